@@ -22,14 +22,10 @@ if (bucket)
     rules: [{ applyServerSideEncryptionByDefault: { sseAlgorithm: "AES256" } }],
   });
 
-/** Moving a smaller body costs more than it saves (docs/costs.md#bodies-in-a-bucket). */
-const MIN_BYTES = "16384";
-
 /** Environment variables for all functions except the migration. */
 export const bodySettings: Record<string, $util.Input<string>> = bucket
   ? {
       WEBHOOK_BODY_STORAGE: $interpolate`s3://${bucket.name}`,
-      WEBHOOK_BODY_MIN_BYTES: process.env.WEBHOOK_BODY_MIN_BYTES || MIN_BYTES,
       ...(process.env.WEBHOOK_BODY_DAYS ? { WEBHOOK_BODY_DAYS: process.env.WEBHOOK_BODY_DAYS } : {}),
     }
   : {};

@@ -1,4 +1,5 @@
 import { budgetVariables } from "../packages/core/src/config/budgets.ts";
+import { describeRemoved } from "../packages/core/src/config/removed-settings.ts";
 import { apiUrl } from "./api-gateway.ts";
 import { bodySettings } from "./bodies.ts";
 import { pooledConnection } from "./database.ts";
@@ -18,9 +19,6 @@ const OPTIONAL = [
   "CONSOLE_OIDC_ORIGINS",
   "CONSOLE_OIDC_SCOPE",
   "CORS_ORIGINS",
-  "DATABASE_CONNECT_TIMEOUT_SECONDS",
-  "DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS",
-  "DATABASE_STATEMENT_TIMEOUT_SECONDS",
   "GATEWAY_ALLOWED_HOSTS",
   "GATEWAY_MIN_VERSION",
   "LOG_LEVEL",
@@ -40,13 +38,12 @@ const OPTIONAL = [
   "WEBHOOK_PAYLOAD_RETENTION_DAYS",
 ];
 
+for (const line of describeRemoved(process.env)) console.warn(line);
+
 /** Environment variables of all functions except the migration. */
 export const environment = {
   BASE_URL: apiUrl,
-  DELIVERIES_QUEUE_URL: deliveryQueue.url,
-  SYNCS_QUEUE_URL: syncQueue.url,
-  PROBES_QUEUE_URL: probeQueue.url,
-  OUTBOUND_QUEUE_URL: outboundQueue.url,
+  QUEUE_URLS: $interpolate`deliveries=${deliveryQueue.url},syncs=${syncQueue.url},probes=${probeQueue.url},outbound=${outboundQueue.url}`,
   ...eventSettings,
   ...bodySettings,
   /** A dimension of the metrics that separates stages in the same account. */

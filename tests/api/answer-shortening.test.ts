@@ -9,7 +9,7 @@ const LONG = "x".repeat(100_000);
 
 let world: World;
 beforeAll(async () => {
-  world = await createWorld({ environment: { ANSWER_MAX_BYTES: String(BUDGET) } });
+  world = await createWorld({ limits: { answer_max_bytes: BUDGET } });
 });
 afterAll(() => world.close());
 

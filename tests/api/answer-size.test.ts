@@ -60,8 +60,8 @@ describe.each(CHARACTERS)("an organization that is filled with %s", (_name, code
   let app: ReturnType<typeof createApp>;
 
   beforeAll(async () => {
-    const environment = { ANSWER_MAX_BYTES: String(LARGEST_BUDGET), ACTIVITY_READERS: "member" };
-    fixture = await openGatewayFixture({ environment });
+    const limits = { answer_max_bytes: LARGEST_BUDGET };
+    fixture = await openGatewayFixture({ environment: { ACTIVITY_READERS: "member" }, limits });
     const { world, host } = fixture;
     home = await world.tenant("home", host.url);
     const measured = reads.map((endpoint) => ({

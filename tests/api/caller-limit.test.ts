@@ -6,7 +6,7 @@ let home: Tenant;
 let other: Tenant;
 
 beforeAll(async () => {
-  world = await createWorld({ environment: { CALLER_RUNNING_REQUESTS: "2", CALLER_WAITING_REQUESTS: "3" } });
+  world = await createWorld({ limits: { caller_running_requests: 2, caller_waiting_requests: 3 } });
   home = await world.tenant("home");
   other = await world.tenant("other");
 });

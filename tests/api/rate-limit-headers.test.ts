@@ -12,12 +12,14 @@ beforeAll(async () => {
     CORS_ORIGINS: "https://app.example",
     AUTH_FAILURES_PER_MINUTE: "2",
     WEBHOOK_RATE_PER_MINUTE: "2",
-    WEBHOOK_REFUSALS_PER_MINUTE: "3",
-    CALLER_RUNNING_REQUESTS: "1",
-    CALLER_WAITING_REQUESTS: "1",
-    ORGANIZATION_PAYLOAD_BYTES: "2000",
   };
-  world = await createWorld({ environment });
+  const limits = {
+    webhook_refusals_per_minute: 3,
+    caller_running_requests: 1,
+    caller_waiting_requests: 1,
+    organization_payload_bytes: 2_000,
+  };
+  world = await createWorld({ environment, limits });
   home = await world.tenant("home");
 });
 afterAll(() => world.close());

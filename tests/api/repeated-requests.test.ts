@@ -260,7 +260,7 @@ test("the answer under a reserved key is stored even when the clock moves while 
 });
 
 test("an organization with a full budget gets 429 for new keys and still its stored answers, until old ones expire", async () => {
-  const small = await createWorld({ environment: { ORGANIZATION_IDEMPOTENCY_BYTES: "2000" } });
+  const small = await createWorld({ limits: { organization_idempotency_bytes: 2_000 } });
   try {
     const tenant = await small.tenant("small");
     const send = (key: string) =>

@@ -10,12 +10,7 @@ let address = "192.0.2.1";
 
 beforeAll(async () => {
   world = await createWorld({
-    environment: {
-      ORGANIZATION_RUNNING_REQUESTS: "1",
-      CALLER_WAITING_REQUESTS: "3",
-      WAITING_REQUESTS: "6",
-      RUNNING_REQUESTS: "2",
-    },
+    limits: { organization_running_requests: 1, caller_waiting_requests: 3, waiting_requests: 6, running_requests: 2 },
     socketAddress: () => address,
   });
   home = await world.tenant("home");

@@ -150,10 +150,8 @@ test("a function writes its metrics to its log in CloudWatch's format before it 
       ...TEST_KEYS,
       STAGE: "trial",
       DATABASE_URL: "postgres://nobody:none@127.0.0.1:9/none",
-      DELIVERIES_QUEUE_URL: "http://127.0.0.1:9/deliveries",
-      SYNCS_QUEUE_URL: "http://127.0.0.1:9/syncs",
-      PROBES_QUEUE_URL: "http://127.0.0.1:9/probes",
-      OUTBOUND_QUEUE_URL: "http://127.0.0.1:9/outbound",
+      QUEUE_URLS:
+        "deliveries=http://127.0.0.1:9/d,syncs=http://127.0.0.1:9/s,probes=http://127.0.0.1:9/p,outbound=http://127.0.0.1:9/o",
       LOCAL_AUTH_TOKEN: "t".repeat(50),
       AUTH_FAILURES_PER_MINUTE: "0",
     },

@@ -17,10 +17,8 @@ const ENV = {
   AWS_LAMBDA_FUNCTION_NAME: "bench",
   AWS_REGION: "us-east-1",
   DATABASE_URL: "postgres://u:p@127.0.0.1:1/x",
-  DELIVERIES_QUEUE_URL: "http://127.0.0.1:1/q",
-  SYNCS_QUEUE_URL: "http://127.0.0.1:1/s",
-  PROBES_QUEUE_URL: "http://127.0.0.1:1/p",
-  OUTBOUND_QUEUE_URL: "http://127.0.0.1:1/o",
+  QUEUE_URLS:
+    "deliveries=http://127.0.0.1:1/d,syncs=http://127.0.0.1:1/s,probes=http://127.0.0.1:1/p,outbound=http://127.0.0.1:1/o",
   BASE_URL: "http://127.0.0.1:1",
   LOCAL_AUTH_TOKEN: "0".repeat(64),
   ENCRYPTION_KEY: Buffer.alloc(32).toString("base64"),

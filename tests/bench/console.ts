@@ -172,7 +172,14 @@ await install();
 const folder = mkdtempSync(path.join(tmpdir(), "console-bench-"));
 const token = randomBytes(48).toString("base64url");
 const service = spawn(process.execPath, [path.join(ROOT, "packages/local/src/main.ts")], {
-  env: { ...process.env, DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error", CALLER_WAITING_REQUESTS: "0", LOCAL_AUTH_TOKEN: token },
+  env: {
+    ...process.env,
+    DATA_DIR: folder,
+    PORT: "0",
+    LOG_LEVEL: "error",
+    LIMITS: "caller_waiting_requests=0",
+    LOCAL_AUTH_TOKEN: token,
+  },
   stdio: ["ignore", "pipe", "inherit"],
 });
 let output = "";

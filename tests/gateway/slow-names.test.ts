@@ -20,7 +20,7 @@ beforeAll(async () => {
   host = await startFakeGateway({ token: TOKEN, dialect: "2026.2.9" });
   const files = { hosts: "/nonexistent/hosts", resolv_conf: "/nonexistent/resolv.conf" };
   world = await createWorld({
-    environment: { CALLER_RUNNING_REQUESTS: "0", ORGANIZATION_RUNNING_REQUESTS: "0", RUNNING_REQUESTS: "0" },
+    limits: { caller_running_requests: 0, organization_running_requests: 0, running_requests: 0 },
     resolver: { servers: [names.address], files },
   });
 });

@@ -23,9 +23,9 @@ let worlds: World[];
 
 beforeAll(async () => {
   host = await startFakeGateway({ token: "test-token-123" });
-  const environment = { ORGANIZATION_RUNNING_JOBS: `${BUDGET}`, GATEWAY_RUNNING_JOBS: "0" };
-  server = await openServerWorld({ environment });
-  worlds = [server.world, await createWorld({ database: server.database, environment })];
+  const limits = { organization_running_jobs: BUDGET, gateway_running_jobs: 0 };
+  server = await openServerWorld({ limits });
+  worlds = [server.world, await createWorld({ database: server.database, limits })];
   home = await server.world.tenant("home", host.url);
   await skipProvisioning(server.world.db);
 }, 120_000);
@@ -82,8 +82,8 @@ test("jobs that are leased at the same moment are all delivered, and a slot that
     max: LANES.length,
     log: { ...silentLog, warn: (event) => void warnings.push(event) },
   });
-  const environment = { ORGANIZATION_RUNNING_JOBS: "0", GATEWAY_RUNNING_JOBS: `${2 * LANES.length}` };
-  const world = await createWorld({ database, environment });
+  const limits = { organization_running_jobs: 0, gateway_running_jobs: 2 * LANES.length };
+  const world = await createWorld({ database, limits });
   for (let round = 0; round < ROUNDS; round++) {
     const ids = await addNotices(world, home, LANES);
     // All of them wait for this lock, and then lease at the same time.

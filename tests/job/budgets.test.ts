@@ -18,7 +18,7 @@ let host: ReturnType<typeof createDeferredHost>;
 
 beforeAll(async () => {
   world = await createWorld({
-    environment: { ORGANIZATION_RUNNING_JOBS: `${ORGANIZATION}`, GATEWAY_RUNNING_JOBS: `${GATEWAY}` },
+    limits: { organization_running_jobs: ORGANIZATION, gateway_running_jobs: GATEWAY },
   });
   home = await world.tenant("home");
   other = await world.tenant("other");

@@ -80,7 +80,7 @@ describe("the doctor's check of the settings", () => {
       "wrong: OIDC_ISSUER is required with AUTH_MODE=oidc",
     ]);
     const url = "http://127.0.0.1:9/000000000000/deliveries";
-    const lacking = { DELIVERIES_QUEUE_URL: url, ENCRYPTION_KEY: "", TOKEN_PEPPER: "" };
+    const lacking = { QUEUE_URLS: `deliveries=${url}`, ENCRYPTION_KEY: "", TOKEN_PEPPER: "" };
     expect(describeFindings(await runDoctor(lacking), "settings")).toEqual([
       "wrong: ENCRYPTION_KEY is required",
       "wrong: TOKEN_PEPPER is required",
@@ -138,7 +138,7 @@ describe("the doctor's check of the database", () => {
       return describeFindings(await runDoctor({ DATABASE_URL, ...more }), "database");
     };
     // The host does not exist, so there is also a finding that it does not answer.
-    const queues = { DELIVERIES_QUEUE_URL: "http://127.0.0.1:9/d" };
+    const queues = { QUEUE_URLS: "deliveries=http://127.0.0.1:9/d" };
     const noAnswer = expect.stringMatching(/^wrong: it does not answer/);
     expect(await databaseFindings("ep-x-pooler", queues)).toEqual([noAnswer, "ok: pooled connection"]);
     expect(await databaseFindings("ep-x", queues)).toEqual([noAnswer, "warning: DATABASE_URL is the direct host"]);
@@ -301,10 +301,8 @@ describe("the doctor's check of the queues", () => {
   let queueSettings: Record<string, string>;
   beforeAll(async () => {
     sqs = await startSqs();
-    queueSettings = {
-      DELIVERIES_QUEUE_URL: await sqs.create("deliveries", { deadLetters: "deliveries-dead" }),
-      SYNCS_QUEUE_URL: await sqs.create("syncs"),
-    };
+    const urls = [await sqs.create("deliveries", { deadLetters: "deliveries-dead" }), await sqs.create("syncs")];
+    queueSettings = { QUEUE_URLS: `deliveries=${urls[0]},syncs=${urls[1]}` };
     // The SDK reads the endpoint of SQS from the environment of this process.
     Object.assign(process.env, sqs.env);
   });
@@ -327,7 +325,7 @@ describe("the doctor's check of the queues", () => {
   });
 
   test("a queue that does not exist is reported", async () => {
-    const missing = { DELIVERIES_QUEUE_URL: sqs.url("nowhere") };
+    const missing = { QUEUE_URLS: `deliveries=${sqs.url("nowhere")}` };
     expect(describeFindings(await runDoctor(missing), "queue nowhere")).toEqual([
       expect.stringMatching(/^wrong: the queue cannot be read: .+/),
     ]);

@@ -8,7 +8,7 @@ let program: Program;
 let url: string;
 
 beforeAll(async () => {
-  const settings = { PORT: "0", DATA_DIR: dataFolder(), CONNECTION_WAITING_REQUESTS: "50", LOG_LEVEL: "warn" };
+  const settings = { PORT: "0", DATA_DIR: dataFolder(), LIMITS: "connection_waiting_requests=50", LOG_LEVEL: "warn" };
   program = startProgram("main", { ...settings, ...TEST_KEYS });
   [, url] = (await program.waitForOutput(/ready at (http:\S+)/)) as unknown as [string, string];
 });

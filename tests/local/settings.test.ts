@@ -1,5 +1,6 @@
 import { DEFAULT_BUDGETS } from "@board/core/config/budgets";
 import { findMisspelt } from "@board/core/config/misspelt-settings";
+import { describeRemoved } from "@board/core/config/removed-settings";
 import { parseSettings, type Settings, SettingsError } from "@board/core/config/settings";
 import { describe, expect, test } from "vitest";
 import { TEST_KEYS } from "../support/world.ts";
@@ -42,7 +43,6 @@ test("a local server needs only its secrets as settings", () => {
     activity_retention_days: 0,
     board_events: false,
     prepared_statements: true,
-    database_timeouts: { connect_ms: 10_000, statement_ms: 60_000, idle_transaction_ms: 60_000 },
     events_endpoint: null,
     security_headers: {
       "X-Content-Type-Options": "nosniff",
@@ -70,6 +70,11 @@ test.each<[string, string, Partial<Settings>]>([
   ["WEBHOOK_MAX_PAYLOAD_BYTES", "1024", { budgets: { ...DEFAULT_BUDGETS, webhook_max_payload_bytes: 1_024 } }],
   ["WEBHOOK_RATE_PER_MINUTE", "0", { budgets: { ...DEFAULT_BUDGETS, webhook_rate_per_minute: 0 } }],
   ["AUTH_FAILURES_PER_MINUTE", "0", { budgets: { ...DEFAULT_BUDGETS, auth_failures_per_minute: 0 } }],
+  [
+    "LIMITS",
+    "running_requests=64, max_connections=0,",
+    { budgets: { ...DEFAULT_BUDGETS, running_requests: 64, max_connections: 0 } },
+  ],
   ["GATEWAY_MIN_VERSION", "2026.5.7", { gateway_min_version: "2026.5.7" }],
   ["GATEWAY_MIN_VERSION", " ", { gateway_min_version: "" }],
   ["GATEWAY_ALLOWED_HOSTS", "gw.internal, 10.0.0.0/8", { gateway_allowed_hosts: ["gw.internal", "10.0.0.0/8"] }],
@@ -122,6 +127,13 @@ test.each([
   ["WEBHOOK_RATE_PER_MINUTE", "s3cret"],
   ["WEBHOOK_RATE_PER_MINUTE", "1e3"],
   ["AUTH_FAILURES_PER_MINUTE", "many"],
+  ["LIMITS", "s3cret"],
+  ["LIMITS", "s3cret=1"],
+  ["LIMITS", "running_requests="],
+  ["LIMITS", "running_requests=s3cret"],
+  ["LIMITS", "running_requests=1=2"],
+  ["LIMITS", "answer_max_bytes=999999"],
+  ["LIMITS", "streams_per_caller=1"],
   ["SOULS_DIRECTORY_URL", "s3cret"],
   ["SOULS_DIRECTORY_URL", "http://s3cret.example"],
   ["SOULS_DIRECTORY_URL", "https://user:s3cret@souls.example"],
@@ -162,6 +174,20 @@ test.each([
   ["WEBHOOK_RATE_PER_MINUTES", "WEBHOOK_RATE_PER_MINUTE"],
 ])("the misspelt setting %s is recognized as %s", (name, meant) => {
   expect(findMisspelt({ ...local, [name]: "s3cret" })).toEqual([{ name, meant }]);
+});
+
+test("a removed setting that is still set is told with what to do instead, and is not taken for a misspelt one", () => {
+  const removed = {
+    ORGANIZATION_TEXT_BYTES: "s3cret",
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: "s3cret",
+    WEBHOOK_BODY_MIN_BYTES: " ",
+  };
+  expect(describeRemoved({ ...local, ...removed })).toEqual([
+    "No longer a setting: ORGANIZATION_TEXT_BYTES. Set organization_text_bytes in LIMITS instead.",
+    "No longer a setting: DATABASE_STATEMENT_TIMEOUT_SECONDS. The limit is 60 s.",
+  ]);
+  expect(refusal({ ...local, ...removed })).toBe("");
+  expect(findMisspelt({ ...local, ...removed })).toEqual([]);
 });
 
 test("variables of other programs and settings that are set correctly are not taken for misspelt ones", () => {
@@ -249,15 +275,11 @@ test("WEBHOOK_BODY_STORAGE is a folder, or a bucket with a prefix and the addres
     days: 30,
     min_bytes: 0,
   });
-  const more = {
-    WEBHOOK_BODY_STORAGE_ENDPOINT: "http://127.0.0.1:9000/",
-    WEBHOOK_BODY_DAYS: "0",
-    WEBHOOK_BODY_MIN_BYTES: "8192",
-  };
+  const more = { AWS_ENDPOINT_URL_S3: "http://127.0.0.1:9000", WEBHOOK_BODY_DAYS: "0" };
   expect(storageOf({ WEBHOOK_BODY_STORAGE: "s3://my-bucket/a/b/", ...more })).toEqual({
     place: { kind: "bucket", bucket: "my-bucket", prefix: "a/b/", endpoint: "http://127.0.0.1:9000" },
     days: 0,
-    min_bytes: 8192,
+    min_bytes: 16_384,
   });
   expect(storageOf({ WEBHOOK_BODY_STORAGE: "s3://my-bucket" })).toMatchObject({ place: { prefix: "", endpoint: null } });
 });

@@ -60,12 +60,13 @@ describe("a start that fails", () => {
     expect(refused.stderr).toMatch(/^This machine has no address 192\.0\.2\.1 .*Set HOST to .*\n$/);
   });
 
-  test("several wrong settings and a misspelt one are all named", async () => {
-    const wrong = { PORT: "eighty", LOG_LEVEL: "loud", DATABASE_ULR: "postgres://user:secret@host/db" };
+  test("several wrong settings, a misspelt one and a removed one are all named", async () => {
+    const wrong = { PORT: "eighty", LOG_LEVEL: "loud", DATABASE_ULR: "postgres://user:secret@host/db", WAITING_REQUESTS: "9" };
     const refused = await runProgram("main", { DATA_DIR: temporaryFolder(), ...wrong });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(lines(refused.stderr)).toEqual([
       "DATABASE_ULR is not a setting. Did you mean DATABASE_URL?",
+      "No longer a setting: WAITING_REQUESTS. Set waiting_requests in LIMITS instead.",
       "PORT must be a whole number from 0 to 65535",
       "LOG_LEVEL must be one of trace, debug, info, warn, error",
     ]);
@@ -79,7 +80,6 @@ describe("a start that fails", () => {
       DATA_DIR: temporaryFolder(),
       PORT: "0",
       DATABASE_URL: `postgres://user:s3cret@127.0.0.1:${port}/board`,
-      DATABASE_CONNECT_TIMEOUT_SECONDS: "3",
     });
     const [, url] = await program.waitForOutput(/^Starting at (http:\S+)/);
     const answer = await fetch(`${url}/readyz`);

@@ -64,7 +64,7 @@ function tally(senders: Sender[]): Record<string, number> {
 }
 
 test("unfinished posts of one address hold no more than its budget, and posts of others and of itself are accepted", async () => {
-  const service = await start({ REQUEST_BODY_BYTES_PER_ADDRESS: `${8 * MEGABYTE}` });
+  const service = await start({ LIMITS: `request_body_bytes_per_address=${8 * MEGABYTE}` });
   const senders: Sender[] = [];
   for (let number = 0; number < 60; number++) senders.push(await send(service, head(service.webhook) + UNFINISHED, "127.0.0.2"));
   // Of 60 bodies of almost a megabyte, eight fit.
@@ -82,7 +82,7 @@ test("unfinished posts of one address hold no more than its budget, and posts of
 });
 
 test("unfinished posts of many addresses hold no more than the process's budget, and a finished post is accepted", async () => {
-  const service = await start({ REQUEST_BODY_BYTES: `${8 * MEGABYTE}` });
+  const service = await start({ LIMITS: `request_body_bytes=${8 * MEGABYTE}` });
   const senders: Sender[] = [];
   for (let number = 0; number < 40; number++)
     senders.push(await send(service, head(service.webhook) + UNFINISHED, `127.0.0.${2 + (number % 20)}`));
@@ -101,7 +101,7 @@ test("a body in chunks of one byte is accepted", async () => {
 });
 
 test("a body that does not arrive in time gets 408 and its connection is closed", async () => {
-  const service = await start({ REQUEST_BODY_SECONDS: "2", REQUEST_BODY_BYTES_PER_SECOND: "0" });
+  const service = await start({ LIMITS: "request_body_seconds=2,request_body_bytes_per_second=0" });
   const sender = await send(service, `${head(service.webhook)}x`);
   const drip = setInterval(() => sender.socket.write("x"), 100);
   await sender.closed;
@@ -111,7 +111,7 @@ test("a body that does not arrive in time gets 408 and its connection is closed"
 });
 
 test("a body that stops arriving gets 408 long before its time is over", async () => {
-  const service = await start({ REQUEST_BODY_SECONDS: "3600" });
+  const service = await start({ LIMITS: "request_body_seconds=3600" });
   const sender = await send(service, head(service.webhook) + UNFINISHED);
   await sender.closed;
   expect(tally([sender])).toEqual({ 408: 1 });
@@ -135,7 +135,7 @@ test("a client that leaves in the middle of its body is no error of the service"
 });
 
 test("an address has a limited number of connections, and others can still connect", async () => {
-  const service = await start({ MAX_CONNECTIONS_PER_ADDRESS: "5", MAX_CONNECTIONS: "20" });
+  const service = await start({ LIMITS: "max_connections_per_address=5,max_connections=20" });
   const senders: Sender[] = [];
   for (let number = 0; number < 12; number++) senders.push(await send(service, "", "127.0.0.3"));
   await Promise.all(senders.slice(5).map(({ closed }) => closed));
@@ -144,7 +144,7 @@ test("an address has a limited number of connections, and others can still conne
 });
 
 test("connections of a trusted proxy are not limited by address", async () => {
-  const service = await start({ MAX_CONNECTIONS_PER_ADDRESS: "5", TRUSTED_PROXIES: "127.0.0.3" });
+  const service = await start({ LIMITS: "max_connections_per_address=5", TRUSTED_PROXIES: "127.0.0.3" });
   const senders: Sender[] = [];
   for (let number = 0; number < 12; number++)
     senders.push(await send(service, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n", "127.0.0.3"));

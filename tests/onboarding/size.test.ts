@@ -6,7 +6,7 @@ const MAX_BYTES = 1_000_000;
 
 let world: World;
 beforeAll(async () => {
-  world = await createWorld({ environment: { ONBOARDING_MAX_BYTES: String(MAX_BYTES) } });
+  world = await createWorld({ limits: { onboarding_max_bytes: MAX_BYTES } });
 });
 afterAll(() => world.close());
 

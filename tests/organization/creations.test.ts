@@ -8,7 +8,7 @@ let world: World;
 
 beforeAll(async () => {
   world = await createWorld({
-    environment: { ORGANIZATIONS_PER_DAY: String(LIMIT) },
+    limits: { organizations_per_day: LIMIT },
     clock: () => new Date("2026-11-25T10:00:00Z"),
   });
 });

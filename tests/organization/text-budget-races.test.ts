@@ -18,7 +18,7 @@ let home: Tenant;
 let tenants = 0;
 
 beforeAll(async () => {
-  server = await openServerWorld({ environment: { ORGANIZATION_TEXT_BYTES: `${LIMIT}` } });
+  server = await openServerWorld({ limits: { organization_text_bytes: LIMIT } });
   ({ world } = server);
 });
 afterAll(() => server.close());

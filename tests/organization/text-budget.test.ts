@@ -20,7 +20,7 @@ let place: Place;
 let tenants = 0;
 
 beforeAll(async () => {
-  world = await createWorld({ environment: { ORGANIZATION_TEXT_BYTES: `${LIMIT}` } });
+  world = await createWorld({ limits: { organization_text_bytes: LIMIT } });
 });
 afterAll(() => world.close());
 beforeEach(async () => {
@@ -186,8 +186,8 @@ test("texts from before they were counted are added to the count", async () => {
   expect(await used()).toBe(await stored());
 });
 
-test("ORGANIZATION_TEXT_BYTES=0 switches the limit off", async () => {
-  const unlimited = await createWorld({ environment: { ORGANIZATION_TEXT_BYTES: "0" } });
+test("organization_text_bytes=0 switches the limit off", async () => {
+  const unlimited = await createWorld({ limits: { organization_text_bytes: 0 } });
   try {
     const tenant = await unlimited.tenant("home");
     await unlimited.db.update(organization_text_usage).set({ bytes: 10 ** 12 });

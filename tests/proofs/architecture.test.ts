@@ -38,7 +38,7 @@ const ALLOWED: Record<string, RegExp> = {
     /^(packages\/local\/|node:|@board\/(core|openclaw|api|client)\/|@board\/functions\/(manifest|body-bucket|event-bus|environment|queue-state)$|@hono\/node-server|croner$|zod$)/,
   /** The console is a client like any other: nothing of the service itself. It shows the lines that the command line prints. */
   console: /^(packages\/console\/|preact(\/hooks|\/compat)?$|@preact\/signals$|@board\/client\/|@board\/cli\/connection-lines$)/,
-  infra: /^(infra\/|packages\/functions\/src\/manifest\.ts$|packages\/core\/src\/config\/budgets\.ts$)/,
+  infra: /^(infra\/|packages\/functions\/src\/manifest\.ts$|packages\/core\/src\/config\/(budgets|removed-settings)\.ts$)/,
 };
 
 test("functions and local import api, api imports openclaw, openclaw imports core, client, cli and console import none of them, and infra only plain data", () => {

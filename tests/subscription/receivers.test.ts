@@ -172,7 +172,7 @@ test("at most twenty messages run to one destination, while another receiver get
 });
 
 test("an organization has at most as many subscriptions as its budget, including those of its boards", async () => {
-  const small = await createWorld({ environment: { ORGANIZATION_SUBSCRIPTIONS: "2" } });
+  const small = await createWorld({ limits: { organization_subscriptions: 2 } });
   onTestFinished(() => small.close());
   const { owner, board_id } = await small.tenant("small");
   const add = (path: string) => small.call("POST", path, { token: owner.token, body: { url: "https://93.184.215.14/" } });
@@ -181,7 +181,7 @@ test("an organization has at most as many subscriptions as its budget, including
 });
 
 test("messages that test a receiver are limited per minute", async () => {
-  const strict = await createWorld({ environment: { SUBSCRIPTION_TESTS_PER_MINUTE: "1" } });
+  const strict = await createWorld({ limits: { subscription_tests_per_minute: 1 } });
   onTestFinished(() => strict.close());
   const { owner } = await strict.tenant("strict");
   const { body } = await strict.call("POST", BASE, { token: owner.token, body: { url: receiver.url } });
@@ -192,7 +192,7 @@ test("messages that test a receiver are limited per minute", async () => {
 });
 
 test("deliveries are removed after thirty days, and beyond the budget of a subscription after an hour", async () => {
-  const small = await createWorld({ environment: { SUBSCRIPTION_DELIVERIES: "100" } });
+  const small = await createWorld({ limits: { subscription_deliveries: 100 } });
   onTestFinished(() => small.close());
   const { owner, board_id } = await small.tenant("kept");
   const { body } = await small.call("POST", BASE, { token: owner.token, body: { url: receiver.url } });

@@ -24,7 +24,8 @@ const resolve: ResolveName = async (name, options) =>
 
 beforeAll(async () => {
   world = await createWorld({
-    environment: { SUBSCRIPTION_ALLOWED_HOSTS: "", SUBSCRIPTION_TESTS_PER_MINUTE: "0" },
+    environment: { SUBSCRIPTION_ALLOWED_HOSTS: "" },
+    limits: { subscription_tests_per_minute: 0 },
     web: createHttpClient({ locateReceiver: locateAllowedReceiver(resolve) }),
   });
   owner = await world.person("owner");

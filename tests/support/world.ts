@@ -4,6 +4,7 @@ import { readConsoleFile } from "@board/local/console-files";
 import { createApp } from "@board/api/app";
 import type { Runtime } from "@board/api/runtime";
 import { endpoints } from "@board/api/groups";
+import type { Budgets } from "@board/core/config/budgets";
 import type { System } from "@board/core/context/actor";
 import type { BodyStorage } from "@board/core/context/body-storage";
 import type { EventBus } from "@board/core/context/event-bus";
@@ -94,6 +95,8 @@ export interface World {
 export interface WorldOptions {
   /** Settings in addition to those of every test world. */
   environment?: Record<string, string>;
+  /** Limits that differ from their defaults, as in the setting LIMITS. */
+  limits?: Partial<Budgets>;
   /** Options of streams; by default they stay open until the world is closed. */
   streams?: Partial<Runtime["streams"]>;
   /** A database to use instead of a new copy of the migrated one. */
@@ -116,6 +119,12 @@ export const TEST_KEYS = {
   TOKEN_PEPPER: Buffer.alloc(32, 2).toString("base64"),
 };
 
+/** The value of the setting LIMITS. */
+export const toLimits = (limits: Partial<Budgets>): string =>
+  Object.entries(limits)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(",");
+
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const identities = await startIdentityProvider();
   const environment = {
@@ -128,6 +137,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     // Board events are on by default in the service, but their jobs would disturb tests that count jobs.
     BOARD_EVENTS: "off",
     ...TEST_KEYS,
+    LIMITS: toLimits(options.limits ?? {}),
     ...options.environment,
   };
   const settings = parseSettings(environment, "local");

@@ -14,7 +14,7 @@ let world: World;
 
 beforeAll(async () => {
   // The tests deliver all jobs of a gateway at once, and once only.
-  const server = await openServerWorld({ environment: { ORGANIZATION_RUNNING_JOBS: "0", GATEWAY_RUNNING_JOBS: "0" } });
+  const server = await openServerWorld({ limits: { organization_running_jobs: 0, gateway_running_jobs: 0 } });
   ({ world } = server);
   return server.close;
 }, 120_000);

@@ -11,7 +11,7 @@ let count = 0;
 
 beforeAll(async () => {
   world = await createWorld({
-    environment: { CALLER_RUNNING_REQUESTS: "0", ORGANIZATION_RUNNING_REQUESTS: "0", RUNNING_REQUESTS: "0" },
+    limits: { caller_running_requests: 0, organization_running_requests: 0, running_requests: 0 },
   });
   home = await world.tenant("home");
   other = await world.tenant("other");

@@ -62,20 +62,20 @@ test("a bucket that is not reachable fails in seconds", async () => {
 
 test("old bodies move to the bucket of WEBHOOK_BODY_STORAGE, are read from it, and leave it with their webhook", async () => {
   const world: World = await createWorld({
-    environment: { WEBHOOK_BODY_STORAGE: "s3://bodies/stage", WEBHOOK_BODY_STORAGE_ENDPOINT: bucket.url },
+    environment: { WEBHOOK_BODY_STORAGE: "s3://bodies/stage", AWS_ENDPOINT_URL_S3: bucket.url },
   });
   try {
     const home: Tenant = await world.tenant("home");
     const webhook: Webhook = await createWebhook(world, home);
     const { addOld, run, bodyOf } = toolsOf(world);
-    const id = await addOld(webhook, '{"n":12345678901234567890}');
+    const id = await addOld(webhook, `{"n":12345678901234567890,"text":"${"x".repeat(16_384)}"}`);
     const long = await addOld(webhook, "x".repeat(60_000));
     await run();
     expect((await bodyOf(id)).body).toBeNull();
     const at = (payload: string) => `/bodies/stage/${toBodyKey({ organization_id: home.organization_id, payload_id: payload })}`;
     expect([...bucket.objects.keys()].toSorted()).toEqual([at(id), at(long)].toSorted());
     const read = (target: string) => world.call("GET", target, { token: home.owner.token });
-    expect((await read(`${webhook.endpoint_path}/payloads/${id}`)).text).toContain('"payload":{"n":12345678901234567890}');
+    expect((await read(`${webhook.endpoint_path}/payloads/${id}`)).text).toContain('"payload":{"n":12345678901234567890,');
     bucket.calls.length = 0;
     const { items } = (await read(`${webhook.endpoint_path}/payloads`)).body;
     expect(items[0]).toMatchObject({ id: long, payload: `${"x".repeat(4_000)}...`, payload_truncated: true });

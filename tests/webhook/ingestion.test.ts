@@ -13,8 +13,8 @@ let home: Tenant;
 let webhook: Webhook;
 
 beforeAll(async () => {
-  const limits = { WEBHOOK_RATE_PER_MINUTE: `${RATE}`, WEBHOOK_REFUSALS_PER_MINUTE: `${RATE}` };
-  world = await createWorld({ environment: { WEBHOOK_MAX_PAYLOAD_BYTES: `${MAX_BYTES}`, ...limits } });
+  const environment = { WEBHOOK_MAX_PAYLOAD_BYTES: `${MAX_BYTES}`, WEBHOOK_RATE_PER_MINUTE: `${RATE}` };
+  world = await createWorld({ environment, limits: { webhook_refusals_per_minute: RATE } });
   home = await world.tenant("home");
   webhook = await createWebhook(world, home);
   toNextMinute();

@@ -17,7 +17,7 @@ let home: Tenant;
 let tenants = 0;
 
 beforeAll(async () => {
-  world = await createWorld({ environment: { ORGANIZATION_PAYLOAD_BYTES: `${LIMIT}` } });
+  world = await createWorld({ limits: { organization_payload_bytes: LIMIT } });
 });
 afterAll(() => world.close());
 beforeEach(async () => {
@@ -135,8 +135,8 @@ test("a post needs three statements, with its count of bytes", async () => {
   expect(world.statements).toHaveLength(3);
 });
 
-test("ORGANIZATION_PAYLOAD_BYTES=0 switches the limit off", async () => {
-  const unlimited = await createWorld({ environment: { ORGANIZATION_PAYLOAD_BYTES: "0" } });
+test("organization_payload_bytes=0 switches the limit off", async () => {
+  const unlimited = await createWorld({ limits: { organization_payload_bytes: 0 } });
   try {
     const webhook = await createWebhook(unlimited, await unlimited.tenant("home"));
     await postPayload(unlimited, webhook);

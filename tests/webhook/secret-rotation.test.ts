@@ -14,7 +14,7 @@ let world: World;
 let home: Tenant;
 
 beforeAll(async () => {
-  world = await createWorld({ environment: { WEBHOOK_REFUSALS_PER_MINUTE: "0" } });
+  world = await createWorld({ limits: { webhook_refusals_per_minute: 0 } });
   home = await world.tenant("home");
 });
 afterAll(() => world.close());

@@ -21,12 +21,11 @@ let webhook: Webhook;
 beforeAll(async () => {
   const environment = {
     WEBHOOK_RATE_PER_MINUTE: `${RATE}`,
-    WEBHOOK_REFUSALS_PER_MINUTE: `${REFUSALS}`,
-    WEBHOOK_TOTAL_REFUSALS_PER_MINUTE: `${TOTAL}`,
     WEBHOOK_MAX_PAYLOAD_BYTES: `${MAX_BYTES}`,
     TRUSTED_PROXIES: "10.0.0.0/8",
   };
-  world = await createWorld({ environment, socketAddress: () => "10.0.0.1" });
+  const limits = { webhook_refusals_per_minute: REFUSALS, webhook_total_refusals_per_minute: TOTAL };
+  world = await createWorld({ environment, limits, socketAddress: () => "10.0.0.1" });
   home = await world.tenant("home");
 });
 afterAll(() => world.close());
@@ -136,8 +135,8 @@ test("a webhook without a secret counts every post", async () => {
   expect((await postFrom(newAddress(), UNSIGNED)).status).toBe(429);
 });
 
-test("WEBHOOK_REFUSALS_PER_MINUTE=0 switches the limit of refused posts off", async () => {
-  const free = await createWorld({ environment: { WEBHOOK_REFUSALS_PER_MINUTE: "0", WEBHOOK_RATE_PER_MINUTE: "2" } });
+test("webhook_refusals_per_minute=0 switches the limit of refused posts off", async () => {
+  const free = await createWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "2" }, limits: { webhook_refusals_per_minute: 0 } });
   const open = await createWebhook(free, await free.tenant("free"), { secret: SECRET });
   free.statements.length = 0;
   for (let n = 0; n < 20; n++) expect((await free.call("POST", open.endpoint_path, { raw: BODY })).status).toBe(403);

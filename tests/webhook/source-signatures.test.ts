@@ -18,7 +18,7 @@ let world: World;
 let home: Tenant;
 
 beforeAll(async () => {
-  world = await createWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0", WEBHOOK_REFUSALS_PER_MINUTE: "0" } });
+  world = await createWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0" }, limits: { webhook_refusals_per_minute: 0 } });
   home = await world.tenant("home");
 });
 afterAll(() => world.close());

@@ -1537,7 +1537,7 @@ export interface paths {
         put?: never;
         /**
          * Answer the main agent
-         * @description Returns 409 when the messages of the session would exceed ONBOARDING_MAX_BYTES; it can still be confirmed.
+         * @description Returns 409 when the messages of the session would exceed onboarding_max_bytes; it can still be confirmed.
          */
         post: operations["answer_board_onboarding"];
         delete?: never;

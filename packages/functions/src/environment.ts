@@ -1,15 +1,24 @@
 import * as z from "zod";
 import { stream } from "./manifest.ts";
 
+export const toQueueUrls = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text.split(",").map((part) => {
+      const [name = "", ...url] = part.split("=");
+      return [name.trim(), url.join("=").trim()];
+    }),
+  );
+
 /** Variables that the deployment sets for the functions, in addition to the settings. An invalid value fails at start. */
 export const FunctionEnvironment = z.object({
-  DELIVERIES_QUEUE_URL: z
-    .url()
-    .meta({ rule: "absolute URL" })
-    .describe("URL of the queue for deliveries: provisioning of agents, notifications and board events."),
-  SYNCS_QUEUE_URL: z.url().meta({ rule: "absolute URL" }).describe("URL of the queue for template syncs and skill pack syncs."),
-  PROBES_QUEUE_URL: z.url().meta({ rule: "absolute URL" }).describe("URL of the queue for probes of hosts."),
-  OUTBOUND_QUEUE_URL: z.url().meta({ rule: "absolute URL" }).describe("URL of the queue for deliveries to subscriptions."),
+  QUEUE_URLS: z
+    .string()
+    .transform(toQueueUrls)
+    .pipe(z.object({ deliveries: z.url(), syncs: z.url(), probes: z.url(), outbound: z.url() }))
+    .meta({ rule: "list of name=URL, comma-separated" })
+    .describe(
+      "URLs of the queues `deliveries` (provisioning of agents, notifications and board events), `syncs` (template syncs and skill pack syncs), `probes` (of hosts) and `outbound` (deliveries to subscriptions).",
+    ),
   EVENT_BUS_NAME: z.string().optional().describe("Name or ARN of the event bus for board events. If unset, none are published."),
   STAGE: z.string().default("local").describe("Stage of the deployment, which is a dimension of every metric."),
   DATABASE_CONNECTIONS: z.coerce

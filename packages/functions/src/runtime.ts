@@ -9,6 +9,7 @@ import type { ResolveName } from "@board/core/dns/address";
 import type { Context } from "@board/core/context/context";
 import { createContextFactory } from "@board/core/context/context-factory";
 import { openNeon } from "@board/core/db/neon";
+import { SERVICE_TIMEOUTS } from "@board/core/db/pool";
 import { toAddressRules } from "@board/openclaw/gateway/address-rules";
 import { toReceiverRules } from "@board/core/subscription/receiver-rules";
 import type { Gateways } from "@board/core/context/gateways";
@@ -32,11 +33,10 @@ export const settings: Settings = {
 export const log = createLog(settings.log_level, { function: process.env["AWS_LAMBDA_FUNCTION_NAME"] });
 export const meter = createEmfMeter(environment.STAGE, log);
 
-const { prepared_statements: prepare, database_timeouts: timeouts } = settings;
 const { db } = openNeon(settings.database.url!, {
   max: environment.DATABASE_CONNECTIONS,
-  prepare,
-  timeouts,
+  prepare: settings.prepared_statements,
+  timeouts: SERVICE_TIMEOUTS,
   log,
   ...(environment.NEON_PROXY ? { proxy: environment.NEON_PROXY } : {}),
 });
@@ -119,14 +119,7 @@ let wakeUpSender: Promise<WakeUpSender> | undefined;
 
 /** All invocations of this sandbox share one sender, and so one SQS client with its connections. */
 const getWakeUpSender = () =>
-  (wakeUpSender ??= import("./queue.ts").then(({ createWakeUpSender }) =>
-    createWakeUpSender({
-      deliveries: environment.DELIVERIES_QUEUE_URL,
-      syncs: environment.SYNCS_QUEUE_URL,
-      probes: environment.PROBES_QUEUE_URL,
-      outbound: environment.OUTBOUND_QUEUE_URL,
-    }),
-  ));
+  (wakeUpSender ??= import("./queue.ts").then(({ createWakeUpSender }) => createWakeUpSender(environment.QUEUE_URLS)));
 
 /** Sends the due wake-ups. Never throws: if the queue is unreachable, the schedule sends them later. */
 export async function relayJobs(ctx: Context, maxBatches?: number): Promise<void> {

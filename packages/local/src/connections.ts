@@ -27,7 +27,7 @@ export function limitConnections(server: Server, { budgets, trusted_proxies }: S
   const open = new Map<string, number>();
   const warn = atIntervals((event, message) => log.warn(event, message));
   if (max_connections > 0) server.maxConnections = max_connections;
-  server.on("drop", () => warn("http.connections_full", "Connections are closed, because MAX_CONNECTIONS are open"));
+  server.on("drop", () => warn("http.connections_full", "Connections are closed, because the limit max_connections is reached"));
   server.on("connection", (socket: Socket) => {
     const peer = parseAddress(socket.remoteAddress ?? "");
     if (limit === 0 || peer === "" || isProxy(peer)) return;
@@ -40,7 +40,10 @@ export function limitConnections(server: Server, { budgets, trusted_proxies }: S
     };
     socket.once("close", () => change(-1));
     if (change(1) <= limit) return;
-    warn("http.connections_limited", `Connections of ${peer} are closed, because MAX_CONNECTIONS_PER_ADDRESS are open`);
+    warn(
+      "http.connections_limited",
+      `Connections of ${peer} are closed, because the limit max_connections_per_address is reached`,
+    );
     socket.write(TOO_MANY);
     socket.destroySoon();
   });
@@ -50,7 +53,7 @@ export function limitConnections(server: Server, { budgets, trusted_proxies }: S
 export function limitPipelining(listener: RequestListener, { budgets }: Settings, log: Log): RequestListener {
   const warn = atIntervals((event, message) => log.warn(event, message));
   return answerInOrder(listener, budgets, () =>
-    warn("http.pipelining_limited", "Connections are closed, because CONNECTION_WAITING_REQUESTS wait in them for their answers"),
+    warn("http.pipelining_limited", "Connections are closed, because the limit connection_waiting_requests is reached in them"),
   );
 }
 

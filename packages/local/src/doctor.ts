@@ -9,7 +9,7 @@ const HELP = `Checks everything that the service depends on, and reports what is
   npm run doctor -- --lambda  checks a stage on AWS, which generates no secrets and has stricter rules
   npm run doctor -- --json    prints JSON
 
-It reads the settings from the environment. If the URLs of the queues (DELIVERIES_QUEUE_URL, …) are set, it checks a stage on AWS,
+It reads the settings from the environment. If the URLs of the queues (QUEUE_URLS) are set, it checks a stage on AWS,
 including the queues. An embedded database (no DATABASE_URL) can only be checked while its service is stopped.
 The exit code is 0 if nothing is wrong, 1 if something is, 2 for wrong arguments.`;
 

@@ -1,6 +1,7 @@
 import { createLog } from "@board/api/edge/log";
 import { errorText } from "@board/core/values/log";
 import { findMisspelt } from "@board/core/config/misspelt-settings";
+import { describeRemoved } from "@board/core/config/removed-settings";
 import { parseSettings } from "@board/core/config/settings";
 import { dataFolder, withGeneratedSecrets } from "./secrets.ts";
 import { signInLines } from "./sign-in-lines.ts";
@@ -24,6 +25,7 @@ async function main(): Promise<void> {
   answerHelp("start", HELP);
   for (const { name, meant } of findMisspelt(process.env))
     process.stderr.write(`${name} is not a setting. Did you mean ${meant}?\n`);
+  for (const line of describeRemoved(process.env)) process.stderr.write(`${line}\n`);
   const started = performance.now();
   const settings = parseSettings(withGeneratedSecrets(process.env), "local");
   // Loading the service takes a second, so the settings are checked first.

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { budgetVariables } from "@board/core/config/budgets";
+import { BUDGETS, budgetVariables, limitNames } from "@board/core/config/budgets";
 import { Environment } from "@board/core/config/environment";
 import { FunctionEnvironment, MigrateEnvironment, StreamEnvironment } from "@board/functions/environment";
 import * as z from "zod";
@@ -10,7 +10,6 @@ const SETTINGS_FILE = fileURLToPath(new URL("../../../docs/settings.md", import.
 
 /** Settings that only the deployment reads, from the shell, `.env` or `.env.<stage>`. They have no schema. */
 const DEPLOYMENT_SETTINGS = [
-  ["AWS_REGION", "`us-east-1`", "Region of all resources. Use the region of the database."],
   ["ALARM_EMAIL", "none", "Email address that receives the alarms. It must be confirmed once by email."],
   [
     "ACCOUNT_CONCURRENCY",
@@ -33,11 +32,7 @@ const DEPLOYMENT_SETTINGS = [
     "`5`",
     "Minimum number of minutes between scheduled runs: 5, 10, 15, 20, 30 or 60. Neon suspends an idle database after five minutes.",
   ],
-  [
-    "WEBHOOK_BODY_BUCKET",
-    "`off`",
-    "`on` creates a bucket and makes it WEBHOOK_BODY_STORAGE, with WEBHOOK_BODY_MIN_BYTES=16384 unless set. Keep it on while bodies are in it.",
-  ],
+  ["WEBHOOK_BODY_BUCKET", "`off`", "`on` creates a bucket and makes it WEBHOOK_BODY_STORAGE. Keep it on while bodies are in it."],
   ["STREAM_DOMAIN", "none", "Domain of the streams. If set, one container serves them instead of a function."],
   [
     "STREAM_DOMAIN_CERTIFICATE",
@@ -71,8 +66,9 @@ function ruleOf(schema: z.ZodType): string {
 function defaultOf(schema: z.ZodType): string {
   const parsed = schema.safeParse(undefined);
   if (!parsed.success) return "required";
-  const value = parsed.data as string | number | readonly string[] | null | undefined;
-  return value === undefined || value === null || (Array.isArray(value) && value.length === 0) ? NONE : `\`${String(value)}\``;
+  const value = parsed.data as string | number | object | null | undefined;
+  const isEmpty = typeof value === "object" && Object.keys(value ?? {}).length === 0;
+  return value === undefined || isEmpty ? NONE : `\`${String(value)}\``;
 }
 
 const isSecret = (schema: z.ZodType) => (schema.meta() as { secret?: boolean } | undefined)?.secret === true;
@@ -92,6 +88,11 @@ const rowsOf = (object: z.ZodObject, moreCells: (name: string) => string[] = () 
     `${schema.description ?? ""}${isSecret(schema) ? " Secret." : ""}`,
     ...moreCells(name),
   ]);
+
+function limitRow(name: (typeof limitNames)[number]): string[] {
+  const { default: fallback, max, describe, ...rest } = BUDGETS[name];
+  return [`\`${name}\``, String(fallback), String("min" in rest ? rest.min : 0), String(max), describe];
+}
 
 /** Settings that a deployment passes on unchanged. The list is parsed from the source, because only SST can load infra. */
 function forwardedSettings(): ReadonlySet<string> {
@@ -131,6 +132,13 @@ The local server (\`npm start\`) reads all of these from its environment. On AWS
 
 ${table([...head, "On AWS"], rowsOf(Environment, onAws))}
 
+## Limits
+
+\`LIMITS\` changes any of these, such as \`LIMITS=running_requests=64,max_connections=500\`. The defaults suit a service of thousands
+of agents; few operators change one.
+
+${table(["Limit", "Default", "From", "To", "Meaning"], limitNames.map(limitRow))}
+
 ## The functions on AWS
 
 The deployment sets these for the functions. Only \`STREAM_MAX_SECONDS\` may be set by hand; it is passed on.
@@ -149,7 +157,8 @@ ${table(head, rowsOf(MigrateEnvironment))}
 
 ## The deployment
 
-\`npm run deploy\` reads these in addition to the settings that it passes on:
+\`npm run deploy\` creates everything in the region of \`AWS_REGION\` (\`us-east-1\` when unset), which should be that of the database.
+It reads these in addition to the settings that it passes on:
 
 ${table(
   ["Name", "Default", "Meaning"],

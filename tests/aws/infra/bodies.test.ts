@@ -37,12 +37,11 @@ test("the bucket is private, encrypted, without CORS, refuses connections withou
   expect(graph.all("aws:s3/bucketVersioning:BucketVersioning")).toEqual([]);
 });
 
-test("every function of the domain knows the bucket, from which size and after how many days bodies move", () => {
+test("every function of the domain knows the bucket, and after how many days bodies move", () => {
   for (const fn of running(graph))
     expect(graph.variablesOf(fn)).toMatchObject({
       WEBHOOK_BODY_STORAGE: `s3://${bucket?.inputs.bucket ?? bucket?.name}`,
       WEBHOOK_BODY_DAYS: "14",
-      WEBHOOK_BODY_MIN_BYTES: "16384",
     });
 });
 

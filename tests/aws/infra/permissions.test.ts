@@ -124,10 +124,9 @@ test("each function gets only the secrets that it needs, and the migrator only t
       ENCRYPTION_KEY: secretValue("EncryptionKey"),
       TOKEN_PEPPER: secretValue("TokenPepper"),
       LOCAL_AUTH_TOKEN: secretValue("LocalAuthToken"),
-      DELIVERIES_QUEUE_URL: expect.stringContaining("DeliveriesQueue"),
-      SYNCS_QUEUE_URL: expect.stringContaining("SyncsQueue"),
-      PROBES_QUEUE_URL: expect.stringContaining("ProbesQueue"),
-      OUTBOUND_QUEUE_URL: expect.stringContaining("OutboundQueue"),
+      QUEUE_URLS: expect.stringMatching(
+        /^deliveries=[^,]*DeliveriesQueue[^,]*,syncs=[^,]*SyncsQueue[^,]*,probes=[^,]*ProbesQueue[^,]*,outbound=[^,]*OutboundQueue[^,]*$/,
+      ),
       BASE_URL: expect.stringMatching(/^https:/),
       STAGE: "production",
     });

@@ -31,7 +31,8 @@ export async function startFuzzEnvironment(): Promise<FuzzEnvironment> {
       },
       streams: { max_seconds: 0 },
       // A limit of a day would refuse all later requests, and asks for longer waits than the others.
-      environment: { AUTH_FAILURES_PER_MINUTE: "20", WEBHOOK_RATE_PER_MINUTE: "20", ORGANIZATIONS_PER_DAY: "0" },
+      environment: { AUTH_FAILURES_PER_MINUTE: "20", WEBHOOK_RATE_PER_MINUTE: "20" },
+      limits: { organizations_per_day: 0 },
     },
     hosts,
     receiver,

@@ -54,7 +54,7 @@ export async function runRepeats(plan: RepeatsPlan): Promise<RepeatsFigures> {
   const start = () =>
     startServerProcess({
       issuer: world.identities.issuer,
-      environment: { DATABASE_URL: url, CALLER_RUNNING_REQUESTS: "0", ORGANIZATION_RUNNING_REQUESTS: "0", RUNNING_REQUESTS: "0" },
+      environment: { DATABASE_URL: url, LIMITS: "caller_running_requests=0,organization_running_requests=0,running_requests=0" },
     });
   const processes: ServerProcess[] = [];
   try {

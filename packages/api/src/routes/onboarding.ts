@@ -37,7 +37,7 @@ export const onboarding = [
       as: user,
       summary: "Answer the main agent",
       errors: [409],
-      description: "Returns 409 when the messages of the session would exceed ONBOARDING_MAX_BYTES; it can still be confirmed.",
+      description: "Returns 409 when the messages of the session would exceed onboarding_max_bytes; it can still be confirmed.",
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: Answer,
       returns: OnboardingSession,

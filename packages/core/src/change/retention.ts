@@ -5,15 +5,15 @@ import { toTimestamp } from "../db/timestamp.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
 import { changes, changes_removed } from "../schema/change.sql.ts";
 
+/** A mirror that was away for longer reads the lists again, which costs less than a longer feed costs everybody. */
+const KEPT_DAYS = 7;
 const BATCH_SIZE = 5_000;
 /** Batches per run. The next run removes the remaining changes. */
 const MAX_BATCHES = 400;
 
 /** Removes old changes in the order of the feed and stores how far, so that readers with an older cursor get an error. */
 export async function removeOldChanges(ctx: Context): Promise<void> {
-  const days = ctx.settings.changes_retention_days;
-  if (days === 0) return;
-  const before = toTimestamp(addMs(ctx.now(), -days * DAY_MS));
+  const before = toTimestamp(addMs(ctx.now(), -KEPT_DAYS * DAY_MS));
   for (let batch = 0, from = "0"; batch < MAX_BATCHES; batch++) {
     // Each batch starts where the last one ended, so that it skips the index entries of removed rows. If the oldest change is
     // still recent, the statement reads only that one.

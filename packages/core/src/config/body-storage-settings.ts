@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { httpUrl, wholeNumber } from "./setting-types.ts";
+import { wholeNumber } from "./setting-types.ts";
 
 /** Where bodies are kept: a folder, or a bucket with a prefix. The prefix is empty or ends with a slash. */
 export type BodyPlace =
@@ -32,19 +32,23 @@ const place = z
 export const bodyStorageSettings = {
   WEBHOOK_BODY_STORAGE: place
     .optional()
-    .describe("Where bodies of old webhook payloads are kept; when unset, in the database. A bucket on Lambda."),
-  WEBHOOK_BODY_STORAGE_ENDPOINT: httpUrl.optional().describe("URL of an S3-compatible service; S3 itself when unset."),
+    .describe(
+      "Where bodies of old webhook payloads are kept; when unset, in the database. A bucket on Lambda; of a compatible service with AWS_ENDPOINT_URL_S3.",
+    ),
   WEBHOOK_BODY_DAYS: wholeNumber(30, 36_500).describe(
     "Days after which a body moves to WEBHOOK_BODY_STORAGE; 0 = no more move, and those that have moved stay readable.",
   ),
-  WEBHOOK_BODY_MIN_BYTES: wholeNumber(0, 100_000_000).describe("Smaller bodies stay in the database."),
 };
 
 type Variables = z.output<z.ZodObject<typeof bodyStorageSettings>>;
 
-export function toBodyStorage(env: Variables): BodyStorageSettings | null {
-  const { WEBHOOK_BODY_STORAGE: found, WEBHOOK_BODY_STORAGE_ENDPOINT: endpoint = null } = env;
-  if (found === undefined) return null;
-  const place = found.kind === "bucket" ? { ...found, endpoint } : found;
-  return { place, days: env.WEBHOOK_BODY_DAYS, min_bytes: env.WEBHOOK_BODY_MIN_BYTES };
+/** A request to a bucket for a smaller body costs more than its place in the database (docs/costs.md#bodies-in-a-bucket). */
+const MIN_BYTES_IN_BUCKET = 16_384;
+
+/** `endpoint` is where all AWS clients of a process find S3, unset for S3 itself. */
+export function toBodyStorage(env: Variables, endpoint: string | undefined): BodyStorageSettings | null {
+  const { WEBHOOK_BODY_STORAGE: place, WEBHOOK_BODY_DAYS: days } = env;
+  if (place === undefined) return null;
+  if (place.kind === "folder") return { place, days, min_bytes: 0 };
+  return { place: { ...place, endpoint: endpoint?.trim() || null }, days, min_bytes: MIN_BYTES_IN_BUCKET };
 }

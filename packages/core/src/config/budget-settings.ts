@@ -1,22 +1,48 @@
-import { type BudgetName, BUDGETS, budgetNames, type Budgets } from "./budgets.ts";
-import { wholeNumber } from "./setting-types.ts";
+import { type BudgetName, BUDGETS, budgetNames, type Budgets, limitNames, type OwnSetting, ownSettings } from "./budgets.ts";
+import { commaSeparated, isWholeNumber, wholeNumber } from "./setting-types.ts";
 
-type BudgetSchemas = { [Name in BudgetName as Uppercase<Name>]: ReturnType<typeof wholeNumber> };
+type BudgetSchemas = { [Name in OwnSetting as Uppercase<Name>]: ReturnType<typeof wholeNumber> };
 
-function schemaOf(name: BudgetName) {
+function minOf(name: BudgetName): number {
   const budget = BUDGETS[name];
-  const min = "min" in budget ? budget.min : 0;
-  return wholeNumber(budget.default, budget.max, min).describe(budget.describe);
+  return "min" in budget ? budget.min : 0;
 }
 
-/** The schemas of the given budgets. To start faster, a process creates only the schemas of budgets that are set. */
-export const budgetSettings = (names: readonly BudgetName[]) =>
-  Object.fromEntries(names.map((name) => [name.toUpperCase(), schemaOf(name)])) as BudgetSchemas;
+const limits = commaSeparated
+  .transform((parts, ctx): Partial<Budgets> => {
+    const fail = (message: string) => void ctx.issues.push({ code: "custom", message, input: undefined });
+    const entries = parts.map((part) => {
+      const [given, text = "", ...rest] = part.split("=").map((side) => side.trim());
+      const name = limitNames.find((limit) => limit === given);
+      if (!name || rest.length > 0) fail("must be a list such as running_requests=64, with names from docs/settings.md#limits");
+      else if (!isWholeNumber(text, minOf(name), BUDGETS[name].max))
+        fail(`must give ${name} a whole number from ${minOf(name)} to ${BUDGETS[name].max}`);
+      return [name, Number(text)];
+    });
+    return Object.fromEntries(entries) as Partial<Budgets>;
+  })
+  .meta({ rule: "list of name=number, comma-separated" });
 
-export function toBudgets(env: { [Name in Uppercase<BudgetName>]: number | undefined }, edge: "local" | "lambda"): Budgets {
-  const defaultOf = (budget: (typeof BUDGETS)[BudgetName]) =>
-    edge === "lambda" && "default_in_functions" in budget ? budget.default_in_functions : budget.default;
-  return Object.fromEntries(
-    budgetNames.map((name) => [name, env[name.toUpperCase() as Uppercase<BudgetName>] ?? defaultOf(BUDGETS[name])]),
-  ) as Budgets;
+export const budgetSettings = () => ({
+  ...(Object.fromEntries(
+    ownSettings.map((name) => {
+      const { default: fallback, max, describe } = BUDGETS[name];
+      return [name.toUpperCase(), wholeNumber(fallback, max).describe(describe)];
+    }),
+  ) as BudgetSchemas),
+  LIMITS: limits.describe("Limits that differ from their defaults, such as `running_requests=64,max_connections=500` (below)."),
+});
+
+type Parsed = { [Name in Uppercase<OwnSetting>]: number } & { LIMITS: Partial<Budgets> };
+
+/** `isSet` tells whether a variable is set, since the defaults of some differ in functions. */
+export function toBudgets(env: Parsed, isSet: (variable: string) => boolean, edge: "local" | "lambda"): Budgets {
+  const valueOf = (name: BudgetName) => {
+    const variable = name.toUpperCase() as Uppercase<OwnSetting>;
+    if (isSet(variable) && variable in env) return env[variable];
+    const budget = BUDGETS[name];
+    const fallback = edge === "lambda" && "default_in_functions" in budget ? budget.default_in_functions : budget.default;
+    return env.LIMITS[name] ?? fallback;
+  };
+  return Object.fromEntries(budgetNames.map((name) => [name, valueOf(name)])) as Budgets;
 }

@@ -1,7 +1,6 @@
 /**
- * How much of the service one tenant, caller, host or answer may use. Each budget is a setting with its name in upper case; code
- * reads it from `ctx.settings.budgets`. Above a budget, callers get 429 or an error that names it. No imports, because infra
- * reads this file.
+ * How much of the service one tenant, caller, host or answer may use. Code reads it from `ctx.settings.budgets`. Above a
+ * budget, callers get 429 or an error that names it. No imports, because infra reads this file.
  */
 export const BUDGETS = {
   webhook_max_payload_bytes: {
@@ -175,7 +174,7 @@ export const BUDGETS = {
   request_body_bytes_per_address: {
     default: 33_554_432,
     max: 500_000_000_000,
-    describe: "The part of REQUEST_BODY_BYTES that one client address may use, 0 = no limit.",
+    describe: "The part of request_body_bytes that one client address may use, 0 = no limit.",
   },
   request_body_seconds: {
     default: 30,
@@ -214,7 +213,21 @@ export type BudgetName = keyof typeof BUDGETS;
 export type Budgets = Readonly<Record<BudgetName, number>>;
 
 export const budgetNames = Object.keys(BUDGETS) as BudgetName[];
-/** The environment variables of the budgets. */
-export const budgetVariables = budgetNames.map((name) => name.toUpperCase() as Uppercase<BudgetName>);
+
+/** Budgets with a setting of their own, in upper case: operators tune these. The others are names in LIMITS. */
+export const ownSettings = [
+  "webhook_max_payload_bytes",
+  "webhook_rate_per_minute",
+  "auth_failures_per_minute",
+  "streams_per_caller",
+  "streams_per_organization",
+] as const satisfies BudgetName[];
+export type OwnSetting = (typeof ownSettings)[number];
+
+const isOwn = (name: BudgetName): name is OwnSetting => (ownSettings as readonly BudgetName[]).includes(name);
+
+export const limitNames = budgetNames.filter((name) => !isOwn(name));
+/** The environment variables of all budgets. */
+export const budgetVariables = [...ownSettings.map((name) => name.toUpperCase()), "LIMITS"];
 
 export const DEFAULT_BUDGETS = Object.fromEntries(budgetNames.map((name) => [name, BUDGETS[name].default])) as Budgets;

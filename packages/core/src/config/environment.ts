@@ -1,18 +1,14 @@
 import * as z from "zod";
 import { bodyStorageSettings } from "./body-storage-settings.ts";
 import { budgetSettings } from "./budget-settings.ts";
-import { type BudgetName, budgetNames } from "./budgets.ts";
 import { base64Key, commaSeparated, httpUrl, httpsUrl, issuer, optionalHeader, origins, wholeNumber } from "./setting-types.ts";
 import { lazyObject } from "../values/wire.ts";
 
 const FORBIDDEN_TOKENS = ["change-me", "changeme", "replace-me", "replace-with-strong-random-token"];
 const MIN_LOCAL_TOKEN = 50;
 
-/**
- * All environment variables, with only the given budgets, because a process creates the schemas of just those budgets that are
- * set.
- */
-export const toVariables = (budgets: readonly BudgetName[]) => ({
+/** All settings of the service (docs/reference/conventions.md#settings). A blank value counts as unset. */
+export const Environment = lazyObject(() => ({
   PORT: wholeNumber(8000, 65_535).describe("Port of the local server; 0 chooses a free port."),
   HOST: z.string().default("127.0.0.1").describe("Address of the local server."),
   DATA_DIR: z.string().default("./.data").describe("Folder of the embedded database and of generated secrets."),
@@ -30,15 +26,6 @@ export const toVariables = (budgets: readonly BudgetName[]) => ({
     .enum(["on", "off"])
     .default("on")
     .describe("Whether frequent statements are prepared. Use `off` with a pooler that does not support prepared statements."),
-  DATABASE_CONNECT_TIMEOUT_SECONDS: wholeNumber(10, 300).describe(
-    "Longest wait for a database connection, also for a free one of the process; 0 = no limit.",
-  ),
-  DATABASE_STATEMENT_TIMEOUT_SECONDS: wholeNumber(60, 86_400).describe(
-    "Longest run of an SQL statement, except in migrations; 0 = no limit. Not for the embedded database.",
-  ),
-  DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS: wholeNumber(60, 86_400).describe(
-    "Time after which the server ends a transaction without statements; 0 = no limit. Not for the embedded database.",
-  ),
   BASE_URL: httpUrl.optional().describe("Public URL of the service, used in links and in files of agents."),
   STREAM_URL: httpUrl.optional().describe("Public URL of the streams when it differs from BASE_URL."),
   AUTH_MODE: z.enum(["local", "oidc"]).default("local").describe("How users sign in."),
@@ -71,7 +58,7 @@ export const toVariables = (budgets: readonly BudgetName[]) => ({
   ),
   CORS_ORIGINS: commaSeparated.describe("Allowed origins of browser clients, comma-separated."),
   TRUSTED_PROXIES: commaSeparated.describe("Addresses or CIDRs of proxies whose X-Forwarded-For header is trusted."),
-  ...budgetSettings(budgets),
+  ...budgetSettings(),
   GATEWAY_MIN_VERSION: z.string().default("2026.02.9").describe("Oldest host version that is fully supported."),
   GATEWAY_ALLOWED_HOSTS: commaSeparated.describe("Private host names, addresses or CIDRs that gateways may use."),
   SUBSCRIPTION_ALLOWED_HOSTS: commaSeparated.describe(
@@ -84,7 +71,6 @@ export const toVariables = (budgets: readonly BudgetName[]) => ({
   ACTIVITY_RETENTION_DAYS: wholeNumber(0, 36_500).describe(
     "Days for which activity events other than comments are kept, 0 = forever.",
   ),
-  CHANGES_RETENTION_DAYS: wholeNumber(7, 365).describe("Days for which entries of the changes feed are kept, 0 = forever."),
   WEBHOOK_PAYLOAD_RETENTION_DAYS: wholeNumber(90, 36_500).describe("Days for which webhook payloads are kept, 0 = forever."),
   ...bodyStorageSettings,
   TASK_IDLE_HOURS: wholeNumber(0, 8_760).describe(
@@ -104,7 +90,4 @@ export const toVariables = (budgets: readonly BudgetName[]) => ({
   ),
   SECURITY_HEADER_PERMISSIONS_POLICY: optionalHeader(null).describe("Value of the header; omitted when unset."),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error"]).default("info").describe("Lowest level that is logged."),
-});
-
-/** All settings of the service (docs/reference/conventions.md#settings). A blank value counts as unset. */
-export const Environment = lazyObject(() => toVariables(budgetNames));
+}));

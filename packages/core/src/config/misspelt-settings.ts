@@ -1,4 +1,5 @@
 import { Environment } from "./environment.ts";
+import { findRemoved } from "./removed-settings.ts";
 
 /** Shorter names, such as HOST, resemble too many variables of other programs. */
 const MIN_LENGTH = 6;
@@ -9,8 +10,9 @@ export function findMisspelt(environment: Readonly<Record<string, string | undef
   const isSet = (name: string) => Boolean(environment[name]?.trim());
   const names = Object.keys(Environment.shape).filter((name) => name.length >= MIN_LENGTH);
   const candidates = names.filter((name) => !isSet(name));
+  const removed = new Set(findRemoved(environment).map(({ name }) => name));
   return Object.keys(environment).flatMap((name) => {
-    if (!isSet(name) || name in Environment.shape) return [];
+    if (!isSet(name) || name in Environment.shape || removed.has(name)) return [];
     const meant = candidates.find((candidate) => candidate[0] === name[0] && isSimilar(name, candidate));
     return meant ? [{ name, meant }] : [];
   });

@@ -21,13 +21,13 @@ export const origins = commaSeparated
     error: "must be origins such as https://login.example.com, comma-separated",
   })
   .meta({ rule: "list of origins, comma-separated" });
+export const isWholeNumber = (text: string, min: number, max: number) =>
+  /^\d{1,12}$/.test(text) && Number(text) >= min && Number(text) <= max;
 export const wholeNumber = (fallback: number, max: number, min = 0) =>
   z
     .string()
     .default(String(fallback))
-    .refine((text) => /^\d{1,12}$/.test(text) && Number(text) >= min && Number(text) <= max, {
-      error: `must be a whole number from ${min} to ${max}`,
-    })
+    .refine((text) => isWholeNumber(text, min, max), { error: `must be a whole number from ${min} to ${max}` })
     .transform(Number)
     .meta({ rule: `whole number from ${min} to ${max}` });
 export const httpUrl = z

@@ -1,10 +1,9 @@
 import type { KeyObject } from "node:crypto";
-import * as z from "zod";
+import type * as z from "zod";
 import { type BodyStorageSettings, toBodyStorage } from "./body-storage-settings.ts";
 import { toBudgets } from "./budget-settings.ts";
-import { budgetNames, type Budgets } from "./budgets.ts";
-import type { DatabaseTimeouts } from "../db/pool.ts";
-import { Environment, toVariables } from "./environment.ts";
+import type { Budgets } from "./budgets.ts";
+import { Environment } from "./environment.ts";
 import { listMissing, toProblem, type Variables, withoutBlanks } from "./setting-problems.ts";
 import { trimEndOf } from "../values/text.ts";
 
@@ -19,7 +18,6 @@ export interface Settings {
   readonly data_dir: string;
   readonly database: { driver: "pglite"; url: null } | { driver: "postgres" | "neon"; url: string };
   readonly prepared_statements: boolean;
-  readonly database_timeouts: DatabaseTimeouts;
   /** Null if BASE_URL is unset. The `endpoint_url` of webhooks is then null too. */
   readonly base_url: string | null;
   /** URL of the streams in the OpenAPI document; null if it is the URL of the service. */
@@ -42,8 +40,6 @@ export interface Settings {
   readonly activity_readers: "admin" | "member";
   /** 0 keeps events forever. */
   readonly activity_retention_days: number;
-  /** 0 keeps entries forever. */
-  readonly changes_retention_days: number;
   /** 0 keeps payloads forever. */
   readonly webhook_payload_retention_days: number;
   /** Null keeps bodies of webhook payloads in the database. */
@@ -77,7 +73,7 @@ export const acceptsAnyAudience = ({ audience, authorized_parties }: OidcAuth): 
   audience === null && authorized_parties.length === 0;
 
 /** The settings for commands that only use the database. */
-export type DatabaseSettings = Pick<Settings, "data_dir" | "database" | "prepared_statements" | "database_timeouts">;
+export type DatabaseSettings = Pick<Settings, "data_dir" | "database" | "prepared_statements">;
 
 /** Settings are missing or invalid. The message has one line for each, with its name and its rule but never its value. */
 export class SettingsError extends Error {}
@@ -87,8 +83,7 @@ export class SettingsError extends Error {}
  * to gateways at any private address and post to loopback. Elsewhere the operator names the allowed hosts.
  */
 export function parseSettings(environment: Variables, edge: "local" | "lambda"): Settings {
-  const budgets = budgetNames.filter((name) => environment[name.toUpperCase()]?.trim());
-  const env = parseEnvironment(z.object(toVariables(budgets)), environment, (variables) => listMissing(variables, edge));
+  const env = parseEnvironment(Environment, environment, (variables) => listMissing(variables, edge));
   const is_personal = env.AUTH_MODE === "local" && edge === "local";
   return {
     port: env.PORT,
@@ -96,14 +91,13 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     data_dir: env.DATA_DIR,
     database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER),
     prepared_statements: env.PREPARED_STATEMENTS === "on",
-    database_timeouts: toTimeouts(env),
     base_url: env.BASE_URL ?? null,
     stream_url: env.STREAM_URL ?? null,
     service_url: env.BASE_URL ?? `http://${env.HOST.includes(":") ? `[${env.HOST}]` : env.HOST}:${env.PORT}`,
     auth: toAuth(env),
     cors_origins: env.CORS_ORIGINS,
     trusted_proxies: env.TRUSTED_PROXIES,
-    budgets: toBudgets(env, edge),
+    budgets: toBudgets(env, (variable) => Boolean(environment[variable]?.trim()), edge),
     gateway_min_version: environment["GATEWAY_MIN_VERSION"]?.trim() === "" ? "" : env.GATEWAY_MIN_VERSION,
     gateway_allowed_hosts: env.GATEWAY_ALLOWED_HOSTS,
     private_gateways_allowed: is_personal,
@@ -114,9 +108,8 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     token_pepper: env.TOKEN_PEPPER,
     activity_readers: env.ACTIVITY_READERS,
     activity_retention_days: env.ACTIVITY_RETENTION_DAYS,
-    changes_retention_days: env.CHANGES_RETENTION_DAYS,
     webhook_payload_retention_days: env.WEBHOOK_PAYLOAD_RETENTION_DAYS,
-    body_storage: toBodyStorage(env),
+    body_storage: toBodyStorage(env, environment["AWS_ENDPOINT_URL_S3"]),
     task_idle_hours: env.TASK_IDLE_HOURS,
     // Each event costs a job, so they are off by default where nothing receives them.
     board_events: (env.BOARD_EVENTS ?? (edge === "lambda" || env.EVENTS_ENDPOINT ? "on" : "off")) === "on",
@@ -137,16 +130,12 @@ export function parseDatabaseSettings(environment: Variables): DatabaseSettings 
     DATABASE_URL: true,
     DATABASE_DRIVER: true,
     PREPARED_STATEMENTS: true,
-    DATABASE_CONNECT_TIMEOUT_SECONDS: true,
-    DATABASE_STATEMENT_TIMEOUT_SECONDS: true,
-    DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS: true,
   } as const;
   const env = parseEnvironment(Environment.pick(databaseVariables), environment);
   return {
     data_dir: env.DATA_DIR,
     database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER),
     prepared_statements: env.PREPARED_STATEMENTS === "on",
-    database_timeouts: toTimeouts(env),
   };
 }
 
@@ -188,14 +177,6 @@ function toDatabase(url: string | undefined, driver: "pglite" | "postgres" | "ne
   const neon = URL.canParse(url) && new URL(url).hostname.endsWith(".neon.tech");
   return { driver: driver ?? (neon ? "neon" : "postgres"), url };
 }
-
-type TimeoutVariable = `DATABASE_${"CONNECT" | "STATEMENT" | "IDLE_TRANSACTION"}_TIMEOUT_SECONDS`;
-
-const toTimeouts = (env: Readonly<Record<TimeoutVariable, number>>): DatabaseTimeouts => ({
-  connect_ms: env.DATABASE_CONNECT_TIMEOUT_SECONDS * 1_000,
-  statement_ms: env.DATABASE_STATEMENT_TIMEOUT_SECONDS * 1_000,
-  idle_transaction_ms: env.DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS * 1_000,
-});
 
 function toAuth(env: z.infer<typeof Environment>): LocalAuth | OidcAuth {
   if (env.AUTH_MODE === "local") {

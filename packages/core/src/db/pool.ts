@@ -9,6 +9,9 @@ export interface DatabaseTimeouts {
   idle_transaction_ms: number;
 }
 
+/** No request of the service lasts as long, and a statement or transaction that does holds locks that others wait for. */
+export const SERVICE_TIMEOUTS: DatabaseTimeouts = { connect_ms: 10_000, statement_ms: 60_000, idle_transaction_ms: 60_000 };
+
 export const NO_SESSION_TIMEOUTS: DatabaseTimeouts = { connect_ms: 10_000, statement_ms: 0, idle_transaction_ms: 0 };
 
 /** The pool could not provide a connection, for any reason. */

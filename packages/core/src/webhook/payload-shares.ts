@@ -1,4 +1,4 @@
-/** The parts of ORGANIZATION_PAYLOAD_BYTES that one webhook may fill, so that each leaves room for others. */
+/** The parts of organization_payload_bytes that one webhook may fill, so that each leaves room for others. */
 
 /** A busy sender leaves at least half of the room to the others. */
 export const SIGNED_SHARE = 1 / 2;

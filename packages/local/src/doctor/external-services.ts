@@ -1,3 +1,4 @@
+import { toQueueUrls } from "@board/functions/environment";
 import { errorText } from "@board/core/values/log";
 import { acceptsAnyAudience, type OidcAuth, type Settings } from "@board/core/config/settings";
 import { parseSitemap } from "@board/openclaw/soul/sitemap";
@@ -86,16 +87,15 @@ export async function checkSouls(
 
 /** Checks the queues of the environment and their dead-letter queues. */
 export async function checkQueues(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
-  const queues = ["DELIVERIES_QUEUE_URL", "SYNCS_QUEUE_URL", "PROBES_QUEUE_URL", "OUTBOUND_QUEUE_URL"].flatMap((name) => {
-    const url = environment[name]?.trim();
-    return url ? [{ name, url }] : [];
-  });
-  return (await Promise.all(queues.map(checkQueue))).flat();
+  const text = environment["QUEUE_URLS"]?.trim();
+  const queues = text ? Object.entries(toQueueUrls(text)) : [];
+  return (await Promise.all(queues.map(([name, url]) => checkQueue(name, url)))).flat();
 }
 
-async function checkQueue({ name, url }: { name: string; url: string }): Promise<Finding[]> {
+async function checkQueue(name: string, url: string): Promise<Finding[]> {
   const check = `queue ${url.split("/").at(-1)}`;
-  if (!URL.canParse(url)) return [wrong(check, `${name} is not a URL`, `Set ${name} to the URL of the queue.`)];
+  if (!URL.canParse(url))
+    return [wrong(check, `QUEUE_URLS has no URL for ${name}`, "Set QUEUE_URLS to name=URL, comma-separated.")];
   try {
     // The AWS SDK is loaded only if there are queues.
     const { readQueueState } = await import("@board/functions/queue-state");
@@ -109,7 +109,7 @@ async function checkQueue({ name, url }: { name: string; url: string }): Promise
       return [warning(check, `${found}; ${pluralize(dead_letters, "dead letter")}`, 'Follow docs/operating.md, "Dead letters".')];
     return [ok(check, `${found}, no dead letters`)];
   } catch (error) {
-    const remedy = `Check that ${name} is right, and that the AWS credentials of this shell may read the queue's attributes (sqs:GetQueueAttributes).`;
+    const remedy = `Check that QUEUE_URLS is right, and that the AWS credentials of this shell may read the queue's attributes (sqs:GetQueueAttributes).`;
     return [wrong(check, `the queue cannot be read: ${errorText(error)}`, remedy)];
   }
 }

@@ -17,7 +17,7 @@ export async function runChecks(
   options: { edge?: Platform; web?: HttpClient } = {},
 ): Promise<Finding[]> {
   // Only a stage on AWS has queues.
-  const { edge = environment["DELIVERIES_QUEUE_URL"]?.trim() ? "lambda" : "local", web = createHttpClient() } = options;
+  const { edge = environment["QUEUE_URLS"]?.trim() ? "lambda" : "local", web = createHttpClient() } = options;
   const { findings, settings } = checkSettings(environment, edge);
   const databaseSettings = settings ?? findDatabaseSettings(environment);
   const external = Promise.all([

@@ -6,6 +6,7 @@ import {
 } from "@board/api/edge/client-address";
 import { silentLog } from "@board/core/values/log";
 import { findMisspelt } from "@board/core/config/misspelt-settings";
+import { findRemoved } from "@board/core/config/removed-settings";
 import { listProblems, parseSettings, type Settings } from "@board/core/config/settings";
 import { listNotedProxies } from "../noted-proxies.ts";
 import { findSecrets } from "../secrets.ts";
@@ -20,19 +21,22 @@ export type Platform = "local" | "lambda";
 export function checkSettings(environment: Environment, edge: Platform): { findings: Finding[]; settings: Settings | null } {
   const { filled, missing } = edge === "local" ? findSecrets(environment) : { filled: environment, missing: [] };
   const problems = listProblems(filled, edge);
-  const misspelt = findMisspelt(environment).map(({ name, meant }) =>
-    warning(CHECK, `${name} is not a setting`, `Did you mean ${meant}? docs/settings.md lists all settings.`),
-  );
+  const unknown = [
+    ...findMisspelt(environment).map(({ name, meant }) =>
+      warning(CHECK, `${name} is not a setting`, `Did you mean ${meant}? docs/settings.md lists all settings.`),
+    ),
+    ...findRemoved(environment).map(({ name, instead }) => warning(CHECK, `${name} is no longer a setting`, instead)),
+  ];
   if (problems.length > 0) {
     const remedy = (problem: string) => `Correct ${problem.split(" ")[0]} in the environment; docs/settings.md lists the rules.`;
     const findings = problems.map((problem) => wrong(CHECK, problem, remedy(problem)));
-    return { findings: [...findings, ...misspelt], settings: null };
+    return { findings: [...findings, ...unknown], settings: null };
   }
   const settings = parseSettings(filled, edge);
   const { driver } = settings.database;
   const findings = [
     ok(CHECK, `all settings are valid (${edge === "lambda" ? "for Lambda" : "for a local server"}, ${driver})`),
-    ...misspelt,
+    ...unknown,
   ];
   if (missing.length > 0) findings.push(ok(CHECK, `${missing.join(", ")} will be generated at the first start`));
   if (hasInvalidProxies(settings))

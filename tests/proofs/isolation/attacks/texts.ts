@@ -60,7 +60,7 @@ export const textAttacks: Readonly<Record<string, AttackPlan>> = {
     },
   },
   "texts of 100 KB until its budget is used, and then on": {
-    environment: { ORGANIZATION_TEXT_BYTES: "10000000" },
+    environment: { LIMITS: "organization_text_bytes=10000000" },
     async run(a) {
       const id = await a.create(tasksPath(a), { title: "Store" });
       const text = "word ".repeat(MAX_TEXT / 5);

@@ -1,0 +1,24 @@
+import { limitNames } from "./budgets.ts";
+
+/** Names that were settings, with what to do instead. No imports beyond the table of budgets, for infra. */
+const REMOVED: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(limitNames.map((name) => [name.toUpperCase(), `Set ${name} in LIMITS instead.`])),
+  CHANGES_RETENTION_DAYS: "Entries of the changes feed are kept for 7 days.",
+  DATABASE_CONNECT_TIMEOUT_SECONDS: "The limit is 10 s.",
+  DATABASE_IDLE_TRANSACTION_TIMEOUT_SECONDS: "The limit is 60 s.",
+  DATABASE_STATEMENT_TIMEOUT_SECONDS: "The limit is 60 s.",
+  DELIVERIES_QUEUE_URL: "Set QUEUE_URLS instead.",
+  OUTBOUND_QUEUE_URL: "Set QUEUE_URLS instead.",
+  PROBES_QUEUE_URL: "Set QUEUE_URLS instead.",
+  SYNCS_QUEUE_URL: "Set QUEUE_URLS instead.",
+  WEBHOOK_BODY_MIN_BYTES: "Bodies from 16,384 bytes move to a bucket, and all to a folder.",
+  WEBHOOK_BODY_STORAGE_ENDPOINT: "Set AWS_ENDPOINT_URL_S3 instead.",
+};
+
+/** The removed settings that an environment still sets. They have no effect, and are told so that nobody relies on them. */
+export const findRemoved = (environment: Readonly<Record<string, string | undefined>>) =>
+  Object.entries(REMOVED).flatMap(([name, instead]) => (environment[name]?.trim() ? [{ name, instead }] : []));
+
+/** One line for each. */
+export const describeRemoved = (environment: Readonly<Record<string, string | undefined>>): string[] =>
+  findRemoved(environment).map(({ name, instead }) => `No longer a setting: ${name}. ${instead}`);
