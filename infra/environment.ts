@@ -38,7 +38,7 @@ const OPTIONAL = [
   "WEBHOOK_PAYLOAD_RETENTION_DAYS",
 ];
 
-for (const line of describeRemoved(process.env)) console.warn(line);
+for (const line of describeRemoved(process.env)) process.stderr.write(`${line}\n`);
 
 /** Environment variables of all functions except the migration. */
 export const environment = {

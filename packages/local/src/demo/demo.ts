@@ -24,7 +24,7 @@ export interface Demo {
   /** While it is offline, the lead handles no messages. */
   lead_is_offline: boolean;
   /** Prints a line with time, participant and text. `strong` highlights an important event. */
-  say(who: Participant, what: string, strong?: boolean): void;
+  say: (who: Participant, what: string, strong?: boolean) => void;
   /** Returns the short name of a task in the log, such as `#1`. */
   label(task_id: string): string;
   wait(ms: number): Promise<void>;
