@@ -176,7 +176,7 @@ test.each([
   expect(findMisspelt({ ...local, [name]: "s3cret" })).toEqual([{ name, meant }]);
 });
 
-test("a removed setting that is still set is told with what to do instead, and is not taken for a misspelt one", () => {
+test("a removed setting that is still set is named with what to do instead, and is not taken for a misspelt one", () => {
   const removed = {
     ORGANIZATION_TEXT_BYTES: "s3cret",
     DATABASE_STATEMENT_TIMEOUT_SECONDS: "s3cret",

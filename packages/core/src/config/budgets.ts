@@ -214,7 +214,7 @@ export type Budgets = Readonly<Record<BudgetName, number>>;
 
 export const budgetNames = Object.keys(BUDGETS) as BudgetName[];
 
-/** Budgets with a setting of their own, in upper case: operators tune these. The others are names in LIMITS. */
+/** Budgets with a setting each, in upper case: operators tune these. The others are names in LIMITS. */
 export const ownSettings = [
   "webhook_max_payload_bytes",
   "webhook_rate_per_minute",

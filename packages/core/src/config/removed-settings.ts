@@ -15,7 +15,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   WEBHOOK_BODY_STORAGE_ENDPOINT: "Set AWS_ENDPOINT_URL_S3 instead.",
 };
 
-/** The removed settings that an environment still sets. They have no effect, and are told so that nobody relies on them. */
+/** The removed settings that an environment still sets. They have no effect, so a start names them. */
 export const findRemoved = (environment: Readonly<Record<string, string | undefined>>) =>
   Object.entries(REMOVED).flatMap(([name, instead]) => (environment[name]?.trim() ? [{ name, instead }] : []));
 
