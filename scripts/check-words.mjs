@@ -31,7 +31,8 @@ const FORBIDDEN = [
 /** Texts that a published interface fixes to the letter. */
 const FIXED = [];
 
-const SKIPPED = /package-lock\.json|client\/src\/api\.ts|^migrations\/|^docs\/examples\/|\/hosts\/|check-words\.mjs$|^STYLE\.md$|^LICENSE$/;
+const SKIPPED =
+  /package-lock\.json|client\/src\/api\.ts|^migrations\/|^docs\/examples\/|\/hosts\/|check-words\.mjs$|^STYLE\.md$|^LICENSE$/;
 const CHECKED = /\.(ts|mjs|cjs|md|ya?ml|sh)$|^\.ci\/run$/;
 
 const paths = process.argv.slice(2);
