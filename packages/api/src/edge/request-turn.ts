@@ -10,7 +10,7 @@ const RETRY_AFTER = 5;
 const KIND_SHARE = 0.75;
 
 /** On a single connection, further concurrent requests would do no more work, and would only wait for each other's statements. */
-const MAX_OF_SHARED_CONNECTION = { running: 4, of_organization: 2 };
+const MAX_OF_SHARED_CONNECTION = { running: 4, of_organization: 1 };
 
 /**
  * The queue in which the requests of a process wait for a slot. It is fair between organizations, and within each between

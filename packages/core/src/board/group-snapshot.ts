@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type BoardGroupRow, boardFor, readableBoardsOfUser, groupFor } from "../organization/access.ts";
 import type { Agent, Member, User } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
-import type { Context } from "../context/context.ts";
+import { type Context, readAll } from "../context/context.ts";
 import { readShortened, toShortened, truncatable, withTruncatedFields } from "../lists/large-fields.ts";
 import { arrayLimit } from "../lists/page.ts";
 import { priorityRank, tasks } from "../schema/task.sql.ts";
@@ -115,7 +115,7 @@ async function readGroupSnapshot(
         .limit(max_boards),
   );
   const board_ids = boardRows.map(({ id }) => id);
-  const [counts, topTasks] = await Promise.all([countTasks(ctx, board_ids), readTopTasks(ctx, board_ids, query)]);
+  const [counts, topTasks] = await readAll(ctx, [() => countTasks(ctx, board_ids), () => readTopTasks(ctx, board_ids, query)]);
   return {
     group: toBoardGroup(group),
     boards: boardRows.map((row) => {

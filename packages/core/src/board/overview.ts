@@ -4,7 +4,7 @@ import { boardFor, boardsOfAgent, readableBoardsOfUser } from "../organization/a
 import { agents } from "../schema/agent.sql.ts";
 import { toAgent } from "../agent/agent.ts";
 import { approvals } from "../schema/approval.sql.ts";
-import type { CallerContext, Context } from "../context/context.ts";
+import { type CallerContext, type Context, readAll } from "../context/context.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { TaskStatus } from "../task/task-status.ts";
@@ -40,15 +40,21 @@ export type BoardOverview = z.infer<typeof BoardOverview>;
 /** What a caller needs to know before it works on a board: the rules, the people and agents, and the amount of work. */
 export async function getBoardOverview(ctx: CallerContext, board_id: string): Promise<BoardOverview> {
   const board = await boardFor(ctx, board_id, "read");
-  const [[state], boardAgents, people, counts, [pending]] = await Promise.all([
-    ctx.db.select({ paused: isPaused }).from(boards).where(eq(boards.id, board.id)),
-    readAgents(ctx, board.id),
-    readPeople(ctx, board),
-    ctx.db.select({ status: tasks.status, total: count() }).from(tasks).where(eq(tasks.board_id, board.id)).groupBy(tasks.status),
-    ctx.db
-      .select({ total: count() })
-      .from(approvals)
-      .where(and(eq(approvals.board_id, board.id), eq(approvals.status, "pending"))),
+  const [[state], boardAgents, people, counts, [pending]] = await readAll(ctx, [
+    async () => ctx.db.select({ paused: isPaused }).from(boards).where(eq(boards.id, board.id)),
+    () => readAgents(ctx, board.id),
+    () => readPeople(ctx, board),
+    async () =>
+      ctx.db
+        .select({ status: tasks.status, total: count() })
+        .from(tasks)
+        .where(eq(tasks.board_id, board.id))
+        .groupBy(tasks.status),
+    async () =>
+      ctx.db
+        .select({ total: count() })
+        .from(approvals)
+        .where(and(eq(approvals.board_id, board.id), eq(approvals.status, "pending"))),
   ]);
   const task_counts = Object.fromEntries(TaskStatus.options.map((status) => [status, 0])) as BoardOverview["task_counts"];
   for (const { status, total } of counts) task_counts[status] = total;

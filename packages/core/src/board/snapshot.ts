@@ -7,7 +7,7 @@ import { AgentRead, LARGE_AGENT_FIELDS, toAgent } from "../agent/agent.ts";
 import { arrayLimit } from "../lists/page.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 import { Approval, readApprovals } from "../approval/approval.ts";
-import type { Context } from "../context/context.ts";
+import { type Context, readAll } from "../context/context.ts";
 import { isNotBlank } from "../db/blank.ts";
 import { readShortened, toShortened, truncatable } from "../lists/large-fields.ts";
 import { board_memory } from "../schema/memory.sql.ts";
@@ -44,12 +44,12 @@ export type BoardSnapshot = z.infer<typeof BoardSnapshot>;
 /** A board with everything on it, read with one statement for each part. */
 export async function getBoardSnapshot(ctx: Context<User | Agent>, board_id: string): Promise<BoardSnapshot> {
   const board = await boardFor(ctx, board_id, "read");
-  const [boardTasks, boardAgents, boardApprovals, chatMessages, pending_approvals_count] = await Promise.all([
-    readTasks(ctx, board.id),
-    readAgents(ctx, board.id),
-    readApprovals(ctx, eq(approvals.board_id, board.id), MAX_APPROVALS),
-    readChat(ctx, board.id),
-    countPending(ctx, board.id),
+  const [boardTasks, boardAgents, boardApprovals, chatMessages, pending_approvals_count] = await readAll(ctx, [
+    () => readTasks(ctx, board.id),
+    () => readAgents(ctx, board.id),
+    () => readApprovals(ctx, eq(approvals.board_id, board.id), MAX_APPROVALS),
+    () => readChat(ctx, board.id),
+    () => countPending(ctx, board.id),
   ]);
   return {
     board: toBoard(board),

@@ -118,9 +118,13 @@ const start = async <T>({ run }: FinalWrites<T>): Promise<T> => run();
 export const isInTransaction = (ctx: TransactionContext): boolean =>
   is(ctx.db, PgTransaction) && ctx.db !== ctx.request_transaction;
 
-/** Runs reads at the same time. In a transaction, which has only one connection, they run one after the other. */
+/**
+ * Runs reads at the same time. Where they share a connection, in a transaction or in the embedded database, they run one after
+ * the other: all at once would only take more than this request's share of the connection.
+ */
 export async function readAll<T extends unknown[]>(ctx: Context, reads: { [K in keyof T]: () => Promise<T[K]> }): Promise<T> {
-  if (!is(ctx.db, PgTransaction)) return Promise.all(reads.map((read) => read())) as Promise<T>;
+  if (!is(ctx.db, PgTransaction) && ctx.settings.database.driver !== "pglite")
+    return Promise.all(reads.map((read) => read())) as Promise<T>;
   const results: unknown[] = [];
   for (const read of reads) results.push(await read());
   return results as T;
