@@ -166,3 +166,11 @@ test("no module of core loads itself through others; type imports, which load no
   for (const file of edges.keys()) visit(file, []);
   expect(circles).toEqual([]);
 });
+
+test("only the snapshot of the newest migration is kept, because migrations are generated from it alone", () => {
+  const { entries } = JSON.parse(readFileSync(path.join(root, "migrations/meta/_journal.json"), "utf8")) as {
+    entries: { tag: string }[];
+  };
+  const newest = entries.at(-1)!.tag.split("_")[0];
+  expect(globSync("*_snapshot.json", { cwd: path.join(root, "migrations/meta") })).toEqual([`${newest}_snapshot.json`]);
+});
