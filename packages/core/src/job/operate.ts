@@ -1,11 +1,15 @@
-import { and, asc, desc, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Admin } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
-import { formatPageCursor, MAX_CURSOR, parsePageCursor } from "../lists/page-cursor.ts";
+import { conditionOf, type Filter, filterBy, presentOf } from "../lists/filter.ts";
+import { descending, integerKey } from "../lists/keyset.ts";
+import { listOf } from "../lists/list.ts";
+import { byCursor, toCursorPage } from "../lists/page.ts";
+import { MAX_CURSOR } from "../lists/page-cursor.ts";
 import { Id, Instant, QueryInteger, lazyObject } from "../values/wire.ts";
 import { JOB_STATUSES, jobs } from "../schema/job.sql.ts";
 import { type JobKind, RETRY_POLICIES } from "./kinds.ts";
@@ -106,31 +110,30 @@ const columns = {
   seq: jobs.seq,
 };
 
+const jobList = listOf({
+  name: "jobs",
+  table: jobs,
+  columns,
+  order: descending(integerKey(jobs.seq, ({ seq }: { seq: bigint }) => seq)),
+});
+
 const ofOrganization = ({ actor }: Context<Admin>): SQL => eq(jobs.organization_id, actor.active.organization_id);
 
-const matches = (ctx: Context<Admin>, { kind, board_id, gateway_id }: RedriveJobs): SQL =>
-  and(
-    ofOrganization(ctx),
-    kind ? eq(jobs.kind, kind) : undefined,
-    gateway_id ? eq(jobs.gateway_id, gateway_id) : undefined,
-    board_id ? sql`${boardId} = ${board_id}` : undefined,
-  )!;
+const filtersOf = (ctx: Context<Admin>, { kind, board_id, gateway_id }: RedriveJobs): (Filter | null)[] => [
+  filterBy("organization_id", ctx.actor.active.organization_id, (id) => eq(jobs.organization_id, id)),
+  filterBy("kind", kind, (kind) => eq(jobs.kind, kind)),
+  filterBy("gateway_id", gateway_id, (id) => eq(jobs.gateway_id, id)),
+  filterBy("board_id", board_id, (id) => sql`${boardId} = ${id}`),
+];
 
 /** The jobs of the active organization, newest first. */
 export async function listOwnJobs(ctx: Context<Admin>, query: z.infer<typeof jobListQuery>): Promise<JobPage> {
-  const { status, cursor, limit, ...filters } = query;
-  const scope = { list: "jobs", owner: ctx.actor.active.organization_id, filters: { ...filters, status } };
-  const [seq] = cursor ? parsePageCursor(ctx.settings.token_pepper, scope, cursor) : [];
-  const rows = await ctx.db
-    .select(columns)
-    .from(jobs)
-    .where(and(matches(ctx, query), status && eq(jobs.status, status), seq === undefined ? undefined : lt(jobs.seq, BigInt(seq))))
-    .orderBy(desc(jobs.seq))
-    .limit(limit + 1);
-  const items = rows.slice(0, limit);
-  const next_cursor =
-    rows.length > limit ? formatPageCursor(ctx.settings.token_pepper, scope, [String(items.at(-1)!.seq)]) : null;
-  return { items: items.map(toJob), limit, next_cursor };
+  const page = await jobList.read(ctx, byCursor(query), {
+    owner: ctx.actor.active.organization_id,
+    filters: [...filtersOf(ctx, query), filterBy("status", query.status, (status) => eq(jobs.status, status))],
+    toItem: toJob,
+  });
+  return toCursorPage(page);
 }
 
 export async function getOwnJob(ctx: Context<Admin>, job_id: string): Promise<Job> {
@@ -160,7 +163,7 @@ export async function redriveOwnJobs(ctx: Context<Admin>, filter: RedriveJobs): 
   const oldest = ctx.db
     .select({ id: jobs.id })
     .from(jobs)
-    .where(and(matches(ctx, filter), eq(jobs.status, "dead")))
+    .where(and(conditionOf(...presentOf(filtersOf(ctx, filter))), eq(jobs.status, "dead")))
     .orderBy(asc(jobs.seq))
     .limit(MAX_REDRIVEN)
     .for("no key update", { skipLocked: true });

@@ -56,6 +56,12 @@ export interface Page<T> {
   [NEXT_CURSOR]?: string | null;
 }
 
+/** The query of a list that has pages by cursor only; without a cursor it asks for the first page. */
+export const byCursor = <Q extends Omit<PageQuery, "offset">>(query: Q) => ({ ...query, cursor: query.cursor ?? "", offset: 0 });
+
+/** A page of a list that has pages by cursor only. */
+export const toCursorPage = <T>({ items, limit, [NEXT_CURSOR]: next_cursor = null }: Page<T>) => ({ items, limit, next_cursor });
+
 const createPageSchema = <T extends z.ZodType>(item: T) =>
   lazyObject(() => ({
     items: z.array(item).describe("The items of this page, in the order of the list."),

@@ -8,8 +8,11 @@ import { DomainError, notFound } from "../values/errors.ts";
 import { enqueue } from "../job/job.ts";
 import { jobs } from "../schema/job.sql.ts";
 import { type JobKind, RETRY_POLICIES } from "../job/kinds.ts";
-import { isAfterPosition, newestFirst, positionOf, toOrderBy } from "../lists/keyset.ts";
-import { formatPageCursor, MAX_CURSOR, parsePageCursor } from "../lists/page-cursor.ts";
+import { filterBy } from "../lists/filter.ts";
+import { newestFirst } from "../lists/keyset.ts";
+import { listOf } from "../lists/list.ts";
+import { byCursor, toCursorPage } from "../lists/page.ts";
+import { MAX_CURSOR } from "../lists/page-cursor.ts";
 import { addPendingWakeup } from "../context/pending-wakeups.ts";
 import { Id, Instant, InstantInput, QueryInteger, lazyObject } from "../values/wire.ts";
 import { type DeliveryRow, toSequence } from "./delivery-row.ts";
@@ -93,35 +96,32 @@ const columns = {
 };
 type Row = DeliveryRow & Pick<Delivery, "next_attempt_at" | "waits_for">;
 
-const DELIVERY_ORDER = newestFirst(subscription_deliveries);
+const deliveryList = listOf({
+  name: "subscription deliveries",
+  table: subscription_deliveries,
+  columns,
+  order: newestFirst(subscription_deliveries),
+});
 
 /** The deliveries of a subscription, newest first. */
 export async function listDeliveries(
   ctx: Context<User>,
   owner: Owner,
   subscription_id: string,
-  { status, event_type, cursor, limit }: DeliveryQuery,
+  query: DeliveryQuery,
 ): Promise<DeliveryPage> {
   const subscription = await getSubscriptionRow(ctx, owner, subscription_id);
-  const scope = { list: "subscription deliveries", owner: subscription.id, filters: { status, event_type } };
-  const position = cursor ? parsePageCursor(ctx.settings.token_pepper, scope, cursor) : null;
-  const rows = await ctx.db
-    .select(columns)
-    .from(subscription_deliveries)
-    .where(
-      and(
-        eq(subscription_deliveries.subscription_id, subscription.id),
-        status && eq(subscription_deliveries.status, status),
-        event_type === undefined ? undefined : eq(subscription_deliveries.event_type, event_type),
-        position ? isAfterPosition(DELIVERY_ORDER, position) : undefined,
-      ),
-    )
-    .orderBy(...toOrderBy(DELIVERY_ORDER))
-    .limit(limit + 1);
-  const shown = rows.slice(0, limit);
-  const last = rows.length > limit ? shown.at(-1) : undefined;
-  const next_cursor = last ? formatPageCursor(ctx.settings.token_pepper, scope, positionOf(DELIVERY_ORDER, last)) : null;
-  return { items: shown.map(toDelivery), next_cursor };
+  const page = await deliveryList.read(ctx, byCursor(query), {
+    owner: subscription.id,
+    filters: [
+      filterBy("subscription_id", subscription.id, (id) => eq(subscription_deliveries.subscription_id, id)),
+      filterBy("status", query.status, (status) => eq(subscription_deliveries.status, status)),
+      filterBy("event_type", query.event_type, (type) => eq(subscription_deliveries.event_type, type)),
+    ],
+    toItem: toDelivery,
+  });
+  const { items, next_cursor } = toCursorPage(page);
+  return { items, next_cursor };
 }
 
 export async function getDelivery(
