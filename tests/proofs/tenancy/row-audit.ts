@@ -23,8 +23,8 @@ const NONDETERMINISTIC: readonly (readonly [RegExp, string])[] = [
   [/"cursor":"[^"]*"/g, '"cursor":"(cursor)"'],
   // The bytes of an organization and of a webhook are added to a random one of their rows, which may not exist yet.
   [
-    /webhook_payload_usage (?:insert|update \{[^{}]*\}(?: ->)?) \{[^{}]*"organization_id": ("[^"]+")\}/g,
-    "webhook_payload_usage of $1",
+    /(webhook_payload|organization_text)_usage (?:insert|update \{[^{}]*\}(?: ->)?) \{[^{}]*"organization_id": ("[^"]+")\}/g,
+    "$1_usage of $2",
   ],
   [/webhook_usage (?:insert|update \{[^{}]*\}(?: ->)?) \{[^{}]*"webhook_id": ("[^"]+")[^{}]*\}/g, "webhook_usage of $1"],
   [/whsec_[\w+/]{43}=/g, "(secret)"],
