@@ -1,5 +1,5 @@
 import { jobs } from "@board/core/schema/all-tables";
-import { removeOldJobs } from "@board/core/job/retention";
+import { scheduled } from "@board/api/work/schedules";
 import type { Job } from "@board/core/job/operate";
 import { transaction } from "@board/core/context/context";
 import { enqueue } from "@board/core/job/job";
@@ -177,7 +177,7 @@ test("a webhook payload keeps showing that its delivery failed when the dead job
   expect(before).toMatchObject({ status: "failed", attempts: 12, last_error: "connection refused" });
   await call("DELETE", `/${id}`);
   expect(await delivery()).toEqual(before);
-  await removeOldJobs(world.context());
+  await scheduled.retention(world.context());
 });
 
 test("jobs of another organization are neither listed nor redriven nor deleted", async () => {

@@ -4,6 +4,7 @@ import { gateways, jobs, service_keys, subscriptions } from "@board/core/schema/
 import { runChecks } from "@board/local/doctor/run-checks";
 import type { Finding } from "@board/local/doctor/finding";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { DAY_MS } from "@board/core/values/time";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { listProblems, type DoctorFixture, startDoctorFixture, describeFindings } from "./doctor-fixture.ts";
@@ -44,6 +45,7 @@ test("the doctor finds no problem in a healthy service and names every part of i
     expect.stringMatching(/^database: PostgreSQL \d+\S* answers in [\d.]+ ms \(postgres\)$/),
     "schema: current",
     "jobs: 0 queued, 0 running; the oldest due job has waited 0 s",
+    "retention: old rows are removed in time",
     `gateway home host: ${new URL(host.url).host} accepts this service: version 2026.2.9, protocol 3, all scopes`,
     "subscriptions: none are active",
     expect.stringMatching(/^sign-in: 127\.0\.0\.1:\d+ has 1 key$/),
@@ -130,6 +132,16 @@ describe("the doctor's check of the database", () => {
       "wrong: 1 queued, 0 running; the oldest due job has waited 20 min",
       "warning: 1 dead",
     ]);
+  });
+
+  test("rows that stay although their retention was over yesterday are reported", async () => {
+    const finished_at = new Date(Date.now() - 30.5 * DAY_MS);
+    await world.db
+      .insert(jobs)
+      .values({ kind: "notice", payload: {}, max_attempts: 1, status: "dead", run_at: finished_at, finished_at });
+    expect(describeFindings(await runDoctor(), "retention")).toEqual(["ok: old rows are removed in time"]);
+    await world.db.update(jobs).set({ finished_at: new Date(Date.now() - 31.5 * DAY_MS) });
+    expect(describeFindings(await runDoctor(), "retention")).toEqual(["warning: dead jobs have not been removed for a day"]);
   });
 
   test("the Neon host in DATABASE_URL must suit the caller: pooled for Lambdas, direct for a server", async () => {

@@ -1,6 +1,5 @@
 import { agents, board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
-import { removeOldJobs } from "@board/core/job/retention";
-import { removeOldPayloads } from "@board/core/webhook/retention";
+import { scheduled } from "@board/api/work/schedules";
 import type { ListedPayload } from "@board/core/webhook/payload";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, ne } from "drizzle-orm";
@@ -139,7 +138,7 @@ test("a payload keeps the outcome of its delivery when its job has expired", asy
   await failDeliveries();
   const before = { delivered: await delivery(delivered), failed: await delivery(failed) };
   world.elapse(31 * DAY_MS);
-  await removeOldJobs(world.context());
+  await scheduled.retention(world.context());
   expect(await world.db.$count(jobs)).toBe(0);
   expect({ delivered: await delivery(delivered), failed: await delivery(failed) }).toEqual(before);
   expect(await listed("failed")).toEqual({ total: 1, ids: [failed] });
@@ -243,9 +242,9 @@ test("a payload that is being redelivered does not expire before the agent is no
   await world.drain();
   world.elapse(91 * DAY_MS);
   await redeliver(id);
-  await removeOldPayloads(world.context());
+  await scheduled.retention(world.context());
   expect(await delivery(id)).toMatchObject({ status: "queued" });
   await world.drain();
-  await removeOldPayloads(world.context());
+  await scheduled.retention(world.context());
   expect((await asOwner("GET", `/payloads/${id}`)).status).toBe(404);
 });

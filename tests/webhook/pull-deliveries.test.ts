@@ -1,5 +1,5 @@
 import { board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
-import { removeOldJobs } from "@board/core/job/retention";
+import { scheduled } from "@board/api/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -75,7 +75,7 @@ test("a payload that is redelivered to an agent without a host is in its inbox o
   const shown = await delivery(id);
   expect(shown).toMatchObject({ status: "delivered", agent_id: board.lead.id });
   world.elapse(31 * DAY_MS);
-  await removeOldJobs(world.context());
+  await scheduled.retention(world.context());
   expect(await world.db.$count(jobs, eq(jobs.organization_id, board.organization_id))).toBe(0);
   expect(await delivery(id)).toEqual(shown);
 });

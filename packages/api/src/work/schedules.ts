@@ -1,29 +1,27 @@
 import { randomUUID } from "node:crypto";
-import { removeOldEvents } from "@board/core/activity/retention";
 import { countNewEvents } from "@board/core/activity/count-new-events";
 import type { System } from "@board/core/context/actor";
+import { removeOldRows } from "@board/core/db/retention";
+import { removeUnusedCounters } from "@board/core/idempotency/retention";
+import { sealOldAddresses } from "@board/core/subscription/address";
+import { removeDeliveriesBeyondBudget } from "@board/core/subscription/retention";
+import { eraseOldSecrets as eraseSubscriptionSecrets } from "@board/core/subscription/secret";
+import { recountPayloadBytes } from "@board/core/webhook/payload-usage";
+import { eraseOldSecrets as eraseWebhookSecrets } from "@board/core/webhook/secret";
+import { RETENTIONS } from "./retentions.ts";
 import { sweepAgents } from "@board/core/agent/sweep";
 import type { Context } from "@board/core/context/context";
-import { removeOldChanges } from "@board/core/change/retention";
 import { enqueueProbes } from "@board/openclaw/gateway/probe";
 import { removeOldConfigLocks } from "@board/openclaw/host/config-lock";
-import { removeOldAnswers } from "@board/core/idempotency/retention";
-import { removeOldInboxMessages } from "@board/core/notification/inbox-message";
 import { readJobAge } from "@board/core/job/queue-age";
-import { removeOldJobs } from "@board/core/job/retention";
 import { createScopedLog, errorText, stackFrames } from "@board/core/values/log";
-import { removeOldCounters } from "@board/core/db/rate-limit";
-import { removeOldPackSyncs } from "@board/core/skill/pack-sync-run";
 import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
 import { recountTexts } from "@board/core/organization/text-usage";
 import { recordHorizonAge } from "@board/core/stream/horizon";
 import { removeExpiredLeases } from "@board/core/stream/lease-registry";
-import { removeOldDeliveries } from "@board/core/subscription/retention";
 import { startDueSyncs } from "@board/openclaw/sync/schedule";
-import { removeOldRuns } from "@board/openclaw/sync/run";
 import { expireLeases } from "@board/core/task/lease/lease-expiry";
 import { moveOldBodies } from "@board/core/body-storage/move-bodies";
-import { removeOldPayloads } from "@board/core/webhook/retention";
 
 /**
  * The scheduled work. With `relay`, the caller then relays all jobs, including those whose wake-up was lost by a crash or a queue
@@ -49,18 +47,15 @@ export const scheduled = {
     await startDueSyncs(ctx);
   },
   async retention(ctx: Context<System>) {
-    await removeOldJobs(ctx);
-    await removeOldCounters(ctx);
+    for (const retention of Object.values(RETENTIONS)) await removeOldRows(ctx, retention);
     await removeOldConfigLocks(ctx);
     await removeExpiredLeases(ctx);
-    await removeOldRuns(ctx);
-    await removeOldPackSyncs(ctx);
-    await removeOldInboxMessages(ctx);
-    await removeOldEvents(ctx);
-    await removeOldChanges(ctx);
-    await removeOldPayloads(ctx);
-    await removeOldDeliveries(ctx);
-    await removeOldAnswers(ctx);
+    await eraseWebhookSecrets(ctx);
+    await eraseSubscriptionSecrets(ctx);
+    await sealOldAddresses(ctx);
+    await removeDeliveriesBeyondBudget(ctx);
+    await removeUnusedCounters(ctx);
+    await recountPayloadBytes(ctx);
     await recountTexts(ctx);
   },
   async bodies(ctx: Context<System>) {

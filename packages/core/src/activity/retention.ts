@@ -1,10 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
+import { type RemovedBatch, removeInBatches } from "../db/retention.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { addMs, DAY_MS, startOfHour } from "../values/time.ts";
+import { startOfHour } from "../values/time.ts";
 import { activity_events } from "../schema/activity.sql.ts";
 import { eventHour, isCounted, isFailed } from "./count.ts";
 import { activity_counts, activity_day_counts } from "../schema/activity-count.sql.ts";
@@ -19,13 +19,11 @@ export async function removeComments(ctx: Context, board_id: string, task_id: st
 }
 
 /**
- * Removes events that are older than the retention, by whole hours. Comments stay, because they belong to their task, and so do
+ * Removes old events by whole hours. Comments stay, because they belong to their task, and so do
  * events that are not counted yet.
  */
-export async function removeOldEvents(ctx: Context): Promise<void> {
-  const days = ctx.settings.activity_retention_days;
-  if (days === 0) return;
-  const before = toTimestamp(startOfHour(addMs(ctx.now(), -days * DAY_MS)));
+export async function removeEventsBefore(ctx: Context, time: Date): Promise<void> {
+  const before = toTimestamp(startOfHour(time));
   await removeInBatches(BATCH_SIZE, (size, from) =>
     withLockTimeoutRetry(ctx, (ctx) => removeOfBoards(ctx, sql`${from}::timestamptz`, before, size)),
   );

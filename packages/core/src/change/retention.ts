@@ -2,18 +2,15 @@ import { eq, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { toTimestamp } from "../db/timestamp.ts";
-import { addMs, DAY_MS } from "../values/time.ts";
 import { changes, changes_removed } from "../schema/change.sql.ts";
 
-/** A mirror that was away for longer reads the lists again, which costs less than a longer feed costs everybody. */
-const KEPT_DAYS = 7;
 const BATCH_SIZE = 5_000;
 /** Batches per run. The next run removes the remaining changes. */
 const MAX_BATCHES = 400;
 
 /** Removes old changes in the order of the feed and stores how far, so that readers with an older cursor get an error. */
-export async function removeOldChanges(ctx: Context): Promise<void> {
-  const before = toTimestamp(addMs(ctx.now(), -KEPT_DAYS * DAY_MS));
+export async function removeChangesBefore(ctx: Context, time: Date): Promise<void> {
+  const before = toTimestamp(time);
   for (let batch = 0, from = "0"; batch < MAX_BATCHES; batch++) {
     // Each batch starts where the last one ended, so that it skips the index entries of removed rows. If the oldest change is
     // still recent, the statement reads only that one.

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { and, eq, lt, sql, type SQLWrapper } from "drizzle-orm";
+import { and, eq, sql, type SQLWrapper } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { DomainError } from "../values/errors.ts";
 import type { BudgetName } from "../config/budgets.ts";
@@ -7,7 +7,6 @@ import { DAY_MS } from "../values/time.ts";
 import { noteLimit } from "../values/request-limits.ts";
 import { rate_counters } from "../schema/rate-limit.sql.ts";
 
-const RETENTION_MS = 10 * 60_000;
 const MINUTE_MS = 60_000;
 
 export const startOfMinute = (now: Date) => new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
@@ -31,7 +30,7 @@ const DAY_SECONDS = DAY_MS / 1000;
 
 /**
  * Counts toward a limit per UTC day; above it, throws `limited` with the text of `toDetail`. The counter is stored under the end
- * of its day, so that `removeOldCounters` does not remove it earlier.
+ * of its day, so that the retention does not remove it earlier.
  */
 export async function countOfDay(
   ctx: Context,
@@ -97,10 +96,6 @@ export function rateLimited(ctx: Context): DomainError {
 }
 
 const secondsLeftOfMinute = (ctx: Context): number => Math.ceil((MINUTE_MS - (ctx.now().getTime() % MINUTE_MS)) / 1000);
-
-export async function removeOldCounters(ctx: Context): Promise<void> {
-  await ctx.db.delete(rate_counters).where(lt(rate_counters.minute, new Date(ctx.now().getTime() - RETENTION_MS)));
-}
 
 /**
  * The key under which a client address is counted. For IPv6 it is the /64 network, since one client commonly has all addresses of

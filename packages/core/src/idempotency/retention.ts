@@ -1,24 +1,11 @@
 import { eq, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
-import { toTimestamp } from "../db/timestamp.ts";
-import { addMs, DAY_MS } from "../values/time.ts";
+import type { RemovedBatch } from "../db/retention.ts";
 import { idempotency_keys as keys, idempotency_usage as usage } from "../schema/idempotency.sql.ts";
 
-const BATCH_SIZE = 2_000;
-
-/** Removes answers that are a day old. */
-export async function removeOldAnswers(ctx: Context): Promise<void> {
-  const before = toTimestamp(addMs(ctx.now(), -DAY_MS));
-  await removeInBatches(BATCH_SIZE, (size, from) =>
-    removeAnswers(
-      ctx,
-      sql`ctid = any (array(
-        select ctid from ${keys} where created_at >= ${from}::timestamptz and created_at < ${before}
-        order by created_at limit ${size} for update skip locked))`,
-    ),
-  );
+/** Removes the counters of owners without answers. */
+export async function removeUnusedCounters(ctx: Context): Promise<void> {
   await ctx.db.execute(sql`delete from ${usage} where size_bytes <= 0`);
 }
 
@@ -32,7 +19,7 @@ export async function removeAnswersOfOrganization(ctx: Context, organization_id:
 export const removeAnswersOfUser = (ctx: Context, user_id: string) => removeAnswers(ctx, sql`caller_id = ${user_id}`);
 
 /** Removes the answers that meet a condition, and subtracts their bytes from the usage of their owners. */
-async function removeAnswers(ctx: Context, condition: SQL): Promise<RemovedBatch> {
+export async function removeAnswers(ctx: Context, condition: SQL): Promise<RemovedBatch> {
   const result = await ctx.db.execute(sql`
     with removed as (
       delete from ${keys} where ${condition} returning owner_id, shard, size_bytes, created_at

@@ -4,6 +4,9 @@ import { rowsOf } from "../db/database.ts";
 import { board_webhook_payloads } from "../schema/webhook.sql.ts";
 import { jobs } from "../schema/job.sql.ts";
 
+/** The condition for jobs that have ended. The status is a literal, because the index on their end is partial. */
+export const hasEnded = (status: "done" | "dead"): SQL => sql`status = ${sql.raw(`'${status}'`)}`;
+
 /**
  * Removes finished jobs. A webhook payload must still show how its delivery ended, so the same statement stores the outcome with
  * the payload, unless a newer job notifies the agent. `returning` selects from the rows `removed`.

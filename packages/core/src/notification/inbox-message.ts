@@ -1,13 +1,9 @@
 import { and, eq, sql } from "drizzle-orm";
 import { agents } from "../schema/agent.sql.ts";
 import type { Context } from "../context/context.ts";
-import { rowsOf } from "../db/database.ts";
 import { type PreparedWrite, prepareRowsInsert } from "../db/prepared-write.ts";
-import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
-import { toTimestamp } from "../db/timestamp.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { tasks } from "../schema/task.sql.ts";
-import { addMs, DAY_MS } from "../values/time.ts";
 import { inbox_messages } from "../schema/inbox.sql.ts";
 
 export interface NewInboxMessage {
@@ -52,23 +48,4 @@ export async function storeUndelivered(ctx: Context, message: UndeliveredMessage
   // The task may have been removed since the message was written.
   const existing_task = sql<string | null>`(select id from ${tasks} where id = ${task_id}::uuid for key share)`;
   await ctx.db.insert(inbox_messages).values({ ...agent, kind, text, task_id: existing_task });
-}
-
-/** How many days messages are kept, whether read or not. */
-const RETENTION_DAYS = 30;
-const BATCH_SIZE = 5_000;
-
-/** Removes messages after their retention. */
-export async function removeOldInboxMessages(ctx: Context): Promise<void> {
-  const before = toTimestamp(addMs(ctx.now(), -RETENTION_DAYS * DAY_MS));
-  await removeInBatches(BATCH_SIZE, async (size, from) => {
-    const result = await ctx.db.execute(sql`
-      with removed as (
-        delete from ${inbox_messages} where ctid = any (array(
-          select ctid from ${inbox_messages} where created_at >= ${from}::timestamptz and created_at < ${before}
-          order by created_at limit ${size} for update skip locked))
-        returning created_at)
-      select count(*)::int as count, max(created_at)::text as last from removed`);
-    return rowsOf<RemovedBatch>(result)[0]!;
-  });
 }

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, lt } from "drizzle-orm";
+import { and, eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
 import type { Context } from "../context/context.ts";
 import { truncatable } from "../lists/large-fields.ts";
@@ -35,8 +35,6 @@ export type PackSyncRun = z.infer<typeof PackSyncRun>;
 export type PackSyncRow = typeof skill_pack_syncs.$inferSelect;
 export type PackRow = typeof skill_packs.$inferSelect;
 
-const RETENTION_MS = 7 * 86_400_000;
-
 const isOpen = (run_id: string) => and(eq(skill_pack_syncs.id, run_id), eq(skill_pack_syncs.status, "running"));
 
 /** A run with its pack; null if the run has ended. */
@@ -62,11 +60,6 @@ export async function endPackSync(
 
 export const failPackSync = (ctx: Context, run_id: string, error: string): Promise<void> =>
   endPackSync(ctx, run_id, { status: "failed", error });
-
-/** Removes runs after seven days, when nobody needs their results any more. */
-export async function removeOldPackSyncs(ctx: Context): Promise<void> {
-  await ctx.db.delete(skill_pack_syncs).where(lt(skill_pack_syncs.created_at, new Date(ctx.now().getTime() - RETENTION_MS)));
-}
 
 export function toPackSyncRun({ id, finished_at, created_at, ...row }: PackSyncRow): PackSyncRun {
   return {

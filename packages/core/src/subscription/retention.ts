@@ -1,37 +1,9 @@
 import { sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
-import { rowsOf } from "../db/database.ts";
-import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
-import { toTimestamp } from "../db/timestamp.ts";
-import { addMs, DAY_MS } from "../values/time.ts";
-import { sealOldAddresses } from "./address.ts";
-import { eraseOldSecrets } from "./secret.ts";
 import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
 
-/** How many days a delivery is kept. Its last attempt is made after 28 hours. */
-const RETENTION_DAYS = 30;
-const BATCH_SIZE = 2_000;
-
-/** Removes old deliveries, deliveries over the budget of their subscription, and expired secrets. Also seals old addresses. */
-export async function removeOldDeliveries(ctx: Context): Promise<void> {
-  await eraseOldSecrets(ctx);
-  await sealOldAddresses(ctx);
-  const before = toTimestamp(addMs(ctx.now(), -RETENTION_DAYS * DAY_MS));
-  await removeInBatches(BATCH_SIZE, async (size, from) => {
-    const result = await ctx.db.execute(sql`
-      with removed as (
-        delete from ${subscription_deliveries} where ctid = any (array(
-          select ctid from ${subscription_deliveries}
-          where created_at >= ${from}::timestamptz and created_at < ${before}
-          order by created_at limit ${size} for update skip locked))
-        returning created_at)
-      select count(*)::int as count, max(created_at)::text as last from removed`);
-    return rowsOf<RemovedBatch>(result)[0]!;
-  });
-  await removeBeyondBudget(ctx);
-}
-
-async function removeBeyondBudget(ctx: Context): Promise<void> {
+/** Removes the oldest ended deliveries of subscriptions that have more than their budget. */
+export async function removeDeliveriesBeyondBudget(ctx: Context): Promise<void> {
   const kept = ctx.settings.budgets.subscription_deliveries;
   await ctx.db.execute(sql`
     delete from ${subscription_deliveries} using (

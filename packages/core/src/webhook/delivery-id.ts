@@ -1,19 +1,15 @@
 import { createHash } from "node:crypto";
-import { and, eq, inArray, lte, sql } from "drizzle-orm";
+import { and, eq, inArray, lte } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
 import { type PreparedWrite, prepareRowInsert } from "../db/prepared-write.ts";
-import { type RemovedBatch, removeInBatches } from "../db/remove-in-batches.ts";
-import { rowsOf } from "../db/database.ts";
-import { toTimestamp } from "../db/timestamp.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
 import { type SourceName, WEBHOOK_DELIVERY_IDS_KEY, webhook_delivery_ids } from "../schema/webhook.sql.ts";
 import { SOURCES } from "./source/sources.ts";
 
 /** How long a repeated delivery is recognized. */
-const REMEMBERED_DAYS = 7;
+export const REMEMBERED_DAYS = 7;
 const MAX_ATTEMPTS = 5;
-const BATCH_SIZE = 5_000;
 
 /** The names by which a repeated delivery is recognized. */
 export interface DeliveryNames {
@@ -92,18 +88,3 @@ async function findEarlierPayload(ctx: Context, webhook_id: string, names: reado
 }
 
 const oldestRemembered = (ctx: Context) => addMs(ctx.now(), -REMEMBERED_DAYS * DAY_MS);
-
-/** Removes names that have expired: repeats of their deliveries are no longer recognized. */
-export async function removeOldDeliveryIds(ctx: Context): Promise<void> {
-  const before = toTimestamp(oldestRemembered(ctx));
-  await removeInBatches(BATCH_SIZE, async (size, from) => {
-    const result = await ctx.db.execute(sql`
-      with removed as (
-        delete from ${webhook_delivery_ids} where ctid = any (array(
-          select ctid from ${webhook_delivery_ids} where received_at >= ${from}::timestamptz and received_at < ${before}
-          order by received_at limit ${size} for update skip locked))
-        returning received_at)
-      select count(*)::int as count, max(received_at)::text as last from removed`);
-    return rowsOf<RemovedBatch>(result)[0]!;
-  });
-}

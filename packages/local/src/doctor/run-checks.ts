@@ -5,6 +5,7 @@ import { checkDatabase, openForInspection } from "./database.ts";
 import type { Finding } from "./finding.ts";
 import { checkGateways } from "./gateways.ts";
 import { checkReceivers } from "./receivers.ts";
+import { checkRetentions } from "./retentions.ts";
 import { checkIssuer, checkQueues, checkSouls } from "./external-services.ts";
 import { checkSettings, type Platform } from "./settings.ts";
 
@@ -32,7 +33,7 @@ export async function runChecks(
       findings.push(...report.findings);
       if (settings && report.readable) {
         const ctx = { db: opened.database.db, settings };
-        findings.push(...(await checkGateways(ctx)), ...(await checkReceivers(ctx)));
+        findings.push(...(await checkRetentions(ctx)), ...(await checkGateways(ctx)), ...(await checkReceivers(ctx)));
       }
     } finally {
       await opened.close();

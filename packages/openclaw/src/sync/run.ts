@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, inArray, lt, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, inArray, sql } from "drizzle-orm";
 import type { PgUpdateSetSource } from "drizzle-orm/pg-core";
 import { agents } from "@board/core/schema/agent.sql";
 import { type Context, transaction } from "@board/core/context/context";
@@ -25,8 +25,6 @@ export interface Findings {
   errors: SyncError[];
   warnings: SyncWarning[];
 }
-
-const RETENTION_MS = 7 * 86_400_000;
 
 /** Stores a new run in the caller's transaction. */
 export async function createRun(
@@ -151,8 +149,3 @@ async function updateOpenRun(ctx: Context, run_id: string, values: PgUpdateSetSo
 /** Ends a run with an error that concerns the whole run. */
 export const failRun = (ctx: Context, run_id: string, error: string): Promise<void> =>
   endRun(ctx, run_id, { errors: [toSyncError(error)], warnings: [] });
-
-/** Deletes runs after their retention period. */
-export async function removeOldRuns(ctx: Context): Promise<void> {
-  await ctx.db.delete(sync_runs).where(lt(sync_runs.created_at, new Date(ctx.now().getTime() - RETENTION_MS)));
-}

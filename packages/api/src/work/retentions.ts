@@ -1,0 +1,78 @@
+import { removeEventsBefore } from "@board/core/activity/retention";
+import { removeChangesBefore } from "@board/core/change/retention";
+import type { Retention } from "@board/core/db/retention";
+import { removeAnswers } from "@board/core/idempotency/retention";
+import { hasEnded, removeJobs } from "@board/core/job/remove";
+import { activity_events } from "@board/core/schema/activity.sql";
+import { changes } from "@board/core/schema/change.sql";
+import { idempotency_keys } from "@board/core/schema/idempotency.sql";
+import { inbox_messages } from "@board/core/schema/inbox.sql";
+import { jobs } from "@board/core/schema/job.sql";
+import { rate_counters } from "@board/core/schema/rate-limit.sql";
+import { skill_pack_syncs } from "@board/core/schema/skill-pack.sql";
+import { subscription_deliveries } from "@board/core/schema/subscription.sql";
+import { sync_runs } from "@board/core/schema/sync.sql";
+import { board_webhook_payloads, webhook_delivery_ids } from "@board/core/schema/webhook.sql";
+import { REMEMBERED_DAYS } from "@board/core/webhook/delivery-id";
+import { isNotPending, removeOldPayloads } from "@board/core/webhook/retention";
+
+/** How long rows are kept, by their name in docs/reference/data-model.md#retention. Rows that are not listed are kept forever. */
+export const RETENTIONS: Readonly<Record<string, Retention>> = {
+  "done jobs": {
+    table: jobs,
+    since: jobs.finished_at,
+    days: 7,
+    where: () => hasEnded("done"),
+    remove: removeJobs,
+    batch: 5_000,
+  },
+  "dead jobs": {
+    table: jobs,
+    since: jobs.finished_at,
+    days: 30,
+    where: () => hasEnded("dead"),
+    remove: removeJobs,
+    batch: 5_000,
+  },
+  // Counters of minutes are needed for ten minutes, and those of days are stored under the end of their day.
+  "rate counters": { table: rate_counters, since: rate_counters.minute, days: 10 / (24 * 60), batch: 5_000 },
+  "template sync runs": { table: sync_runs, since: sync_runs.created_at, days: 7, batch: 5_000 },
+  "pack syncs": { table: skill_pack_syncs, since: skill_pack_syncs.created_at, days: 7, batch: 5_000 },
+  "inbox messages": { table: inbox_messages, since: inbox_messages.created_at, days: 30, batch: 5_000 },
+  "activity events other than comments": {
+    table: activity_events,
+    days: "activity_retention_days",
+    removeBefore: removeEventsBefore,
+  },
+  // A mirror that was away for longer reads the lists again, which costs less than a longer feed costs everybody.
+  "entries of the changes feed": { table: changes, days: 7, removeBefore: removeChangesBefore },
+  "delivery ids of webhooks": {
+    table: webhook_delivery_ids,
+    since: webhook_delivery_ids.received_at,
+    days: REMEMBERED_DAYS,
+    batch: 5_000,
+  },
+  "webhook payloads": {
+    table: board_webhook_payloads,
+    since: board_webhook_payloads.received_at,
+    days: "webhook_payload_retention_days",
+    where: isNotPending,
+    remove: removeOldPayloads,
+    // Small, because a payload can have megabytes.
+    batch: 200,
+  },
+  // The last attempt of a delivery is made after 28 hours.
+  "deliveries of subscriptions": {
+    table: subscription_deliveries,
+    since: subscription_deliveries.created_at,
+    days: 30,
+    batch: 2_000,
+  },
+  "answers to repeated requests": {
+    table: idempotency_keys,
+    since: idempotency_keys.created_at,
+    days: 1,
+    remove: removeAnswers,
+    batch: 2_000,
+  },
+};
