@@ -28,7 +28,7 @@ interface PlainRetention {
   remove?: RemoveRows;
 }
 
-/** A table whose rows are removed in an order of its own. */
+/** A table whose rows are removed in a special order. */
 interface OwnRetention {
   removeBefore: (ctx: Context, before: Date) => Promise<void>;
 }
