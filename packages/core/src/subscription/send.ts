@@ -3,7 +3,8 @@ import { FetchError, type FetchLimits, type HttpResponse } from "../context/http
 import { truncate } from "../values/text.ts";
 import { receiverUrl } from "./address.ts";
 import type { Message } from "./message.ts";
-import { signingSecrets, signMessage } from "./secret.ts";
+import { validSecrets } from "../db/rotated-secret.ts";
+import { signMessage } from "./secret.ts";
 import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 
 const LIMITS: FetchLimits = { connect_ms: 10_000, total_ms: 15_000, max_bytes: Number.MAX_SAFE_INTEGER };
@@ -34,7 +35,7 @@ export async function sendMessage(ctx: Context, subscription: SubscriptionRow, {
     "content-type": "application/json",
     "webhook-id": id,
     "webhook-timestamp": timestamp,
-    "webhook-signature": signMessage(signingSecrets(ctx, subscription), id, timestamp, body),
+    "webhook-signature": signMessage(validSecrets(ctx, subscription), id, timestamp, body),
   };
   const start = performance.now();
   const finish = (outcome: Pick<Attempt, "status" | "response" | "error"> & Partial<Attempt>): Attempt => ({

@@ -9,13 +9,12 @@ import { newestFirst } from "../lists/keyset.ts";
 import { FetchError } from "../context/http-client.ts";
 import { lockOrganization } from "../organization/lock.ts";
 import type { Page, PageQuery } from "../lists/page.ts";
-import { seal } from "../values/seal.ts";
-import { addMs } from "../values/time.ts";
 import { Id, Instant, MAX_URL, NonEmpty, TextOrNull, lazyObject } from "../values/wire.ts";
 import { addressColumns, changeAddress } from "./address.ts";
 import { ALL_EVENTS, EventTypes } from "./event-types.ts";
 import { isOwnedBy, type Owner, ownedBy } from "./owner.ts";
-import { createSecret, ROTATION_MS } from "./secret.ts";
+import { sealSecret, toRotatedSecret } from "../db/rotated-secret.ts";
+import { createSecret } from "./secret.ts";
 import { type SubscriptionRow, SUBSCRIPTION_FORMATS, subscriptions } from "../schema/subscription.sql.ts";
 import { listOf } from "../lists/list.ts";
 
@@ -117,7 +116,7 @@ export async function createSubscription(
     await requireRoom(ctx, owner);
     const [row] = await ctx.db
       .insert(subscriptions)
-      .values({ ...input, ...addressColumns(ctx, input), ...owner, secret_sealed: seal(ctx.settings.encryption_key, secret) })
+      .values({ ...input, ...addressColumns(ctx, input), ...owner, secret_sealed: sealSecret(ctx, secret) })
       .returning();
     const subscription = { ...toSubscription(row!), secret };
     await ctx.recordAnswer?.(ctx, subscription);
@@ -172,11 +171,7 @@ export function rotateSecret(ctx: Context<User>, owner: Owner, subscription_id: 
     const secret = createSecret();
     const [row] = await ctx.db
       .update(subscriptions)
-      .set({
-        secret_sealed: seal(ctx.settings.encryption_key, secret),
-        previous_secret_sealed: stored.secret_sealed,
-        previous_secret_until: addMs(ctx.now(), ROTATION_MS),
-      })
+      .set(toRotatedSecret(ctx, stored.secret_sealed, secret))
       .where(where)
       .returning();
     return { ...toSubscription(row!), secret };

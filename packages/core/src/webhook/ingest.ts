@@ -24,7 +24,7 @@ import { addPayloadBytes, storedPayloadBytes, webhookPayloadBytes } from "./payl
 import { type DecodedBody, decodeBody } from "./payload.ts";
 import { toSearchWords } from "../lists/search-words.ts";
 import { toSearchText } from "./search-text.ts";
-import { acceptedSecrets } from "./secret.ts";
+import { validSecrets } from "../db/rotated-secret.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts";
 import { prepareRowInsert } from "../db/prepared-write.ts";
@@ -63,7 +63,7 @@ export async function ingestWebhook(ctx: Context, request: WebhookRequest): Prom
   const address = toCounterKey(request.source_ip);
   const webhook = await findOpenWebhook(ctx, request, address);
   const { board_id, id: webhook_id } = webhook;
-  const secrets = acceptedSecrets(ctx, webhook);
+  const secrets = validSecrets(ctx, webhook);
   const bytes = await readAdmitted(ctx, { ...webhook, webhook_id, secrets, address }, request);
   const received = decodeBody(bytes, request.headers.get("content-type"));
   const { challenge, ...event } = readEvent(webhook.source, request.headers, received);

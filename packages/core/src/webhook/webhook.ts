@@ -14,7 +14,7 @@ import type { Page, PageQuery } from "../lists/page.ts";
 import type { Settings } from "../config/settings.ts";
 import { TextOrNull, Id, Instant, MAX_NAME, MAX_SECRET, NonEmpty, valueError, lazyObject } from "../values/wire.ts";
 import { removePayloads } from "./payload-usage.ts";
-import { changeSecret, endOverlap, sealSecret } from "./secret.ts";
+import { changeSecret, endOverlap, sealSecret } from "../db/rotated-secret.ts";
 import { SOURCES } from "./source/sources.ts";
 import { board_webhooks, SOURCE_NAMES } from "../schema/webhook.sql.ts";
 import { listOf } from "../lists/list.ts";
@@ -121,7 +121,7 @@ export async function createWebhook(ctx: Context<User>, board_id: string, input:
   const { secret, ...values } = input;
   const [row] = await ctx.db
     .insert(board_webhooks)
-    .values({ ...values, board_id: actingFor(ctx, board.id), secret_sealed: sealSecret(ctx, secret) })
+    .values({ ...values, board_id: actingFor(ctx, board.id), secret_sealed: secret === null ? null : sealSecret(ctx, secret) })
     .returning();
   return toWebhook(ctx.settings, row!);
 }
