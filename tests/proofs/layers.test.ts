@@ -40,7 +40,7 @@ const CORE_UPWARD: readonly string[] = [
 const OPENCLAW_FLOORS = "wire soul template host provisioning gateway skill coordination sync onboarding".split(" ");
 const OPENCLAW_UPWARD: readonly string[] = [];
 
-const API_FLOORS = "work sign-in edge runtime.ts endpoint.ts mcp openapi routes stream groups.ts app.ts".split(" ");
+const API_FLOORS = "work guidance sign-in edge runtime.ts endpoint.ts mcp openapi routes stream groups.ts app.ts".split(" ");
 const API_UPWARD: readonly string[] = ["edge -> endpoint.ts", "edge -> runtime.ts", "routes -> groups.ts"];
 
 const roomOf = (file: string) => file.split("/")[0]!;

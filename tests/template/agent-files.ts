@@ -1,4 +1,5 @@
 import { endpoints } from "@board/api/groups";
+import { hintsOf } from "@board/api/guidance/hints";
 import { gateways } from "@board/core/schema/all-tables";
 import { readSubjects } from "@board/openclaw/template/template-data";
 import type { AgentRole, FileName } from "@board/openclaw/template/files";
@@ -68,7 +69,7 @@ export const parseTsv = (lines: string): string[][] =>
 /** The expected index of a role: the operations of the route table for this role, with the hints of the OpenAPI document. */
 export const expectedIndex = (role: AgentRole, document: Document): string[][] =>
   endpoints
-    .filter(({ spec }) => spec.agent?.roles.includes(role))
+    .filter(({ spec }) => spec.agent && hintsOf(spec.agent).roles.includes(role))
     .flatMap(({ method, paths }) => paths.map((at) => ({ method, at, operation: document.paths[at]![method.toLowerCase()]! })))
     .map(({ method, at, operation }) => [
       method,

@@ -56,8 +56,8 @@ test("each intent leads to one path", async () => {
   const [find] = jqCallsOf(shellBlocksOf(fixture.files.lead["TOOLS.md"])[3]!);
   expect(await runJq(find!, fixture.document)).toBe("/api/v1/agent/healthz");
   for (const { spec, paths } of endpoints.filter((one) => one.spec.agent)) {
-    const flags = find!.flags.map((flag) => (flag === "agent_auth_health" ? spec.agent!.intent : flag));
-    expect([await runJq({ ...find!, flags }, fixture.document)], spec.agent!.intent).toEqual(paths);
+    const flags = find!.flags.map((flag) => (flag === "agent_auth_health" ? spec.agent! : flag));
+    expect([await runJq({ ...find!, flags }, fixture.document)], spec.agent!).toEqual(paths);
   }
 });
 

@@ -1,4 +1,5 @@
 import { endpoints } from "@board/api/groups";
+import { hintsOf } from "@board/api/guidance/hints";
 import { isMentioned, parseMentions } from "@board/core/values/mention";
 import { toHandle } from "@board/openclaw/template/text-values";
 import { type AgentRole, ROLE_FILES, type FileName, PRESERVED_FILES, toRole } from "@board/openclaw/template/files";
@@ -122,8 +123,8 @@ test.each(ROLES)("a %s may call every operation that its files name", (role) => 
   ]);
   expect(named.size).toBeGreaterThan(3);
   expect([...named].filter((intent) => !INTENTS[role].includes(intent))).toEqual([]);
-  for (const { spec, paths } of endpoints.filter((one) => named.has(one.spec.agent?.intent ?? "")))
-    expect(role === "main" || spec.agent!.roles.includes(role), paths[0]).toBe(true);
+  for (const { spec, paths } of endpoints.filter((one) => named.has(one.spec.agent ?? "")))
+    expect(role === "main" || hintsOf(spec.agent!).roles.includes(role), paths[0]).toBe(true);
 });
 
 describe("handles for mentions", () => {

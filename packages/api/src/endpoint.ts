@@ -7,27 +7,10 @@ import * as z from "zod";
 import type { Answer } from "./edge/answer.ts";
 import { placeholderNames } from "./edge/path.ts";
 import type { PublicFiles } from "./edge/public-file.ts";
+import type { AgentIntent } from "./guidance/hints.ts";
 import type { BatchFollow, Follow } from "./runtime.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-
-/** The guidance that applies to most operations of agents. */
-export const ID_GUIDANCE = "Do not guess ids: take them from an earlier response or from TOOLS.md";
-
-/** Guidance for agents in the OpenAPI document (docs/reference/agents.md#openapi-hints). */
-export interface AgentHints {
-  /** The agents that may call the operation. */
-  roles: readonly ("main" | "lead" | "worker")[];
-  intent: string;
-  when_to_use: readonly string[];
-  when_not_to_use: readonly string[];
-  prerequisites: readonly string[];
-  side_effects: readonly string[];
-  negative_guidance: readonly string[];
-  routing_policy: readonly string[];
-  required_actor: "any_agent" | "board_lead" | "agent_main";
-  examples: readonly { input: { intent: string } & Record<string, unknown>; decision: string }[];
-}
 
 /** Access to the raw request and response, for the few operations that need more than their schemas provide. */
 export interface HttpExchange<A extends Actor = Actor> {
@@ -99,7 +82,7 @@ interface Spec<A extends Actor, Path, Q, B, R> {
   secrets?: readonly string[];
   /** Path of the sign-in metadata that a 401 response names. */
   resource_metadata?: string;
-  agent?: AgentHints;
+  agent?: AgentIntent;
   operation_id?: string;
   /** Media type of the response if it is not JSON. */
   media_type?: string;

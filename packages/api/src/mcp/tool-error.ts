@@ -1,25 +1,6 @@
 import type { Log } from "@board/core/values/log";
 import { toErrorResponse } from "../edge/errors.ts";
-
-/** What an agent should do after a refusal with one of these codes. People have no next_task. */
-const AGENT_NEXT: Readonly<Record<string, string>> = {
-  task_already_claimed: "Another agent has the task: take another one with next_task and do not retry.",
-  task_lease_lost: "Stop working on this task, since another caller has it now, and call next_task.",
-};
-
-/** What a caller should do after a refusal, by status. */
-const NEXT: Readonly<Record<string, string>> = {
-  "401": "Sign in again with a valid token.",
-  "403": "Do not repeat the call: your role or the rules of the board do not allow it.",
-  "404": "Check the ids with list_tasks or get_board.",
-  "409": "Read the current state with get_task, then decide again.",
-  "413": "Send less at a time.",
-  "422": "Correct the arguments that the message names.",
-  "429": "Wait before you repeat the call.",
-  "502": "Repeat the call in a minute.",
-  "503": "Repeat the call in a minute.",
-  "500": "Repeat the call once; if it fails again, tell a person.",
-};
+import { AGENT_STEPS_BY_CODE, STEPS_BY_STATUS } from "../guidance/refusals.ts";
 
 const CODES: Readonly<Record<number, string>> = {
   401: "unauthenticated",
@@ -60,7 +41,7 @@ export async function toToolError(error: unknown, toAgent: boolean, log: Log): P
   const { message, code: given, ...fields } = toParts(detail);
   const code = given ?? CODES[status] ?? "error";
   const wait = response.headers.get("retry-after");
-  const next = (toAgent && AGENT_NEXT[code]) || NEXT[String(status)] || "Read the message.";
+  const next = (toAgent && AGENT_STEPS_BY_CODE[code]) || STEPS_BY_STATUS[status] || "Read the message.";
   return { status, code, message, next: wait ? `${next} Wait ${wait} seconds.` : next, ...fields };
 }
 

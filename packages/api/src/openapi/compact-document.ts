@@ -1,4 +1,4 @@
-import { ID_GUIDANCE } from "../endpoint.ts";
+import { ID_GUIDANCE } from "../guidance/hints.ts";
 import type { OpenApiDocument } from "../runtime.ts";
 
 type Json = Record<string, unknown>;

@@ -3,7 +3,8 @@ import { isPageSchema } from "@board/core/lists/page";
 import type { Settings } from "@board/core/config/settings";
 import * as z from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
-import { type AgentHints, type Endpoint, isStream } from "../endpoint.ts";
+import { type Endpoint, isStream } from "../endpoint.ts";
+import { type AgentIntent, hintsOf } from "../guidance/hints.ts";
 import { ERROR_RESPONSES } from "./error-responses.ts";
 import { FenceHeader } from "../edge/fence.ts";
 import { IdempotencyKeyHeader, isRepeatable, OMITTED, REPLAYED } from "../edge/idempotency.ts";
@@ -199,9 +200,10 @@ function canBeForbidden({ name, users, agents }: Endpoint["spec"]["as"], path: s
   return !UNRESTRICTED_ROLES.includes(name) || (hasBoardOrGroup && (agents || (users && writes)));
 }
 
-function toExtensions(hints: AgentHints): Record<`x-${string}`, unknown> {
+function toExtensions(intent: AgentIntent): Record<`x-${string}`, unknown> {
+  const hints = hintsOf(intent);
   return {
-    "x-llm-intent": hints.intent,
+    "x-llm-intent": intent,
     "x-when-to-use": hints.when_to_use,
     "x-when-not-to-use": hints.when_not_to_use,
     "x-prerequisites": hints.prerequisites,

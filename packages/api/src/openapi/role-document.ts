@@ -1,4 +1,5 @@
-import type { AgentHints, Endpoint } from "../endpoint.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { type AgentHints, hintsOf } from "../guidance/hints.ts";
 import { type Addresses, buildOpenApiDocument } from "./openapi.ts";
 import { compactDocument } from "./compact-document.ts";
 import { isUnversionedTwin } from "./operation-id.ts";
@@ -30,6 +31,6 @@ const isForUsers = ({ spec }: Endpoint): boolean => spec.as.users || !spec.as.ag
 const isForAgent =
   (role: AgentRole) =>
   ({ spec }: Endpoint): boolean =>
-    spec.agent?.roles.includes(role) === true && rolesThatMayCall(spec.as.name).includes(role);
+    spec.agent !== undefined && hintsOf(spec.agent).roles.includes(role) && rolesThatMayCall(spec.as.name).includes(role);
 
 const versionedPaths = (endpoint: Endpoint): string[] => endpoint.paths.filter((path) => !isUnversionedTwin(endpoint, path));

@@ -1,5 +1,6 @@
 import type { RoleName } from "@board/core/context/actor";
-import type { AgentHints, Endpoint } from "../endpoint.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { type AgentHints, hintsOf } from "../guidance/hints.ts";
 
 /** The tags of the OpenAPI document in the order in which readers should meet them. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -41,7 +42,7 @@ export const describeTags = (used: ReadonlySet<string>): { name: string; descrip
     .map(([name, description]) => ({ name, description }));
 
 export const tagsOf = ({ spec }: Endpoint, path: string): string[] =>
-  spec.agent ? ["agent", ...roleTags(spec.agent.roles)] : [tagOf(path), ...roleTags(rolesThatMayCall(spec.as.name))];
+  spec.agent ? ["agent", ...roleTags(hintsOf(spec.agent).roles)] : [tagOf(path), ...roleTags(rolesThatMayCall(spec.as.name))];
 
 const ALL_AGENTS = ["main", "lead", "worker"] as const;
 

@@ -9,7 +9,6 @@ import { SearchText } from "@board/core/lists/text-search";
 import { Id, lazyObject, MAX_INTEGER, Ok, ok, QueryInteger } from "@board/core/values/wire";
 import { boardResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
-import { agentHints } from "./agent/hints.ts";
 
 const BoardQuery = lazyObject(() => ({
   ...pageQuery(20).shape,
@@ -86,13 +85,7 @@ export const boards = [
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: BoardGroupSnapshotQuery,
       returns: GroupSnapshot,
-      agent: agentHints({
-        roles: ["lead", "worker"],
-        intent: "agent_board_group_snapshot",
-        when_to_use: ["Looking for related, overlapping or blocking work on the other boards of the group"],
-        when_not_to_use: ["You need the tasks of your board: list them instead"],
-        routing_policy: ["Read it before starting work that other boards of the group may depend on"],
-      }),
+      agent: "agent_board_group_snapshot",
     },
     (ctx, { params, query }) => getGroupSnapshotOfBoard(ctx, params.board_id, query),
   ),

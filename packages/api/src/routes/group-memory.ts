@@ -11,7 +11,6 @@ import {
 } from "@board/core/memory/group-memory";
 import { pageOf } from "@board/core/lists/page";
 import { endpoint } from "../endpoint.ts";
-import { agentHints } from "./agent/hints.ts";
 
 /**
  * Memory shared by the boards of a group. People use it through the group; people and agents use it through one of its boards.
@@ -54,12 +53,7 @@ export const groupMemory = [
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: GroupMemoryQuery,
       returns: pageOf(GroupMemoryEntry),
-      agent: agentHints({
-        roles: ["lead", "worker"],
-        intent: "agent_board_group_memory_discovery",
-        when_to_use: ["Looking up what the other boards of the group decided or announced"],
-        routing_policy: ["Search board memory first; group memory holds information for several boards"],
-      }),
+      agent: "agent_board_group_memory_discovery",
     },
     (ctx, { params, query }) => listGroupMemoryOfBoard(ctx, params.board_id, query),
   ),
@@ -75,15 +69,7 @@ export const groupMemory = [
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: CreateGroupMemoryEntry,
       returns: GroupMemoryEntry,
-      agent: agentHints({
-        roles: ["lead", "worker"],
-        intent: "agent_board_group_memory_record",
-        when_to_use: ["Informing the other boards of the group, or asking them a question"],
-        when_not_to_use: ["The information is for this board only: use board memory"],
-        side_effects: ["A new entry that every board of the group can read", "Chat and broadcasts are sent to agents"],
-        negative_guidance: ["Do not broadcast if mentioning one agent is enough"],
-        routing_policy: ["Mention the agents concerned; broadcast only what every agent must know"],
-      }),
+      agent: "agent_board_group_memory_record",
     },
     (ctx, { params, body }) => createGroupMemoryEntryOfBoard(ctx, params.board_id, body),
   ),

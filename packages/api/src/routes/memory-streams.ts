@@ -3,7 +3,6 @@ import { member, userOrAgent } from "@board/core/context/actor";
 import { followGroupMemory, followGroupMemoryOfBoard, GroupMemoryEvent } from "@board/core/memory/group-memory";
 import { followMemory, MemoryEvent, MemoryStreamQuery } from "@board/core/memory/memory";
 import { endpoint } from "../endpoint.ts";
-import { agentHints } from "./agent/hints.ts";
 
 /** Streams of the memory of a board and of its group. */
 export const memoryStreams = [
@@ -49,14 +48,7 @@ export const memoryStreams = [
       query: MemoryStreamQuery,
       returns: GroupMemoryEvent,
       media_type: "text/event-stream",
-      agent: agentHints({
-        roles: ["lead", "worker"],
-        intent: "agent_board_group_memory_stream",
-        when_to_use: ["Waiting for an answer from another board of the group"],
-        when_not_to_use: ["The existing entries are enough: list them instead"],
-        negative_guidance: ["Do not keep a stream open beyond the turn"],
-        routing_policy: ["Resume with Last-Event-ID instead of listing again"],
-      }),
+      agent: "agent_board_group_memory_stream",
     },
     (_ctx, { params, query, http }) =>
       http.stream(query.since, (ctx) => followGroupMemoryOfBoard(ctx, params.board_id, query.is_chat)),

@@ -5,7 +5,6 @@ import { longPageQuery, pageOf } from "@board/core/lists/page";
 import { SearchText } from "@board/core/lists/text-search";
 import { Id, lazyObject } from "@board/core/values/wire";
 import { endpoint } from "../../endpoint.ts";
-import { agentHints } from "./hints.ts";
 
 /** The calling agent, and the agents it works with. */
 export const agentSelf = [
@@ -17,11 +16,7 @@ export const agentSelf = [
       summary: "Check the agent's credentials",
       description: "Returns the identity of the caller and the boards that it may work on.",
       returns: AgentHealth,
-      agent: agentHints({
-        intent: "agent_auth_health",
-        when_to_use: ["At the start of a turn: check that the token works and which board is yours"],
-        routing_policy: ["Make it the first call of a turn, after the heartbeat"],
-      }),
+      agent: "agent_auth_health",
     },
     (ctx) => getAgentHealth(ctx),
   ),
@@ -33,13 +28,7 @@ export const agentSelf = [
       summary: "Send a heartbeat",
       description: "Reports that the agent is alive. The body is ignored.",
       returns: AgentRead,
-      agent: agentHints({
-        intent: "agent_heartbeat",
-        when_to_use: ["At every wake-up, before anything else"],
-        when_not_to_use: ["More often than every 30 seconds: nothing new would be recorded"],
-        side_effects: ["The agent is shown as online; at most every 30 seconds an event is recorded"],
-        routing_policy: ["Send it first; when it fails, end the turn and write nothing"],
-      }),
+      agent: "agent_heartbeat",
     },
     (ctx) => recordHeartbeat(ctx),
   ),
@@ -57,13 +46,7 @@ export const agentSelf = [
         q: SearchText,
       })),
       returns: pageOf(AgentRead),
-      agent: agentHints({
-        intent: "agent_roster_discovery",
-        when_to_use: [
-          "Finding out which agents are on the board before assigning a task, mentioning an agent or asking for help",
-        ],
-        routing_policy: ["Read it before naming another agent"],
-      }),
+      agent: "agent_roster_discovery",
     },
     (ctx, { query }) => listPeerAgents(ctx, query),
   ),

@@ -6,7 +6,6 @@ import { TagLabel } from "@board/core/tag/tag";
 import * as z from "zod";
 import { ARRAY_DESCRIPTION } from "../../edge/answer.ts";
 import { endpoint } from "../../endpoint.ts";
-import { agentHints } from "./hints.ts";
 
 /** Tags that agents may add to tasks. */
 export const agentTags = [
@@ -20,12 +19,7 @@ export const agentTags = [
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: arrayQuery,
       returns: z.array(TagLabel),
-      agent: agentHints({
-        roles: ["lead", "worker"],
-        intent: "agent_board_tag_discovery",
-        when_to_use: ["Looking up the ids of tags before adding them to a task"],
-        routing_policy: ["Use the existing tags; only people create new ones"],
-      }),
+      agent: "agent_board_tag_discovery",
     },
     (ctx, { params, query }) => listBoardTags(ctx, params.board_id, query),
   ),

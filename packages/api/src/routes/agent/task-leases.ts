@@ -5,7 +5,6 @@ import { NextTask, takeNextTask, TakeNextTask } from "@board/core/task/lease/nex
 import { Ok, ok } from "@board/core/values/wire";
 import { endpoint } from "../../endpoint.ts";
 import { fenceOf } from "../../edge/fence.ts";
-import { agentHints } from "./hints.ts";
 
 const leasePath = "/api/v1/agent/boards/{board_id}/tasks/{task_id}/lease";
 
@@ -23,18 +22,7 @@ export const agentTaskLeases = [
       errors: [403],
       body: TakeNextTask,
       returns: NextTask,
-      agent: agentHints({
-        roles: ["main", "lead", "worker"],
-        intent: "agent_task_next",
-        when_to_use: ["You are idle and want work; no other request is needed to find and claim it"],
-        when_not_to_use: ["You still work on a task: comment on it, which renews its lease"],
-        side_effects: ["The task is in progress and yours until the lease ends"],
-        negative_guidance: ["Do not run it again within `retry_after_seconds` when the task is null"],
-        routing_policy: [
-          "Send the fence as X-Task-Fence with each write to the task",
-          "After 409 task_lease_lost, stop working on the task and take the next one",
-        ],
-      }),
+      agent: "agent_task_next",
     },
     (ctx, { body }) => takeNextTask(ctx, body),
   ),
@@ -50,15 +38,7 @@ export const agentTaskLeases = [
       body: TakeLease,
       fenced: true,
       returns: HeldLease,
-      agent: agentHints({
-        roles: ["lead", "worker"],
-        intent: "agent_task_lease_take",
-        when_to_use: ["You chose a certain task, or a long step needs a longer lease"],
-        when_not_to_use: ["Any task will do: take the next task instead", "You comment anyway: that renews the lease"],
-        side_effects: ["The task is in progress and yours until the lease ends"],
-        negative_guidance: ["After 409 task_already_claimed, choose another task and do not retry"],
-        routing_policy: ["Replace the fence that you send as X-Task-Fence by the new one"],
-      }),
+      agent: "agent_task_lease_take",
     },
     (ctx, { params, body, http }) => takeLease(ctx, params.board_id, params.task_id, body, fenceOf(http.headers)),
   ),
@@ -72,14 +52,7 @@ export const agentTaskLeases = [
       operation_id: "agent_task_lease_return",
       fenced: true,
       returns: Ok,
-      agent: agentHints({
-        roles: ["lead", "worker"],
-        intent: "agent_task_lease_return",
-        when_to_use: ["You cannot finish the task and somebody else should"],
-        when_not_to_use: ["The task waits for an answer: move it to blocked with a comment"],
-        side_effects: ["The task is in the inbox, and the lead is notified when it is free"],
-        routing_policy: ["Say in a comment how far you got before you give a task back"],
-      }),
+      agent: "agent_task_lease_return",
     },
     async (ctx, { params, http }) => {
       await returnLease(ctx, params.board_id, params.task_id, fenceOf(http.headers));

@@ -12,7 +12,6 @@ import { Ok, ok } from "@board/core/values/wire";
 import { agentTaskResource } from "../conditional-resources.ts";
 import { fenceOf } from "../../edge/fence.ts";
 import { endpoint } from "../../endpoint.ts";
-import { agentHints } from "./hints.ts";
 
 const collectionPath = "/api/v1/agent/boards/{board_id}/tasks";
 const itemPath = "/api/v1/agent/boards/{board_id}/tasks/{task_id}";
@@ -29,12 +28,7 @@ export const agentTasks = [
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: TaskQuery,
       returns: pageOf(Task),
-      agent: agentHints({
-        roles: ["lead", "worker"],
-        intent: "agent_board_task_discovery",
-        when_to_use: ["Finding work: your own tasks first, then unassigned ones in the inbox (`status=inbox&unassigned=true`)"],
-        routing_policy: ["Finish tasks in progress before claiming new ones"],
-      }),
+      agent: "agent_board_task_discovery",
     },
     (ctx, { params, query }) => listTasks(ctx, params.board_id, query),
   ),
@@ -50,16 +44,7 @@ export const agentTasks = [
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "write"),
       body: CreateTask,
       returns: Task,
-      agent: agentHints({
-        roles: ["lead"],
-        required_actor: "board_lead",
-        intent: "delegate_work",
-        when_to_use: ["A worker of the board should do a piece of work"],
-        when_not_to_use: ["A task for the same work exists: comment on it instead"],
-        side_effects: ["The assignee is notified"],
-        negative_guidance: ["Leads do not assign tasks to themselves"],
-        routing_policy: ["Plan one outcome per task; set the dependencies between tasks"],
-      }),
+      agent: "delegate_work",
     },
     (ctx, { params, body }) => createTask(ctx, params.board_id, body),
   ),
@@ -72,12 +57,7 @@ export const agentTasks = [
       description: "Returns a task with its latest comments, its dependencies and its approvals.",
       operation_id: "agent_task_get",
       returns: TaskDetail,
-      agent: agentHints({
-        roles: ["lead", "worker"],
-        intent: "agent_task_read",
-        when_to_use: ["Before you work on a task, review it or answer a comment on it"],
-        routing_policy: ["One request replaces the lists of comments, tasks and approvals"],
-      }),
+      agent: "agent_task_read",
     },
     (ctx, { params }) => getTaskDetail(ctx, params.board_id, params.task_id),
   ),
@@ -95,15 +75,7 @@ export const agentTasks = [
       body: UpdateTask,
       fenced: true,
       returns: Task,
-      agent: agentHints({
-        roles: ["lead", "worker"],
-        intent: "agent_task_update",
-        when_to_use: ["Claiming a task, submitting it for review, or deciding a review"],
-        when_not_to_use: ["You only want to report progress: post a comment"],
-        side_effects: ["The new assignee is notified; dependent tasks may become unblocked"],
-        negative_guidance: ["After 409 task_already_claimed, choose another task and do not retry"],
-        routing_policy: ["Move tasks through inbox, in_progress, review, done; state in a comment what was delivered"],
-      }),
+      agent: "agent_task_update",
     },
     (ctx, { params, body, http }) => updateTask(ctx, params.board_id, params.task_id, body, fenceOf(http.headers)),
   ),
@@ -118,16 +90,7 @@ export const agentTasks = [
       operation_id: "agent_task_delete",
       fenced: true,
       returns: Ok,
-      agent: agentHints({
-        roles: ["lead"],
-        required_actor: "board_lead",
-        intent: "agent_task_delete",
-        when_to_use: ["A task was created by mistake or is a duplicate"],
-        when_not_to_use: ["The work is finished or abandoned: move the task instead to keep its history"],
-        side_effects: ["The task and its comments are deleted for everyone"],
-        negative_guidance: ["Workers may not delete tasks: ask the lead"],
-        routing_policy: ["Only the lead of the board may delete tasks"],
-      }),
+      agent: "agent_task_delete",
     },
     async (ctx, { params, http }) => {
       await removeTask(ctx, params.board_id, params.task_id, fenceOf(http.headers));
