@@ -15,6 +15,8 @@ const NOT_COUNTED: Record<string, string> = {
   organization_members: "roles",
   organizations: "one row",
   rate_counters: "removed after ten minutes",
+  run_steps: "50 MB a run, removed after RUN_STEPS_RETENTION_DAYS",
+  runs: "at most 20 links a run",
   service_keys: "of the service",
   skill_pack_syncs: "removed by schedule",
   stream_leases: "removed when they expire",
@@ -43,7 +45,7 @@ const NOT_COUNTED_COLUMNS: Record<string, readonly string[]> = {
   organization_invites: ["token_digest", "role"],
   tags: ["color"],
   task_custom_field_definitions: ["field_type", "ui_visibility"],
-  tasks: ["status", "priority", "auto_reason"],
+  tasks: ["status", "priority", "auto_reason", "run_status"],
 };
 
 const tables = Object.values<unknown>(all).filter((value) => is(value, PgTable));

@@ -1,5 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
-import { boolean, check, index, integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { bigint, boolean, check, index, integer, numeric, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { agents } from "./agent.sql.ts";
 import { boards } from "./board.sql.ts";
 import { id, instant, isOneOf, timestamps } from "./columns.ts";
@@ -7,6 +7,8 @@ import { users } from "./organization.sql.ts";
 import { searchVector } from "./search-vector.ts";
 
 export const TASK_STATUSES = ["inbox", "in_progress", "review", "done", "blocked"] as const;
+/** The states of a run, which is one attempt of an agent on a task. */
+export const RUN_STATUSES = ["running", "submitted", "released", "blocked", "expired", "stopped", "superseded"] as const;
 
 /** The rank of a priority: known words first, all others after them. The index of waiting tasks contains this expression. */
 export const priorityRank = (priority: SQLWrapper): SQL<number> =>
@@ -50,6 +52,15 @@ export const tasks = pgTable(
     submitted_by_agent_id: uuid(),
     /** Whether the task had no assignee before the lease. If it is returned, it has none again. */
     lease_was_free: boolean().notNull().default(false),
+    /** The latest run. A trigger begins and ends it; a change that ends it for a reason of its own sets `run_status`. */
+    run_id: uuid(),
+    run_status: text({ enum: RUN_STATUSES }),
+    run_agent_id: uuid(),
+    run_started_at: instant(),
+    /** Sums over all runs of the task. */
+    run_count: integer().notNull().default(0),
+    total_tokens: bigint({ mode: "number" }).notNull().default(0),
+    cost_usd: numeric(),
     ...timestamps,
   },
   (t) => [

@@ -7,6 +7,7 @@ import { TagLabel } from "../tag/tag.ts";
 import { largeTaskTags, taskTags } from "../tag/task-tags.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
 import { TaskLease, toLease } from "./lease/lease-state.ts";
+import { TaskRun, TaskUsage, toTaskRun, toTaskUsage } from "./task-run.ts";
 import {
   board_task_custom_fields,
   task_custom_field_definitions,
@@ -39,6 +40,8 @@ export const Task = lazyObject(() => ({
     .record(z.string(), z.unknown())
     .describe("One key for every custom field of the board: the task's value, else the field's default."),
   lease: TaskLease.nullable().describe("The time for which the assigned agent holds the task; null without a lease."),
+  run: TaskRun.nullable().describe("The latest attempt of an agent on the task; null before the first."),
+  usage: TaskUsage.describe("What all attempts on the task have used."),
   created_at: Instant.describe("When the task was created."),
   updated_at: Instant.describe("When the task last changed."),
   ...truncatable,
@@ -111,6 +114,8 @@ export function toTask(row: Row): Task {
     tags: row.tags,
     custom_field_values: row.custom_field_values,
     lease: toLease(row),
+    run: toTaskRun(row),
+    usage: toTaskUsage(row),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

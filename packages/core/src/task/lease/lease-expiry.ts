@@ -113,6 +113,7 @@ async function storeExpired(ctx: Context, board: BoardRow, status: TaskRow["stat
       lease_seconds: null,
       lease_was_free: false,
       lease_fence: sql`${tasks.lease_fence} + 1`,
+      run_status: sql`case when ${tasks.run_status} = 'running' then 'expired' else ${tasks.run_status} end`,
       lease_expiries: status === "inbox" ? sql`${tasks.lease_expiries} + 1` : 0,
     })
     .where(and(eq(tasks.board_id, board.id), inArray(tasks.id, ids)));

@@ -1,0 +1,105 @@
+import { sql } from "drizzle-orm";
+import { bigint, boolean, check, index, integer, jsonb, numeric, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { bytes, commitOrder, created, id, instant, isOneOf, timestamps } from "./columns.ts";
+import { RUN_STATUSES, tasks } from "./task.sql.ts";
+
+export interface RunClient {
+  name: string;
+  version: string | null;
+  host: string | null;
+}
+
+export const RUN_LINK_KINDS = ["branch", "commit", "pull_request", "url"] as const;
+export interface RunLink {
+  kind: (typeof RUN_LINK_KINDS)[number];
+  url: string;
+  title: string | null;
+}
+
+/** What one model has used in a run. */
+export interface ModelUsage {
+  model: string;
+  input_tokens: number;
+  output_tokens: number;
+  cached_input_tokens: number;
+  reasoning_tokens: number;
+  /** A decimal number as text; null if nobody reported a price. */
+  cost_usd: string | null;
+  turns: number;
+}
+
+const counter = () => bigint({ mode: "number" }).notNull().default(0);
+
+/**
+ * One attempt of an agent on a task. Triggers on `tasks` begin and end it in the statement that changes the task
+ * (docs/decisions/runs-by-trigger.md). The agent has no foreign key: a run still names an agent that was removed.
+ */
+export const runs = pgTable(
+  "runs",
+  {
+    ...id,
+    board_id: uuid().notNull(),
+    task_id: uuid()
+      .notNull()
+      .references(() => tasks.id, { onDelete: "cascade" }),
+    agent_id: uuid().notNull(),
+    agent_name: text().notNull(),
+    /** The fence of the lease. It increases when the agent takes the lease of its task again. */
+    fence: integer().notNull(),
+    status: text({ enum: RUN_STATUSES }).notNull().default("running"),
+    started_at: instant().notNull(),
+    ended_at: instant(),
+    /** Why the run ended, in one sentence; null if the work was submitted. */
+    ended_reason: text(),
+    client: jsonb().$type<RunClient>(),
+    links: jsonb().$type<RunLink[]>().notNull().default([]),
+    input_tokens: counter(),
+    output_tokens: counter(),
+    cached_input_tokens: counter(),
+    reasoning_tokens: counter(),
+    /** Null if nobody reported a price. */
+    cost_usd: numeric(),
+    turns: integer().notNull().default(0),
+    models: jsonb().$type<ModelUsage[]>().notNull().default([]),
+    /** How many steps were stored, which is also the number of the next step. */
+    steps: integer().notNull().default(0),
+    /** Bytes of all steps before compression. */
+    step_bytes: counter(),
+    /** Whether the limit of steps was reached, so that no more are stored. */
+    steps_full: boolean().notNull().default(false),
+    /** When the steps were removed because of their age. */
+    steps_expired_at: instant(),
+    /** When new steps were last recorded as a change of the run. */
+    steps_recorded_at: instant(),
+    ...timestamps,
+  },
+  (t) => [
+    uniqueIndex("runs_running").on(t.task_id).where(sql`status = 'running'`),
+    index("runs_by_task").on(t.task_id, t.started_at, t.id),
+    index("runs_by_board").on(t.board_id, t.started_at, t.id),
+    index("runs_by_status").on(t.board_id, t.status, t.started_at, t.id),
+    index("runs_by_agent").on(t.agent_id, t.started_at, t.id),
+    check("runs_status", isOneOf(t.status, RUN_STATUSES)),
+    check("runs_ended", sql`(${t.status} = 'running') = (${t.ended_at} is null)`),
+  ],
+);
+
+/** The steps of one request, compressed together. `first` is the number of the first of them. */
+export const run_steps = pgTable(
+  "run_steps",
+  {
+    run_id: uuid()
+      .notNull()
+      .references(() => runs.id, { onDelete: "cascade" }),
+    first: integer().notNull(),
+    count: integer().notNull(),
+    /** Position in commit order, for streams. Requests of one run store their steps one after the other. */
+    ...commitOrder,
+    /** Null after the steps have moved to the body storage. `body_key` is then their key there, and `body_bytes` their size. */
+    body: bytes(),
+    body_key: text(),
+    body_bytes: integer().notNull(),
+    ...created,
+  },
+  (t) => [primaryKey({ columns: [t.run_id, t.first] }), index("run_steps_by_age").on(t.created_at)],
+);

@@ -1,0 +1,141 @@
+import { runs } from "@board/core/schema/all-tables";
+import { asc, eq } from "drizzle-orm";
+import { beforeAll, beforeEach, expect, test } from "vitest";
+import { addTask } from "../support/task.ts";
+import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+let world: World;
+let team: Team;
+let teams = 0;
+
+beforeAll(async () => {
+  world = await createWorld();
+  return () => world.close();
+});
+beforeEach(async () => {
+  team = await createTeam(world, `run-${++teams}`);
+});
+
+const MINUTE = 60_000;
+const next = (agent = team.worker.token, body: object = {}) => world.call("POST", "/api/v1/agent/tasks/next", { agent, body });
+const take = (id: string, agent = team.worker.token) =>
+  world.call("PUT", `${agentTaskPath(team, id)}/lease`, { agent, body: {} });
+const giveBack = (id: string, agent = team.worker.token) => world.call("DELETE", `${agentTaskPath(team, id)}/lease`, { agent });
+const patch = (id: string, body: object, agent = team.worker.token) =>
+  world.call("PATCH", agentTaskPath(team, id), { agent, body });
+const patchAsOwner = (id: string, body: object) => world.call("PATCH", taskPath(team, id), { token: team.owner.token, body });
+const read = async (id: string) => (await world.call("GET", taskPath(team, id), { token: team.owner.token })).body;
+const storedRuns = (task_id: string) =>
+  world.db.select().from(runs).where(eq(runs.task_id, task_id)).orderBy(asc(runs.started_at), asc(runs.created_at));
+
+test("next begins a run that the task and the lease name", async () => {
+  const { id } = await addTask(world, team);
+  expect(await read(id)).toMatchObject({ run: null, usage: { total_tokens: 0, cost_usd: null, runs: 0 } });
+  const { body } = await next();
+  const [run] = await storedRuns(id);
+  expect(run).toMatchObject({
+    status: "running",
+    agent_id: team.worker.id,
+    board_id: team.board_id,
+    fence: body.lease.fence,
+    ended_at: null,
+  });
+  const shown = { id: run!.id, status: "running", agent_id: team.worker.id, started_at: run!.started_at.toISOString() };
+  expect(body.task).toMatchObject({ run: shown, usage: { runs: 1 } });
+  expect((await read(id)).run).toEqual(shown);
+});
+
+test("a lease that is taken again by its holder goes on as the same run, under the new fence", async () => {
+  const { id } = await addTask(world, team);
+  await next();
+  await next();
+  expect((await take(id)).body.fence).toBe(2);
+  expect(await storedRuns(id)).toMatchObject([{ status: "running", fence: 2 }]);
+});
+
+test.each([
+  ["review", "submitted", null],
+  ["done", "submitted", null],
+  ["blocked", "blocked", "The task was marked as blocked."],
+  ["inbox", "released", "The agent gave the task back."],
+] as const)("a holder that moves its task to %s ends its run as %s", async (status, expected, ended_reason) => {
+  const { id } = await addTask(world, team);
+  await next();
+  expect((await patch(id, { status })).status).toBe(200);
+  const [run] = await storedRuns(id);
+  expect(run).toMatchObject({ status: expected, ended_reason, fence: 1 });
+  expect(run!.ended_at!.getTime()).toBeGreaterThanOrEqual(run!.started_at.getTime());
+  expect((await read(id)).run).toMatchObject({ id: run!.id, status: expected });
+});
+
+test("a lease that is given back ends its run as released", async () => {
+  const { id } = await addTask(world, team);
+  await take(id);
+  expect((await giveBack(id)).status).toBe(200);
+  expect(await storedRuns(id)).toMatchObject([{ status: "released" }]);
+});
+
+test("a run whose lease is over is expired, and the next one is another run", async () => {
+  const { id } = await addTask(world, team);
+  await next();
+  world.elapse(16 * MINUTE);
+  expect((await next(team.second.token)).body.lease.fence).toBe(3);
+  expect(await storedRuns(id)).toMatchObject([
+    { status: "expired", agent_id: team.worker.id, fence: 1, ended_reason: "The lease expired." },
+    { status: "running", agent_id: team.second.id, fence: 3 },
+  ]);
+  expect((await read(id)).usage.runs).toBe(2);
+});
+
+test("a task that a person gives to another agent supersedes the run of the first", async () => {
+  const { id } = await addTask(world, team);
+  await next();
+  expect((await patchAsOwner(id, { assigned_agent_id: team.second.id })).status).toBe(200);
+  expect(await storedRuns(id)).toMatchObject([
+    { status: "superseded", agent_id: team.worker.id, ended_reason: "Another agent took the task." },
+    { status: "running", agent_id: team.second.id },
+  ]);
+});
+
+test("a task that a person moves away stops the run of its holder", async () => {
+  const { id } = await addTask(world, team);
+  await next();
+  expect((await patchAsOwner(id, { status: "done" })).status).toBe(200);
+  expect(await storedRuns(id)).toMatchObject([{ status: "stopped", ended_reason: "The task was moved to done." }]);
+});
+
+test("a task in progress without a lease has a run of its assignee until the next status", async () => {
+  const { id } = await addTask(world, team);
+  await patch(id, { status: "in_progress" });
+  expect(await storedRuns(id)).toMatchObject([{ status: "running", agent_id: team.worker.id, fence: 0 }]);
+  await patch(id, { status: "review" });
+  expect(await storedRuns(id)).toMatchObject([{ status: "submitted" }]);
+});
+
+test("a task that is created in progress for an agent begins with a run", async () => {
+  const body = { title: "Paint", status: "in_progress", assigned_agent_id: team.worker.id };
+  const created = await world.call("POST", `/api/v1/boards/${team.board_id}/tasks`, { token: team.owner.token, body });
+  expect(created.body.run).toMatchObject({ status: "running", agent_id: team.worker.id });
+  expect(await storedRuns(created.body.id)).toMatchObject([{ status: "running", agent_name: expect.any(String) }]);
+});
+
+test("a run still names its agent after the agent was removed", async () => {
+  const { id } = await addTask(world, team);
+  await next();
+  const [{ agent_name } = { agent_name: "" }] = await storedRuns(id);
+  await world.call("DELETE", `/api/v1/agents/${team.worker.id}?force=true`, { token: team.owner.token });
+  await world.drain();
+  expect(await storedRuns(id)).toMatchObject([{ agent_name, agent_id: team.worker.id, status: "stopped" }]);
+});
+
+test("a task in progress from before there were runs gets one with the next sign of work", async () => {
+  const { id } = await addTask(world, team);
+  await next();
+  await world.db.delete(runs).where(eq(runs.task_id, id));
+  const { tasks } = await import("@board/core/schema/all-tables");
+  await world.db.update(tasks).set({ status: "inbox", assigned_agent_id: null, lease_expires_at: null }).where(eq(tasks.id, id));
+  await world.db.update(tasks).set({ run_id: null, run_status: null, run_agent_id: null, run_count: 0 }).where(eq(tasks.id, id));
+  await next();
+  expect(await storedRuns(id)).toHaveLength(1);
+});
