@@ -21,6 +21,7 @@ const emptyItems = (): Items => ({
   memory: new Map(),
   agent: new Map(),
   board: new Map(),
+  run: new Map(),
 });
 
 type Item = { id: string };
@@ -40,6 +41,7 @@ export async function openMirror(world: World, { owner }: Tenant): Promise<Mirro
     if (type === "task") return read(`${board}/tasks/${id}`);
     if (type === "comment") return find(`${board}/tasks/${task_id}/comments?limit=200`, id);
     if (type === "approval") return find(`${board}/approvals?limit=200`, id);
+    if (type === "run") return read(`${board}/runs/${id}`);
     if (type === "memory") return find(`${board}/memory?limit=200`, id);
     return type === "agent" ? read(`/api/v1/agents/${id}`) : read(board);
   };

@@ -5398,6 +5398,10 @@ export interface components {
             };
             /** @description The time for which the assigned agent holds the task; null without a lease. */
             lease: components["schemas"]["TaskLease"] | null;
+            /** @description The latest attempt of an agent on the task; null before the first. */
+            run: components["schemas"]["TaskRun"] | null;
+            /** @description What all attempts on the task have used. */
+            usage: components["schemas"]["TaskUsage"];
             /**
              * Format: date-time
              * @description When the task was created.
@@ -5448,6 +5452,39 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             expires_at: string;
+        };
+        /** @description The latest attempt of an agent on a task. */
+        TaskRun: {
+            /**
+             * Format: uuid
+             * @description Id of the run.
+             */
+            id: string;
+            /**
+             * @description State of the run.
+             * @enum {string}
+             */
+            status: "running" | "submitted" | "released" | "blocked" | "expired" | "stopped" | "superseded";
+            /**
+             * Format: uuid
+             * @description Agent that works or worked on the task, also after its removal.
+             */
+            agent_id: string;
+            /**
+             * Format: date-time
+             * @description When the run began.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            started_at: string;
+        };
+        /** @description What all attempts on a task have used. */
+        TaskUsage: {
+            /** @description Input and output tokens that were reported. */
+            total_tokens: number;
+            /** @description Sum of the reported prices as a decimal number; null if nobody reported one. */
+            cost_usd: string | null;
+            /** @description Number of runs. */
+            runs: number;
         };
         /** @description An agent. */
         AgentRead: {
@@ -5898,6 +5935,10 @@ export interface components {
             };
             /** @description The time for which the assigned agent holds the task; null without a lease. */
             lease: components["schemas"]["TaskLease"] | null;
+            /** @description The latest attempt of an agent on the task; null before the first. */
+            run: components["schemas"]["TaskRun"] | null;
+            /** @description What all attempts on the task have used. */
+            usage: components["schemas"]["TaskUsage"];
             /**
              * Format: date-time
              * @description When the task was created.
@@ -7020,6 +7061,10 @@ export interface components {
             };
             /** @description The time for which the assigned agent holds the task; null without a lease. */
             lease: components["schemas"]["TaskLease"] | null;
+            /** @description The latest attempt of an agent on the task; null before the first. */
+            run: components["schemas"]["TaskRun"] | null;
+            /** @description What all attempts on the task have used. */
+            usage: components["schemas"]["TaskUsage"];
             /**
              * Format: date-time
              * @description When the task was created.
@@ -7274,7 +7319,7 @@ export interface components {
              * @description What has changed. `memory` is an entry of a board's memory.
              * @enum {string}
              */
-            type: "task" | "comment" | "approval" | "memory" | "agent" | "board";
+            type: "task" | "comment" | "approval" | "memory" | "agent" | "board" | "run";
             /**
              * @description How it has changed.
              * @enum {string}
@@ -7915,6 +7960,8 @@ export type BoardSnapshot = components['schemas']['BoardSnapshot'];
 export type SnapshotTask = components['schemas']['SnapshotTask'];
 export type TagLabel = components['schemas']['TagLabel'];
 export type TaskLease = components['schemas']['TaskLease'];
+export type TaskRun = components['schemas']['TaskRun'];
+export type TaskUsage = components['schemas']['TaskUsage'];
 export type AgentRead = components['schemas']['AgentRead'];
 export type Approval = components['schemas']['Approval'];
 export type BoardMemoryEntry = components['schemas']['BoardMemoryEntry'];
@@ -15501,7 +15548,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Only changes on this board. */
                 board_id?: string;
-                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board. All when absent. */
+                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board, run. All when absent. */
                 types?: string;
                 /** @description Maximum number of changes to return. */
                 limit?: number;
@@ -15538,7 +15585,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Only changes on this board. */
                 board_id?: string;
-                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board. All when absent. */
+                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board, run. All when absent. */
                 types?: string;
                 /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;

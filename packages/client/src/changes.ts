@@ -1,6 +1,6 @@
 import type { StreamEvent } from "./events.ts";
 
-export type ChangeType = "task" | "comment" | "approval" | "memory" | "agent" | "board";
+export type ChangeType = "task" | "comment" | "approval" | "memory" | "agent" | "board" | "run";
 
 /** An entry of the feed of changes: what changed, when and who changed it. Read the changed resource by its id. */
 export interface Change {
