@@ -60,6 +60,8 @@ describe("creating a task", () => {
           blocked_by_task_ids: [],
           is_blocked: false,
           lease: null,
+          run: null,
+          usage: { total_tokens: 0, cost_usd: null, runs: 0 },
           tag_ids: [],
           tags: [],
           custom_field_values: {},
