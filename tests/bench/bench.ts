@@ -1,7 +1,4 @@
-import { benchActivity } from "./activity.ts";
-import { benchAuthentication } from "./authentication.ts";
 import { benchDeliveries } from "./deliveries.ts";
-import { benchFeed } from "./feed.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchInbox } from "./inbox.ts";
 import { benchIngestion, benchNotification } from "./ingestion.ts";
@@ -14,8 +11,6 @@ import { describeRun, saveReport } from "./report.ts";
 import type { Row } from "./row.ts";
 import { benchStart } from "./start.ts";
 import { benchStreams } from "./streams.ts";
-import { benchSubscriptions } from "./subscriptions.ts";
-import { benchSync } from "./sync.ts";
 import { benchTasks } from "./tasks.ts";
 
 /**
@@ -23,7 +18,6 @@ import { benchTasks } from "./tasks.ts";
  * `--save` writes the figures to docs/performance.md.
  */
 const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
-  authentication: benchAuthentication,
   reads: benchReads,
   pages: benchPages,
   tasks: benchTasks,
@@ -32,10 +26,6 @@ const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   ingestion: benchIngestion,
   notification: benchNotification,
   deliveries: benchDeliveries,
-  subscriptions: benchSubscriptions,
-  sync: benchSync,
-  activity: benchActivity,
-  feed: benchFeed,
   metrics: benchMetrics,
   streams: benchStreams,
   start: benchStart,
