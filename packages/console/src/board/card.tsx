@@ -1,8 +1,9 @@
 import { memo } from "preact/compat";
 import { toTask } from "../route.ts";
-import type { Agent, Task } from "../types.ts";
+import type { Agent, Task, TaskRun } from "../types.ts";
+import { toDollars, toShort } from "../ui/figures.ts";
 import { Avatar, isPresent } from "../ui/parts.tsx";
-import { isPast, Time, toRelative } from "../ui/time.tsx";
+import { Duration, isPast, Time, toRelative } from "../ui/time.tsx";
 
 /** Longer titles are cut on the card. The story shows the whole title. */
 const MAX_TITLE = 200;
@@ -30,23 +31,45 @@ function Lease({ at }: { at: string }) {
   );
 }
 
+/** States of the latest run of which the column says nothing. */
+const TOLD_RUNS: Partial<Record<TaskRun["status"], string>> = { running: "accent", stopped: "danger", expired: "danger" };
+
+/** What all runs have used. What nobody reported is missing, because it is not zero. */
+const usedBy = ({ total_tokens, cost_usd }: Task["usage"]): string =>
+  [...(total_tokens > 0 ? [`${toShort(total_tokens)} tokens`] : []), ...(cost_usd === null ? [] : [toDollars(cost_usd)])].join(
+    " · ",
+  );
+
+function Run({ run: { status, started_at } }: { run: TaskRun }) {
+  return (
+    <span class={`badge ${TOLD_RUNS[status]}`}>
+      {status === "running" ? "running " : `run ${status}`}
+      {status === "running" && <Duration from={started_at} to={null} />}
+    </span>
+  );
+}
+
 export const Card = memo(function Card({ task, agent, submitter, blockers, isNew }: Props) {
-  const { id, board_id, title, priority, due_at, lease, tags, assignee, approvals_pending_count: approvals } = task;
+  const { id, board_id, title, priority, due_at, lease, tags, assignee, run, usage, approvals_pending_count: approvals } = task;
   const isOpen = task.status !== "done";
   const isShown = priority !== "medium" && isOpen;
+  const used = usedBy(usage);
+  const told = isOpen && run && TOLD_RUNS[run.status] ? run : null;
   return (
     <a class={isNew ? "card arrived" : "card"} href={toTask(board_id, id)} data-task={id} draggable={false}>
       <span class="card-title" dir="auto">
         {title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE)} …` : title}
       </span>
-      {isOpen && (isShown || due_at || blockers > 0 || lease || submitter || approvals > 0) && (
+      {(used || (isOpen && (told || isShown || due_at || blockers > 0 || lease || submitter || approvals > 0))) && (
         <span class="badges">
+          {told && <Run run={told} />}
           {isShown && <span class={`badge priority ${priority === "high" ? "danger" : ""}`}>{priority}</span>}
-          {blockers > 0 && <span class="badge warning">blocked by {blockers}</span>}
-          {approvals > 0 && <span class="badge accent">needs approval</span>}
-          {due_at && <Due at={due_at} />}
-          {lease && <Lease at={lease.expires_at} />}
-          {submitter && <span class="badge">handed in by {submitter}</span>}
+          {isOpen && blockers > 0 && <span class="badge warning">blocked by {blockers}</span>}
+          {isOpen && approvals > 0 && <span class="badge accent">needs approval</span>}
+          {isOpen && due_at && <Due at={due_at} />}
+          {isOpen && lease && <Lease at={lease.expires_at} />}
+          {isOpen && submitter && <span class="badge">handed in by {submitter}</span>}
+          {used && <span class="badge">{used}</span>}
         </span>
       )}
       {(tags.length > 0 || assignee) && (

@@ -1,5 +1,6 @@
-import { effect, signal } from "@preact/signals";
+import { effect, signal, useComputed } from "@preact/signals";
 import { visible } from "../live.ts";
+import { toDuration } from "./figures.ts";
 
 const TICK_MS = 20_000;
 const now = signal(Date.now());
@@ -38,3 +39,38 @@ export function Time({ at }: { at: string }) {
     </time>
   );
 }
+
+const SECOND_MS = 1_000;
+let stopSeconds: (() => void) | undefined;
+/** Counts seconds while the page is visible and shows something that lasts. All durations share its timer. */
+const seconds = signal(0, {
+  watched() {
+    stopSeconds = effect(() => {
+      if (!visible.value) return;
+      const timer = setInterval(() => void seconds.value++, SECOND_MS);
+      return () => clearInterval(timer);
+    });
+  },
+  unwatched() {
+    stopSeconds?.();
+  },
+});
+
+/** How long something has lasted. Without an end it goes on, and only the text is drawn again. */
+export function Duration({ from, to }: { from: string; to: string | null }) {
+  return (
+    <time title={long.format(new Date(from))}>
+      {to === null ? <Ticking from={from} /> : toDuration(Date.parse(to) - Date.parse(from))}
+    </time>
+  );
+}
+
+function Ticking({ from }: { from: string }) {
+  const text = useComputed(() => {
+    void seconds.value;
+    return toDuration(Date.now() - Date.parse(from));
+  });
+  return <>{text}</>;
+}
+
+export const toMoment = (at: string): string => long.format(new Date(at));
