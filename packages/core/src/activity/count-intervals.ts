@@ -3,8 +3,8 @@ import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { given, selectGiven } from "../db/stable-plan.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { dividedDays, dividedHours } from "../values/time.ts";
-import { boardEvents, eventHour, isFailed, isUncounted } from "./count.ts";
+import { dividedDays, dividedHours, endOfHour } from "../values/time.ts";
+import { boardEvents, eventHour, isCounted, isFailed, isUncounted } from "./count.ts";
 import { activity_counts, activity_day_counts } from "../schema/activity-count.sql.ts";
 
 export interface EventCount {
@@ -19,7 +19,8 @@ export const hasDays = (board_id: SQL): SQL =>
 
 /**
  * Counts the events of boards in each interval [edges[i], edges[i + 1]); `edges` must ascend. It reads counts by day, a day that
- * contains an edge by hour, and an hour that contains an edge from the log.
+ * contains an edge by hour, and an hour that contains an edge from the log; from the hour of the last edge, which may be busy
+ * now, it subtracts the events after the edge.
  */
 export async function countEvents(ctx: Context, board_ids: readonly string[], edges: readonly Date[]): Promise<EventCount[]> {
   if (edges.length < 2) return [];
@@ -29,7 +30,8 @@ export async function countEvents(ctx: Context, board_ids: readonly string[], ed
     edges: toTimes(edges),
     start: edges[0]!.toISOString(),
     stop: edges.at(-1)!.toISOString(),
-    divided_hours: toTimes(dividedHours(edges)),
+    hour_stop: endOfHour(edges.at(-1)!).toISOString(),
+    divided_hours: toTimes(dividedHours(edges.slice(0, -1))),
     divided_days: toTimes(dividedDays(edges)),
   });
   const counts = edges.slice(1).map(() => ({ events: 0, failed: 0 }));
@@ -42,15 +44,20 @@ const selectValues = selectGiven({
   edges: "timestamptz[]",
   start: "timestamptz",
   stop: "timestamptz",
+  hour_stop: "timestamptz",
   divided_hours: "timestamptz[]",
   divided_days: "timestamptz[]",
 });
 const placeOf = (time: SQL) => sql`width_bucket(${time}, ${given("edges")})`;
 
-/** `offset 0` makes PostgreSQL read each board separately by the primary key, even if its statistics suggest another plan. */
+/**
+ * `offset 0` makes PostgreSQL read each board separately. It compares rows, because only the primary key can serve that: with
+ * `hour >= …`, a kept plan used the index of all boards by hour.
+ */
 const countedIn = (from: SQL, until: SQL) => sql`lateral (
   select counts.hour, counts.events, counts.failed from ${activity_counts} as counts
-  where counts.board_id = board.id and counts.hour >= ${from} and counts.hour < ${until} and counts.hour <> all(board.divided_hours) offset 0)`;
+  where (counts.board_id, counts.hour) >= (board.id, ${from}) and (counts.board_id, counts.hour) < (board.id, ${until})
+    and counts.hour <> all(board.divided_hours) offset 0)`;
 
 const selectCounts = preparedQuery(
   () => sql`
@@ -83,6 +90,10 @@ const selectCounts = preparedQuery(
     ), loose as (
       select ${placeOf(sql`event.created_at`)} as place, count(*) as events, count(*) filter (where ${isFailed}) as failed
       from single as event group by 1
+      union all
+      select cardinality(${given("edges")}) - 1, -count(*), -count(*) filter (where ${isFailed})
+      from board cross join lateral ${boardEvents(sql`
+        event.created_at >= board.stop and event.created_at < board.hour_stop and ${isCounted}`)}
     )
     select place, sum(events)::int as events, sum(failed)::int as failed
     from (select * from whole union all select * from loose) as part group by place`,

@@ -19,8 +19,8 @@ const MAX_BATCHES = 200;
 const BOARDS_PER_BATCH = 50;
 
 /** Adds new events to the counts, batch by batch. A board with new events but without counts by day gets these as well. */
-export async function countNewEvents(ctx: Context<System>): Promise<void> {
-  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+export async function countNewEvents(ctx: Context<System>, max_batches = MAX_BATCHES): Promise<void> {
+  for (let batch = 0; batch < max_batches; batch++) {
     const { total, without_days } = await countBatch(ctx);
     for (let at = 0; at < without_days.length; at += BOARDS_PER_BATCH)
       await addUpDays(ctx, without_days.slice(at, at + BOARDS_PER_BATCH));

@@ -20,9 +20,9 @@ const MAX_BATCHES = 200;
 const COUNTS_LOCK = 4_207_121;
 
 /** Adds new moves to the counts, batch by batch. Then it counts the tasks of boards with new moves but without a task count. */
-export async function countNewTransitions(ctx: Context<System>): Promise<void> {
+export async function countNewTransitions(ctx: Context<System>, max_batches = MAX_BATCHES): Promise<void> {
   const uncounted = new Set<string>();
-  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+  for (let batch = 0; batch < max_batches; batch++) {
     const { total, without_tasks } = await withLockTimeoutRetry(ctx, countBatch);
     for (const id of without_tasks) uncounted.add(id);
     if (total < BATCH_SIZE) break;

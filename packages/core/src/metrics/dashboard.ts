@@ -9,6 +9,7 @@ import { type Context, isInTransaction, readAll } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
+import { countBacklog } from "./count-backlog.ts";
 import { readFlow } from "./flow.ts";
 import { PendingApprovals, readPendingApprovals } from "./pending-approvals.ts";
 import { toEdges, RangeKey, type Timeline, toTimeline } from "./range.ts";
@@ -76,7 +77,8 @@ export function getDashboard(ctx: Context<Member>, query: DashboardQuery): Promi
 
 async function readDashboard(ctx: Context<Member>, range: RangeKey, scope: Scope): Promise<Dashboard> {
   const timeline = toTimeline(range, ctx.now());
-  const board_ids = await readScope(ctx, scope);
+  const { board_ids, has_long_backlog } = await readScope(ctx, scope);
+  if (has_long_backlog) await countBacklog(ctx);
   const [flow, events, active_agents, pending_approvals] = await readAll(ctx, [
     () => readFlow(ctx, board_ids, timeline),
     () => countEvents(ctx, board_ids, toEdges(timeline)),

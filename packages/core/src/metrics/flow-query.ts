@@ -5,7 +5,7 @@ import { tasks } from "../schema/task.sql.ts";
 import { task_transitions } from "../schema/task-transition.sql.ts";
 import { task_counts, transition_counts } from "../schema/metrics-count.sql.ts";
 import type { BucketSize } from "./range.ts";
-import { completions, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
+import { completions, isCounted, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
 
 /** The moves in one interval, or the present tasks. */
 export interface FlowRow {
@@ -56,7 +56,7 @@ const wholeSpans = (size: BucketSize) => {
     )}`;
 };
 
-/** Moves that are not counted yet, and all moves of hours into which an edge falls. */
+/** Moves that are not counted yet, and all moves of hours into which an edge falls, except the hour of the last edge. */
 const singleMoves = sql`
   select move.* from uncounted as move where ${placeOf(sql`move.at`)} > 0 and ${isWholeHour}
   union all
@@ -64,11 +64,23 @@ const singleMoves = sql`
     sql`move.at >= greatest(part.hour, board.start) and move.at < part.hour + interval '1 hour'`,
   )}`;
 
+/**
+ * The counted moves of the last hour after the last edge. The counts of that hour include them, so they are moved to the next
+ * place. There are some only if the clock of the database is ahead; the moves before the edge may be thousands.
+ */
+const laterMoves = sql`
+  select ${statusChanges}, count(*) filter (
+    where move.to_status = 'review' and ${reviewedBefore} < (${given("edges")})[cardinality(${given("edges")}) - 1]) as reviewed,
+    ${completions}
+  from board cross join ${movesIn(sql`move.at >= board.stop and move.at < board.hour_stop and ${isCounted}`)}`;
+
 const VALUES = {
   board_ids: "uuid[]",
   edges: "timestamptz[]",
   start: "timestamptz",
   stop: "timestamptz",
+  /** The end of the hour that contains the last edge. */
+  hour_stop: "timestamptz",
   divided_hours: "timestamptz[]",
   divided_days: "timestamptz[]",
   cut_places: "int[]",
@@ -96,6 +108,7 @@ export const selectFlow = preparedQuery(
       select move.place, ${statusChanges},
         count(*) filter (where move.to_status = 'review' and ${reviewedBefore} < (${given("edges")})[move.place]), ${completions}
       from (select move.*, ${placeOf(sql`move.at`)} as place from (${singleMoves}) as move) as move group by move.place
+    ), later as (${laterMoves}
     ), tasks_now as (
       select ${changes} from board join ${task_counts} as counts on counts.board_id = board.id
       union all
@@ -112,6 +125,10 @@ export const selectFlow = preparedQuery(
       select place, ${changes}, case when place <> all(${given("cut_places")}::int[]) then counts.reviewed else 0 end as reviewed,
         counts.completed, counts.cycle_ms
       from part as counts
+      union all
+      select cardinality(${given("edges")}), ${changes}, 0, 0, 0 from later as counts
+      union all
+      select cardinality(${given("edges")}) - 1, -inbox, -in_progress, -review, -done, -reviewed, -completed, -cycle_ms from later
       union all
       select cut.place, ${noChanges}, count(*) filter (where ${reviewedBefore} < cut.start), 0, 0
       from board cross join unnest(board.cut_places, board.cut_starts, board.cut_ends) as cut(place, start, stop)

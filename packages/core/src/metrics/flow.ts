@@ -1,6 +1,6 @@
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { addMs, DAY_MS, dividedDays, dividedHours, HOUR_MS } from "../values/time.ts";
+import { addMs, DAY_MS, dividedDays, dividedHours, endOfHour, HOUR_MS } from "../values/time.ts";
 import { type FlowRow, selectFlow } from "./flow-query.ts";
 import { type Bucket, type Timeline, toEdges } from "./range.ts";
 
@@ -37,7 +37,8 @@ export async function readFlow(ctx: Context, board_ids: readonly string[], timel
     edges: toTimes(edges),
     start: edges[0]!.toISOString(),
     stop: edges.at(-1)!.toISOString(),
-    divided_hours: toTimes(dividedHours(edges)),
+    hour_stop: endOfHour(edges.at(-1)!).toISOString(),
+    divided_hours: toTimes(dividedHours(edges.slice(0, -1))),
     divided_days: toTimes(dividedDays(edges)),
     cut_places: cut.map((bucket) => [...timeline.comparison, ...timeline.primary].indexOf(bucket) + 1),
     cut_starts: toTimes(cut.map(({ start }) => start)),

@@ -6,6 +6,7 @@ import { rowsOf } from "../db/database.ts";
 import { createStatementCache } from "../db/prepared.ts";
 import { notFound } from "../values/errors.ts";
 import { readableBoards } from "../organization/access.ts";
+import { hasLongBacklog } from "./count-backlog.ts";
 import { keyOf, preparedWhere, valuesOf } from "../lists/filter.ts";
 
 export interface Scope {
@@ -14,19 +15,30 @@ export interface Scope {
 }
 
 /**
- * The ids of the active organization's boards that the member may read, filtered by board and group. Throws `not_found` for a
- * board that the member may not read. A group is found even if the member may read none of its boards.
+ * The ids of the active organization's boards that the member may read, filtered by board and group, and whether much is to be
+ * counted first. Throws `not_found` for a board that the member may not read. A group is found even if the member may read none
+ * of its boards.
  */
-export async function readScope(ctx: Context<Member>, { board_id, group_id }: Scope): Promise<string[]> {
+export async function readScope(
+  ctx: Context<Member>,
+  { board_id, group_id }: Scope,
+): Promise<{ board_ids: string[]; has_long_backlog: boolean }> {
   const filters = [readableBoards(ctx.actor)];
   const statement = statements.get(`${keyOf(filters)}/${board_id !== undefined}/${group_id !== undefined}`, () =>
     selectScope(preparedWhere(filters), { board: board_id !== undefined, group: group_id !== undefined }),
   );
   const { organization_id } = ctx.actor.active;
   const result = await statement.execute(ctx.db, { ...valuesOf(filters), organization_id, board_id, group_id });
-  const [row] = rowsOf<{ board_ids: string[]; board_found: boolean; group_found: boolean }>(result);
-  if (!row!.board_found || !row!.group_found) throw notFound();
-  return row!.board_ids;
+  const { board_found, group_found, ...read } = rowsOf<ScopeRow>(result)[0]!;
+  if (!board_found || !group_found) throw notFound();
+  return read;
+}
+
+interface ScopeRow {
+  board_ids: string[];
+  has_long_backlog: boolean;
+  board_found: boolean;
+  group_found: boolean;
 }
 
 const statements = createStatementCache<unknown>();
@@ -41,7 +53,8 @@ function selectScope(readable: SQL, named: { board: boolean; group: boolean }): 
   return sql`select
     array(select ${boards.id} from ${boards} where ${and(readable, board, inGroup)}) as board_ids,
     ${board ? sql`exists (select 1 from ${boards} where ${and(readable, board)})` : sql`true`} as board_found,
-    ${inGroup ? sql`exists (select 1 from ${board_groups} where ${group})` : sql`true`} as group_found`;
+    ${inGroup ? sql`exists (select 1 from ${board_groups} where ${group})` : sql`true`} as group_found,
+    ${hasLongBacklog} as has_long_backlog`;
 }
 
 /** The right side of a comparison `board_id = …` with any of these boards. */

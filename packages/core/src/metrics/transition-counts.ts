@@ -14,6 +14,9 @@ const countedUpTo = {
 export const isUncounted = sql`move.tx >= ${countedUpTo.tx} and move.tx <= '18446744073709551615'::xid8
   and (move.tx, move.id) > (${countedUpTo.tx}, ${countedUpTo.id})`;
 
+/** A condition on `move`: the counts include it. */
+export const isCounted = sql`(move.tx, move.id) <= (${countedUpTo.tx}, ${countedUpTo.id})`;
+
 const earlier = (condition: SQL) => sql`(
   select max(earlier.at) from ${task_transitions} as earlier
   where earlier.to_status = 'review' and (earlier.at, earlier.id) < (move.at, move.id) and ${condition})`;

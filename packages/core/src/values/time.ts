@@ -6,6 +6,9 @@ export const addMs = (time: Date, ms: number): Date => new Date(time.getTime() +
 /** The start of the UTC hour that contains the time. */
 export const startOfHour = (time: Date): Date => new Date(Math.floor(time.getTime() / HOUR_MS) * HOUR_MS);
 
+/** The end of the UTC hour that contains the time; a time at the start of an hour is the end of the hour before it. */
+export const endOfHour = (time: Date): Date => new Date(Math.ceil(time.getTime() / HOUR_MS) * HOUR_MS);
+
 /** The start of the UTC day that contains the time. */
 export const startOfDay = (time: Date): Date => new Date(Math.floor(time.getTime() / DAY_MS) * DAY_MS);
 

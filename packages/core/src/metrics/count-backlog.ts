@@ -1,0 +1,37 @@
+import { sql } from "drizzle-orm";
+import { countNewEvents } from "../activity/count-new-events.ts";
+import { isUncounted as isUncountedEvent } from "../activity/count.ts";
+import { memoPerApp } from "../context/app-memo.ts";
+import type { Context } from "../context/context.ts";
+import { activity_events } from "../schema/activity.sql.ts";
+import { task_transitions } from "../schema/task-transition.sql.ts";
+import { createCoalescer } from "../values/coalesce.ts";
+import { errorText } from "../values/log.ts";
+import { countNewTransitions } from "./count-new-transitions.ts";
+import { isUncounted as isUncountedMove } from "./transition-counts.ts";
+
+/** The schedule counts every few minutes. A reader takes 2 to 5 ms for a thousand rows that are not counted yet. */
+const LONG_BACKLOG = sql.raw("1000");
+/** A reader counts 20,000 rows at most; the schedule counts the rest. */
+const MAX_BATCHES = 4;
+
+const runs = memoPerApp(createCoalescer<void>);
+
+/** Whether many events or moves of all boards are not counted yet. */
+export const hasLongBacklog = sql`(
+  exists (select 1 from ${activity_events} as event where ${isUncountedEvent} offset ${LONG_BACKLOG})
+  or exists (select 1 from ${task_transitions} as move where ${isUncountedMove} offset ${LONG_BACKLOG}))`;
+
+/** Counts new events and moves, so that neither this reader nor the next ones read many of them one by one. */
+export async function countBacklog(ctx: Context): Promise<void> {
+  await runs(ctx).run("counts", async () => {
+    try {
+      const system = { ...ctx, actor: { type: "system" as const } };
+      await countNewEvents(system, MAX_BATCHES);
+      await countNewTransitions(system, MAX_BATCHES);
+    } catch (error) {
+      // The figures are right without counts too, for example while the database accepts no writes.
+      ctx.log.warn("metrics.not_counted", errorText(error));
+    }
+  });
+}
