@@ -84,7 +84,10 @@ describe.each(CHARACTERS)("an organization that is filled with %s", (_name, code
   const cases = reads.map((endpoint) => ({ path: endpoint.paths[0]!, endpoint }));
   test.each(cases)("$path answers with less than 6 MB", { timeout: TIMEOUT_MS }, async ({ path, endpoint }) => {
     const filled = path
-      .replace("{run_id}", path.includes("packs") ? ids["pack_run_id"]! : ids["sync_run_id"]!)
+      .replace(
+        "{run_id}",
+        path.includes("packs") ? ids["pack_run_id"]! : path.includes("/runs/") ? ids["task_run_id"]! : ids["sync_run_id"]!,
+      )
       .replace("{session_id}", "agent:main:1")
       .replace("{handle}/{slug}", "board/engineer")
       .replaceAll(/\{(\w+)\}/g, (_match, name: string) => ids[name] ?? name);

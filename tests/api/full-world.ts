@@ -74,6 +74,10 @@ export async function fillOrganization(world: World, home: Tenant, code_point: n
   await run(`insert into approval_task_links (approval_id, task_id, position, pending)
     select approval.id, task.id, 1, false from approvals as approval, (select id from tasks limit 50) as task`);
 
+  await run(`insert into runs (board_id, task_id, agent_id, agent_name, fence, status, started_at, ended_at, ended_reason, links)
+    select '${board_id}', '${task_id}', '${home.worker.id}', ${text(200)}, n, 'stopped', now(), now(), ${text(500)},
+      (select jsonb_agg(jsonb_build_object('kind', 'url', 'url', 'https://' || ${text(1_900)}, 'title', ${text(200)}))
+        from generate_series(1, 20)) ${rows()}`);
   await run(`insert into board_webhooks (board_id, description) select '${board_id}', ${text(10_000)} ${rows()}`);
   const webhook_id = await idOf("board_webhooks");
   await run(`insert into board_webhook_payloads (board_id, webhook_id, body, body_kind, headers, source_ip, received_at)
@@ -131,6 +135,7 @@ export async function fillOrganization(world: World, home: Tenant, code_point: n
     delivery_id: await idOf("subscription_deliveries"),
     approval_id: await idOf("approvals"),
     payload_id: await idOf("board_webhook_payloads"),
+    task_run_id: await idOf("runs"),
     sync_run_id: await idOf("sync_runs"),
     pack_run_id: await idOf("skill_pack_syncs", `pack_id = '${pack_id}'`),
     handle: "",

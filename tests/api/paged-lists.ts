@@ -11,6 +11,7 @@ import {
   gateways,
   organization_invites,
   organization_members,
+  runs,
   subscriptions,
   tags,
   tasks,
@@ -100,6 +101,16 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
   const approval = storedIn(approvals, () => ({ board_id, action_type: "x", status: "approved" }));
   const memory = storedIn(board_memory, () => ({ board_id, content: "x" }));
   const groupMemory = storedIn(board_group_memory, () => ({ board_group_id, content: "x" }));
+  const run = storedIn(runs, (started_at) => ({
+    board_id,
+    task_id: task.id,
+    agent_id: home.worker.id,
+    agent_name: name(),
+    fence: count,
+    status: "submitted",
+    started_at,
+    ended_at: started_at,
+  }));
   const webhook = storedIn(board_webhooks, () => ({ board_id, description: "x" }));
   const payload = storedIn(board_webhook_payloads, (received_at) => ({
     board_id,
@@ -153,6 +164,8 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
     boardGroup("/api/v1/board-groups", owner),
     board("/api/v1/boards", owner),
     board("/api/v1/agent/boards", main),
+    run(`${b}/runs`, owner),
+    run(`${b}/tasks/{task_id}/runs`, lead),
     approval(`${b}/approvals`, owner),
     approval(`${a}/approvals`, lead),
     memory(`${b}/memory`, owner),

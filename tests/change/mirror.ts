@@ -75,6 +75,7 @@ export async function readLists(world: World, by: { token: string }): Promise<It
   for (const board_id of items.board.keys()) {
     const board = `/api/v1/boards/${board_id}`;
     await add("task", `${board}/tasks`);
+    await add("run", `${board}/runs`);
     await add("approval", `${board}/approvals`);
     await add("memory", `${board}/memory`);
   }

@@ -25,6 +25,7 @@ import { metrics } from "./routes/metrics.ts";
 import { onboarding } from "./routes/onboarding.ts";
 import { organizations } from "./routes/organizations.ts";
 import { reference } from "./routes/reference.ts";
+import { runs } from "./routes/runs.ts";
 import { skillPacks } from "./routes/skill-packs.ts";
 import { skills } from "./routes/skills.ts";
 import { souls } from "./routes/souls.ts";
@@ -57,6 +58,7 @@ export const groups = {
   memory: [...memory, ...groupMemory, ...memoryStreams],
   onboarding,
   tasks: [...tasks, ...taskComments, ...taskStream],
+  runs,
   approvals: [...approvals, ...approvalStream],
   webhooks,
   subscriptions,

@@ -1702,6 +1702,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/boards/{board_id}/tasks/{task_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List runs of a task
+         * @description Newest first.
+         */
+        get: operations["list_board_task_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List runs of a board
+         * @description Newest first.
+         */
+        get: operations["list_board_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a run
+         * @description Get a run.
+         */
+        get: operations["get_board_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/runs/{run_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a run
+         * @description The agent loses the task, which returns to the inbox without an assignee. Its next write under the fence is refused with `task_lease_lost` and the reason `stopped`, and it gets a message. For people who may write to the board, and its lead.
+         */
+        post: operations["create_board_run_stop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/boards/{board_id}/approvals": {
         parameters: {
             query?: never;
@@ -2764,6 +2844,26 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agent/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update your run
+         * @description Names the program that works, its results, or why it ends. Possible until a day after the end of the run.
+         */
+        patch: operations["agent_run_update"];
         trace?: never;
     };
     "/api/v1/agent/boards/{board_id}/tasks/{task_id}/comments": {
@@ -4243,6 +4343,10 @@ export interface components {
              */
             tags?: string[] | null;
         };
+        RunStop: {
+            /** @description Why it is stopped, in one sentence. The agent reads it. */
+            reason?: string | null;
+        };
         ApprovalCreate: {
             /** @description Action to approve. */
             action_type: string;
@@ -4534,6 +4638,31 @@ export interface components {
              * @default 900
              */
             lease_seconds?: number;
+        };
+        RunUpdate: {
+            /** @description The program that does the work. */
+            client?: {
+                /** @description Name of the program, such as `claude-code`. */
+                name: string;
+                /** @description Its version. */
+                version?: string | null;
+                /** @description Machine on which it runs. */
+                host?: string | null;
+            } | null;
+            /** @description Results of the run. They replace the earlier ones. */
+            links?: {
+                /**
+                 * @description What the address leads to.
+                 * @enum {string}
+                 */
+                kind: "branch" | "commit" | "pull_request" | "url";
+                /** @description An https or git address. */
+                url: string;
+                /** @description Text to show instead of the address. */
+                title?: string | null;
+            }[];
+            /** @description Why the run ends or ended, in one sentence. */
+            ended_reason?: string | null;
         };
         GatewayMainAskUserRequest: {
             /** @description The question, with everything the user needs to answer it. */
@@ -6058,6 +6187,124 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             created_at: string;
+        };
+        /** @description A page of a list. */
+        RunPage: {
+            /** @description The items of this page, in the order of the list. */
+            items: components["schemas"]["Run"][];
+            /** @description Total number of items in the list; -1 with `cursor`. */
+            total: number;
+            /** @description The limit that was applied. */
+            limit: number;
+            /** @description The offset that was applied. */
+            offset: number;
+        };
+        /** @description One attempt of an agent on a task. */
+        Run: {
+            /**
+             * Format: uuid
+             * @description Id of the run.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Board of the task.
+             */
+            board_id: string;
+            /**
+             * Format: uuid
+             * @description Task that the agent works on.
+             */
+            task_id: string;
+            /**
+             * Format: uuid
+             * @description Agent that works on it, also after its removal.
+             */
+            agent_id: string;
+            /** @description Name that the agent had when the run began. */
+            agent_name: string;
+            /** @description Fence of the lease under which the agent works. */
+            fence: number;
+            /**
+             * @description `running`, or how the run ended.
+             * @enum {string}
+             */
+            status: "running" | "submitted" | "released" | "blocked" | "expired" | "stopped" | "superseded";
+            /**
+             * Format: date-time
+             * @description When the run began.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            started_at: string;
+            /** @description When it ended. */
+            ended_at: string | null;
+            /** @description Why it ended, in one sentence; null while it runs or when the work was submitted. */
+            ended_reason: string | null;
+            /** @description The program that does the work; null if the agent did not name it. */
+            client: components["schemas"]["RunClient"] | null;
+            /** @description What the run has used. */
+            usage: components["schemas"]["RunUsage"];
+            /** @description Results of the run. */
+            links: components["schemas"]["RunLink"][];
+            /** @description Number of its stored steps. */
+            steps: number;
+            /** @description When its steps were removed because of their age. */
+            steps_expired_at: string | null;
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
+        };
+        /** @description The program that works on a task, as its agent names it. */
+        RunClient: {
+            /** @description Name of the program, such as `claude-code`. */
+            name: string;
+            /** @description Its version. */
+            version: string | null;
+            /** @description Machine on which it runs. */
+            host: string | null;
+        };
+        /** @description What a run has used, as its agent reported it. */
+        RunUsage: {
+            /** @description Input tokens that were reported. */
+            input_tokens: number;
+            /** @description Output tokens that were reported. */
+            output_tokens: number;
+            /** @description Input tokens from the model's cache that were reported. */
+            cached_input_tokens: number;
+            /** @description Output tokens of hidden reasoning that were reported. */
+            reasoning_tokens: number;
+            /** @description Sum of the reported prices as a decimal number; null if nobody reported one. */
+            cost_usd: string | null;
+            /** @description Number of reports. */
+            turns: number;
+            /** @description The same by model. */
+            models: {
+                /** @description Name of the model. */
+                model: string;
+                /** @description Input tokens that were reported. */
+                input_tokens: number;
+                /** @description Output tokens that were reported. */
+                output_tokens: number;
+                /** @description Input tokens from the model's cache that were reported. */
+                cached_input_tokens: number;
+                /** @description Output tokens of hidden reasoning that were reported. */
+                reasoning_tokens: number;
+                /** @description Sum of the reported prices as a decimal number; null if nobody reported one. */
+                cost_usd: string | null;
+                /** @description Number of reports. */
+                turns: number;
+            }[];
+        };
+        /** @description A result of a run. */
+        RunLink: {
+            /**
+             * @description What the address leads to.
+             * @enum {string}
+             */
+            kind: "branch" | "commit" | "pull_request" | "url";
+            /** @description An https or git address. */
+            url: string;
+            /** @description Text to show instead of the address. */
+            title: string | null;
         };
         /** @description A page of a list. */
         ApprovalPage: {
@@ -7903,6 +8150,7 @@ export type TaskCreateOnBoard = components['schemas']['TaskCreateOnBoard'];
 export type TaskCreate = components['schemas']['TaskCreate'];
 export type TaskUpdate = components['schemas']['TaskUpdate'];
 export type TaskCommentWrite = components['schemas']['TaskCommentWrite'];
+export type RunStop = components['schemas']['RunStop'];
 export type ApprovalCreate = components['schemas']['ApprovalCreate'];
 export type ApprovalUpdate = components['schemas']['ApprovalUpdate'];
 export type BoardWebhookCreate = components['schemas']['BoardWebhookCreate'];
@@ -7921,6 +8169,7 @@ export type AgentNudge = components['schemas']['AgentNudge'];
 export type SoulUpdate = components['schemas']['SoulUpdate'];
 export type NextTaskRequest = components['schemas']['NextTaskRequest'];
 export type TaskLeaseWrite = components['schemas']['TaskLeaseWrite'];
+export type RunUpdate = components['schemas']['RunUpdate'];
 export type GatewayMainAskUserRequest = components['schemas']['GatewayMainAskUserRequest'];
 export type GatewayLeadMessageRequest = components['schemas']['GatewayLeadMessageRequest'];
 export type GatewayLeadBroadcastRequest = components['schemas']['GatewayLeadBroadcastRequest'];
@@ -7983,6 +8232,11 @@ export type TaskCommentPage = components['schemas']['TaskCommentPage'];
 export type TaskComment = components['schemas']['TaskComment'];
 export type TaskEvent = components['schemas']['TaskEvent'];
 export type TaskActivity = components['schemas']['TaskActivity'];
+export type RunPage = components['schemas']['RunPage'];
+export type Run = components['schemas']['Run'];
+export type RunClient = components['schemas']['RunClient'];
+export type RunUsage = components['schemas']['RunUsage'];
+export type RunLink = components['schemas']['RunLink'];
 export type ApprovalPage = components['schemas']['ApprovalPage'];
 export type ApprovalEvent = components['schemas']['ApprovalEvent'];
 export type ApprovalTaskCounts = components['schemas']['ApprovalTaskCounts'];
@@ -12200,6 +12454,170 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_board_task_runs: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the task. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_board_runs: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+                /** @description Only runs of this agent. */
+                agent_id?: string;
+                /** @description Only runs in this state. */
+                status?: "running" | "submitted" | "released" | "blocked" | "expired" | "stopped" | "superseded";
+                /** @description Only runs that began at this time or later. */
+                since?: string;
+                /** @description Only runs that began before this time. */
+                until?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_board_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_board_run_stop: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunStop"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_board_approvals: {
         parameters: {
             query?: {
@@ -14826,6 +15244,42 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_run_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunUpdate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];

@@ -71,6 +71,11 @@ export const groups = {
   },
   onboarding: { routes: anyMethodBelow("/api/v1/boards/{board_id}/onboarding"), ...defaultSize },
   tasks: { routes: anyMethodBelow("/api/v1/tasks", "/api/v1/boards/{board_id}/tasks"), ...streamSize },
+  runs: {
+    routes: anyMethodBelow("/api/v1/boards/{board_id}/runs", "/api/v1/boards/{board_id}/tasks/{task_id}/runs"),
+    ...streamSize,
+    reads_bodies: true,
+  },
   approvals: { routes: anyMethodBelow("/api/v1/boards/{board_id}/approvals"), ...streamSize },
   webhooks: { routes: anyMethodBelow("/api/v1/boards/{board_id}/webhooks"), ...defaultSize, reads_bodies: true },
   /** A test message waits up to 15 s for its receiver. */

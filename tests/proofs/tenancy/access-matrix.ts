@@ -188,7 +188,12 @@ function referenceCases(trial: AccessCase, rows: Rows): AccessCase[] {
 const toTarget = (path: string, ids: Ids) => path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => ids[name] ?? "x");
 
 /** Runs of packs and runs of gateways share a placeholder. */
-const idsIn = (path: string, ids: Ids): Ids => (path.includes("{pack_id}") ? { ...ids, run_id: ids.pack_run_id! } : ids);
+const idsIn = (path: string, ids: Ids): Ids =>
+  path.includes("{pack_id}")
+    ? { ...ids, run_id: ids.pack_run_id! }
+    : path.includes("/runs/")
+      ? { ...ids, run_id: ids.task_run_id! }
+      : ids;
 
 /**
  * For paths with several ids: the first ids belong to the caller's own place, and the last ones to the home board, so the

@@ -37,6 +37,7 @@ const boardAtHome =
 /** A lead creates agents only on its own board. */
 const ownBoard = (caller: Caller): Verdict =>
   caller.is === "user" ? boardAtHome("write")(caller) : caller.own ? "through" : 403;
+const ownRun = ({ home, name }: Caller): Verdict => (home && name === "worker" ? "through" : 404);
 const byGateway = ({ gateway_id }: Known) => `?gateway_id=${gateway_id}`;
 const byBoard = ({ board_id }: Known) => `?board_id=${board_id}`;
 
@@ -101,6 +102,15 @@ export const INPUTS: Record<string, Input> = {
   "POST /api/v1/boards/{board_id}/tasks": { body: () => TASK },
   "PATCH /api/v1/boards/{board_id}/tasks/{task_id}": { body: () => ({ status: "in_progress" }) },
   "POST /api/v1/boards/{board_id}/tasks/{task_id}/comments": { body: () => TEXT },
+  "POST /api/v1/boards/{board_id}/runs/{run_id}/stop": {
+    body: () => ({}),
+    rule: (caller) => {
+      const verdict = boardVerdict(caller, "write");
+      return verdict === "through" && caller.is === "agent" && caller.agent !== "lead" ? 403 : verdict;
+    },
+  },
+  /** The run is the worker's. */
+  "PATCH /api/v1/agent/runs/{run_id}": { body: () => ({ ended_reason: "Done" }), rule: ownRun },
   "POST /api/v1/boards/{board_id}/approvals": { body: () => ({ action_type: "Do", description: "It is ready" }) },
   "PATCH /api/v1/boards/{board_id}/approvals/{approval_id}": { body: () => ({ status: "approved" }) },
   "POST /api/v1/subscriptions": { body: () => RECEIVER },

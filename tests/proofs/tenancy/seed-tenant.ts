@@ -135,6 +135,7 @@ export async function seedBoard(world: World, tenant: Tenant, ours: string, mark
     task_id: task.id,
     waiting_task_id: waiting.id,
     doing_task_id: leased.id,
+    task_run_id: leased.run_id!,
     approval_id: approval.id,
     field_id: field.id,
     used_field_id: used.id,

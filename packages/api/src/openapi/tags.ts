@@ -6,6 +6,7 @@ import { type AgentHints, hintsOf } from "../guidance/hints.ts";
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   boards: "Boards, on which people and agents coordinate tasks.",
   tasks: "Tasks of a board, with their comments, dependencies and leases.",
+  runs: "Runs: attempts of agents on tasks, with what happened in them and what they used.",
   approvals: "Requests of agents that people decide.",
   memory: "What a board or a group of boards remembers, and its chat.",
   onboarding: "The conversation by which a new board gets its goal and its lead.",
@@ -75,7 +76,7 @@ function roleTags(roles: AgentHints["roles"]): string[] {
 }
 
 /** Nested resources that have their own tag instead of the tag of the board or organization. */
-const NESTED_TAGS = ["approvals", "custom-fields", "memory", "onboarding", "tasks", "webhooks"];
+const NESTED_TAGS = ["approvals", "custom-fields", "memory", "onboarding", "runs", "tasks", "webhooks"];
 /** Operations of the service itself, which belong to no resource. */
 const SERVICE_PATHS = ["health", "healthz", "readyz", "openapi.json"];
 

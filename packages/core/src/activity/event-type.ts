@@ -35,6 +35,8 @@ export type EventType =
   | "gateway.main.lead_message.failed"
   | "gateway.main.lead_message.sent"
   | "member.role_changed"
+  | "run.expired"
+  | "run.stopped"
   | "subscription.disabled"
   | "task.assigned"
   | "task.assignee_notified"

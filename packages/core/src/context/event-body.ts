@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { AGENT_STATUSES } from "../schema/agent.sql.ts";
 import { APPROVAL_STATUSES } from "../schema/approval.sql.ts";
-import { TASK_STATUSES } from "../schema/task.sql.ts";
+import { RUN_STATUSES, TASK_STATUSES } from "../schema/task.sql.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
 
 /** Who caused an event. Jobs and schedules act as `system`. */
@@ -57,6 +57,14 @@ export const BoardEvent = z.discriminatedUnion("type", [
     status: z.enum(APPROVAL_STATUSES).describe("Status of the approval after the change."),
     task_ids: z.array(Id).describe("Tasks that the approval covers."),
   })),
+  lazyObject(() => ({
+    type: z.enum(["run.expired", "run.stopped"]).describe("What happened."),
+    ...Envelope.shape,
+    subject: subject("run"),
+    status: z.enum(RUN_STATUSES).describe("How the run ended."),
+    task_id: Id.describe("Task of the run."),
+    agent_id: Id.describe("Agent whose run it was."),
+  })),
 ]);
 export type BoardEvent = z.infer<typeof BoardEvent>;
 
@@ -70,6 +78,8 @@ export const BOARD_EVENT_TYPES = [
   "agent.updated",
   "approval.requested",
   "approval.resolved",
+  "run.expired",
+  "run.stopped",
 ] as const satisfies readonly BoardEvent["type"][];
 
 type DistributiveOmit<Event, Key extends keyof BoardEvent> = Event extends unknown ? Omit<Event, Key> : never;

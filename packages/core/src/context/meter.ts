@@ -12,6 +12,10 @@ export const METRICS = {
   IngestLag: "Milliseconds",
   /** How long the oldest due job has waited. */
   JobAge: "Seconds",
+  /** Runs whose lease was over. */
+  RunsExpired: "Count",
+  /** Runs that began. */
+  RunsStarted: "Count",
   /** Age of the oldest open transaction of the database. All streams wait for it. */
   StreamHorizonAge: "Seconds",
   /** Duration of a template sync. */

@@ -8,6 +8,7 @@ const KIND_BY_HEADER: ReadonlyMap<string, string> = new Map([
   ["TASK BACK IN INBOX", "task.returned"],
   ["CHANGES REQUESTED", "task.rework"],
   ["TASK BLOCKED", "task.blocked"],
+  ["RUN STOPPED", "run.stopped"],
   ["TASK MENTION", "task.mention"],
   ["NEW TASK COMMENT", "task.comment"],
   ["APPROVAL RESOLVED", "approval.resolved"],

@@ -8,9 +8,10 @@ export const blockedError = (blocked_by_task_ids: string[]) =>
     fields: { code: "task_blocked_cannot_transition", blocked_by_task_ids },
   });
 
-export const leaseLostError = () =>
+/** `reason` is set if somebody stopped the run. */
+export const leaseLostError = (reason?: "stopped") =>
   new DomainError("conflict", "The lease of this task was lost; take the task again before you write to it.", {
-    fields: { code: "task_lease_lost" },
+    fields: { code: "task_lease_lost", ...(reason ? { reason } : {}) },
   });
 
 export const alreadyClaimedError = () =>

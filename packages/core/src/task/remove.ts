@@ -8,7 +8,7 @@ import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { lockDependencies } from "./dependency/dependency.ts";
 import { toRemovalEffects } from "./effects.ts";
 import { lockTask, readTaskFacts } from "./lock.ts";
-import { requireFence } from "./lease/lease-state.ts";
+import { requireFence } from "./lease/fence.ts";
 import { storeEffects } from "./store-effects.ts";
 import { taskCondition } from "./task.ts";
 import { tasks } from "../schema/task.sql.ts";
@@ -24,7 +24,7 @@ export async function removeTask(
   await withDeadlockRetry(ctx, async (ctx, isRetry) => {
     if (isRetry) await lockDependencies(ctx, board);
     const locked = await lockTask(ctx, board, task_id, { dependents: true });
-    requireFence(locked.task, fence);
+    await requireFence(ctx, locked.task, fence);
     const { dependents } = await readTaskFacts(ctx, {
       board_id: board.id,
       task_id: locked.task.id,

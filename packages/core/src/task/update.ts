@@ -15,7 +15,8 @@ import { findAssigneeId, lockTask, readTaskFacts, type TaskFacts } from "./lock.
 import { type MatchResults, matchSentValues, withMatchResults } from "./field/match-patterns.ts";
 import { plainFields, type TaskPatch, toTaskPatch, type UpdateTask } from "./input.ts";
 import { decideLease } from "./lease/lease-checks.ts";
-import { type LeaseAction, nextLease, requireFence } from "./lease/lease-state.ts";
+import { requireFence } from "./lease/fence.ts";
+import { type LeaseAction, nextLease } from "./lease/lease-state.ts";
 import { type ReturnedTask, returnDependentsToInbox } from "./dependency/return-dependents.ts";
 import { type TaskRow, toTaskRole } from "./status-rules.ts";
 import { storeEffects } from "./store-effects.ts";
@@ -84,7 +85,7 @@ async function changeInTransaction(
   // A lease only moves a task between `inbox` and `in_progress`, which does not affect the tasks that depend on it.
   const dependents = patch.status !== undefined && change.lease_action === undefined;
   const { before, facts, agents } = await lockAndRead(ctx, board, task_id, patch, dependents);
-  requireFence(before, fence);
+  await requireFence(ctx, before, fence);
   const update = { ...change, board, before, facts, agents, links: toLinkChanges(patch, facts) };
   const { writeRow, ...stored } = await storeLinks(ctx, update, await decideUpdate(ctx, update));
   const writeEffects = (returned: readonly ReturnedTask[]) => {
@@ -214,13 +215,14 @@ async function storeLinks(ctx: CallerContext, update: UpdateInput, result: Trans
 
 async function updateRow(
   ctx: CallerContext,
-  { id, board_id }: TaskRow,
+  { id, board_id, run_id }: TaskRow,
   changes: Partial<TaskRow>,
   is_changed: boolean,
 ): Promise<Task> {
   const names = (Object.keys(changes) as (keyof TaskRow)[]).toSorted();
   const statement = updateColumns(ctx.db, is_changed, changes.left_done_at instanceof Date, ...names);
   const [row] = await statement.execute({ ...changes, board_id, task_id: id });
+  if (row!.run_id !== run_id) ctx.meter.record("RunsStarted", 1);
   return toTask(row!);
 }
 

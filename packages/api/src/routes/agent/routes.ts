@@ -6,6 +6,7 @@ import { agentInbox, agentInstructions } from "./inbox.ts";
 import { agentMemory } from "./memory.ts";
 import { agentOnboarding } from "./onboarding.ts";
 import { agentPayloads } from "./payloads.ts";
+import { agentRuns } from "./runs.ts";
 import { agentSelf } from "./self.ts";
 import { agentTags } from "./tags.ts";
 import { agentTaskComments } from "./task-comments.ts";
@@ -21,6 +22,7 @@ export const agentRoutes = [
   ...agentBoards,
   ...agentTasks,
   ...agentTaskLeases,
+  ...agentRuns,
   ...agentTaskComments,
   ...agentTags,
   ...agentMemory,

@@ -20,7 +20,7 @@ import type { Filter } from "../../lists/filter.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../../values/wire.ts";
 import { commentEvent } from "../activity-events.ts";
 import { needsRenewal, renewalByComment } from "../lease/lease.ts";
-import { requireFence } from "../lease/lease-state.ts";
+import { requireFence } from "../lease/fence.ts";
 import { commentNotifications } from "../notifications.ts";
 import { isTask } from "../task.ts";
 import { tasks } from "../../schema/task.sql.ts";
@@ -137,7 +137,7 @@ export async function createComment(
   if (fence === null) return insertComment(ctx, board, await requireTask(ctx, board, task_id), input);
   return transaction(ctx, async (ctx) => {
     const task = await requireTask(ctx, board, task_id, true);
-    requireFence(task, fence);
+    await requireFence(ctx, task, fence);
     return insertComment(ctx, board, task, input);
   });
 }

@@ -6,7 +6,7 @@ import { boards } from "../../schema/board.sql.ts";
 import type { Context } from "../../context/context.ts";
 import { withDeadlockRetry } from "../../db/retry-transaction.ts";
 import { readBoardAgents } from "../../notification/board-agents.ts";
-import { type ExpiredTask, toExpiryEffects } from "./expiry-effects.ts";
+import { type TakenTask, toExpiryEffects } from "./expiry-effects.ts";
 import { lockedBoard } from "../lock.ts";
 import { storeEffects } from "../store-effects.ts";
 import { nextTimes, type TaskRow } from "../status-rules.ts";
@@ -80,6 +80,7 @@ const expireOnBoard = (ctx: Context<System>, board: BoardRow): Promise<number> =
     for (const [status, group] of Map.groupBy(changes, ({ after }) => after.status))
       await storeExpired(ctx, board, status, group);
     await storeEffects(ctx, toExpiryEffects(ctx, board, agents, changes));
+    ctx.meter.record("RunsExpired", expired.length);
     return expired.length;
   });
 
@@ -101,7 +102,7 @@ function toExpired(before: TaskRow, now: Date): TaskRow {
   };
 }
 
-async function storeExpired(ctx: Context, board: BoardRow, status: TaskRow["status"], expired: readonly ExpiredTask[]) {
+async function storeExpired(ctx: Context, board: BoardRow, status: TaskRow["status"], expired: readonly TakenTask[]) {
   const ids = expired.map(({ before }) => before.id);
   await ctx.db
     .update(tasks)

@@ -1,7 +1,6 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod";
 import { Id, Instant, lazyObject } from "../../values/wire.ts";
-import { leaseLostError } from "../errors.ts";
 import type { TaskRow } from "../status-rules.ts";
 
 // Pure functions that compute the lease of a task (docs/reference/tasks.md#leases). The holder is the task's assignee.
@@ -71,8 +70,3 @@ const toExpiry = (now: Date, seconds: number) => new Date(now.getTime() + second
 /** The assignments of an UPDATE of `task` that takes the task from its holder: they end a lease and increase the fence. */
 export const lostLease = sql`lease_expires_at = null, lease_seconds = null, lease_was_free = false,
         lease_fence = task.lease_fence + (task.lease_expires_at is not null)::int`;
-
-/** Refuses a write with an outdated fence. A null `fence` means that the request names none. */
-export function requireFence({ lease_fence }: Pick<TaskRow, "lease_fence">, fence: number | null): void {
-  if (fence !== null && fence !== lease_fence) throw leaseLostError();
-}

@@ -1,0 +1,24 @@
+import { agent } from "@board/core/context/actor";
+import { readOwnRun, UpdateRun, updateRun } from "@board/core/run/report";
+import { Run } from "@board/core/run/run";
+import { endpoint } from "../../endpoint.ts";
+
+/** What agents report about their runs. */
+export const agentRuns = [
+  endpoint(
+    "PATCH",
+    "/api/v1/agent/runs/{run_id}",
+    {
+      as: agent,
+      summary: "Update your run",
+      description: "Names the program that works, its results, or why it ends. Possible until a day after the end of the run.",
+      operation_id: "agent_run_update",
+      errors: [409],
+      authorize: (ctx, params) => readOwnRun(ctx, params.run_id),
+      body: UpdateRun,
+      returns: Run,
+      agent: "agent_run_update",
+    },
+    (ctx, { params, body }) => updateRun(ctx, params.run_id, body),
+  ),
+];

@@ -1,0 +1,4 @@
+import { runs } from "@board/api/routes/runs";
+import { createHttpHandler } from "../http-handler.ts";
+
+export const handler = createHttpHandler(runs);
