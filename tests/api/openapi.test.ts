@@ -145,7 +145,6 @@ const AGENT_OPERATIONS = [
   "get /agent/boards/b/tasks/t     | lead worker      | agent_task_read                    | any_agent",
   "put /agent/boards/b/tasks/t/lease    | lead worker | agent_task_lease_take              | any_agent",
   "delete /agent/boards/b/tasks/t/lease | lead worker | agent_task_lease_return            | any_agent",
-  "patch /agent/runs/r            | main lead worker | agent_run_update                   | any_agent | agent_run_update",
   "patch /agent/boards/b/tasks/t   | lead worker      | agent_task_update                  | any_agent",
   "delete /agent/boards/b/tasks/t  | lead             | agent_task_delete                  | board_lead",
   "get /agent/boards/b/tasks/t/comments  | lead worker | agent_task_comment_discovery      | any_agent",

@@ -214,13 +214,6 @@ const HINTS = {
     side_effects: ["The task is in the inbox, and the lead is notified when it is free"],
     routing_policy: ["Say in a comment how far you got before you give a task back"],
   },
-  agent_run_update: {
-    roles: ["main", "lead", "worker"],
-    when_to_use: ["You have a branch, commit, pull request or page to show for a task that you work on"],
-    when_not_to_use: ["You want to tell something: comment on the task"],
-    negative_guidance: ["`links` replaces all earlier links of the run"],
-    routing_policy: ["Take the run id from `run` of the task"],
-  },
   agent_board_task_discovery: {
     roles: ["lead", "worker"],
     when_to_use: ["Finding work: your own tasks first, then unassigned ones in the inbox (`status=inbox&unassigned=true`)"],

@@ -3,7 +3,10 @@ import { readOwnRun, UpdateRun, updateRun } from "@board/core/run/report";
 import { Run } from "@board/core/run/run";
 import { endpoint } from "../../endpoint.ts";
 
-/** What agents report about their runs. */
+/**
+ * What the programs that run agents report about runs. They have no intents, so that the documents of agents, which models read,
+ * stay short.
+ */
 export const agentRuns = [
   endpoint(
     "PATCH",
@@ -17,7 +20,6 @@ export const agentRuns = [
       authorize: (ctx, params) => readOwnRun(ctx, params.run_id),
       body: UpdateRun,
       returns: Run,
-      agent: "agent_run_update",
     },
     (ctx, { params, body }) => updateRun(ctx, params.run_id, body),
   ),
