@@ -1,5 +1,5 @@
 import { DEFAULT_BUDGETS } from "@board/core/config/budgets";
-import { findMisspelt } from "@board/core/config/misspelt-settings";
+import { listMisspelt } from "@board/core/config/misspelt-settings";
 import { describeRemoved } from "@board/core/config/removed-settings";
 import { parseSettings, type Settings, SettingsError } from "@board/core/config/settings";
 import { describe, expect, test } from "vitest";
@@ -173,7 +173,7 @@ test.each([
   ["CORS_ORIGIN", "CORS_ORIGINS"],
   ["WEBHOOK_RATE_PER_MINUTES", "WEBHOOK_RATE_PER_MINUTE"],
 ])("the misspelt setting %s is recognized as %s", (name, meant) => {
-  expect(findMisspelt({ ...local, [name]: "s3cret" })).toEqual([{ name, meant }]);
+  expect(listMisspelt({ ...local, [name]: "s3cret" })).toEqual([{ name, meant }]);
 });
 
 test("a removed setting that is still set is named with what to do instead, and is not taken for a misspelt one", () => {
@@ -187,14 +187,14 @@ test("a removed setting that is still set is named with what to do instead, and 
     "No longer a setting: DATABASE_STATEMENT_TIMEOUT_SECONDS. The limit is 60 s.",
   ]);
   expect(refusal({ ...local, ...removed })).toBe("");
-  expect(findMisspelt({ ...local, ...removed })).toEqual([]);
+  expect(listMisspelt({ ...local, ...removed })).toEqual([]);
 });
 
 test("variables of other programs and settings that are set correctly are not taken for misspelt ones", () => {
   const others = { PATH: "/bin", HOME: "/", HOSTNAME: "box", PORTS: "1", HOSTS: "a", LOG_FORMAT: "json", PG_DATABASE_URL: "x" };
-  expect(findMisspelt({ ...local, ...others })).toEqual([]);
-  expect(findMisspelt({ ...local, CORS_ORIGINS: "https://a.example", CORS_ORIGIN: "https://b.example" })).toEqual([]);
-  expect(findMisspelt({ [`${"X".repeat(100_000)}`]: "1", CORS_ORIGIN: " " })).toEqual([]);
+  expect(listMisspelt({ ...local, ...others })).toEqual([]);
+  expect(listMisspelt({ ...local, CORS_ORIGINS: "https://a.example", CORS_ORIGIN: "https://b.example" })).toEqual([]);
+  expect(listMisspelt({ [`${"X".repeat(100_000)}`]: "1", CORS_ORIGIN: " " })).toEqual([]);
 });
 
 describe("security headers", () => {

@@ -82,6 +82,39 @@ test("only board-rights.ts knows which columns give a right to a board", () => {
   expect(readers).toEqual(["packages/core/src/organization/board-rights.ts"]);
 });
 
+/** Files that read such rows for a caller without a condition of access, with the reason. Do not add one without a reason. */
+const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
+  "packages/core/src/agent/pull-gateway.ts": "an admin: agents of a gateway of the organization",
+  "packages/core/src/gateway/target.ts": "an admin: agents of a gateway of the organization",
+  "packages/core/src/inbox/inbox.ts": "an agent: its own messages",
+  "packages/core/src/job/operate.ts": "an admin: the board of an agent of the organization's job",
+  "packages/core/src/organization/accept-invite.ts": "the boards that the invite itself grants",
+  "packages/core/src/organization/member-access.ts": "an admin: whether the boards belong to the organization",
+  "packages/core/src/organization/remove.ts": "an admin: everything of the organization",
+  "packages/core/src/subscription/subscription.ts": "the owner is checked by its route (subscription/owner.ts)",
+  "packages/core/src/task/field/custom-field.ts": "an admin binds a field to boards; counts of tasks with it",
+  "packages/core/src/task/transition.ts": "writes of a task that the caller has locked",
+  "packages/openclaw/src/gateway/gateway.ts": "an admin: what uses a gateway of the organization",
+  "packages/openclaw/src/gateway/session-entry.ts": "an admin: agents of a gateway of the organization",
+};
+
+const CALLER = "User|Member|Agent|Admin|Lead|Main";
+const HAS_CALLER = new RegExp(`Context<[^>]*\\b(?:${CALLER})\\b|actor: (?:${CALLER})\\b`);
+const USES_RIGHTS = /\/(?:access|board-rights)(?:\.ts)?"/;
+
+test("a file that reads rows of boards for a caller uses the conditions of organization/access.ts or board-rights.ts", () => {
+  const schemas = files.filter((file) => file.endsWith(".sql.ts")).map((file) => readFileSync(path.join(root, file), "utf8"));
+  const tables = schemas.flatMap((text) => [...text.matchAll(/export const (\w+) = pgTable\(\s*"[^"]+",\s*\{(.*?)\n {2}\}/gs)]);
+  const ofBoards = ["boards", ...tables.filter(([, , columns]) => /\bboard_id:/.test(columns!)).map(([, name]) => name!)];
+  const reads = new RegExp(`(?:(?:from|join|\\$count)\\(|(?:from|join) \\$\\{|table: )(?:${ofBoards.join("|")})\\b`, "i");
+  expect(ofBoards).toEqual(expect.arrayContaining(["tasks", "approvals", "board_memory", "board_webhook_payloads"]));
+  const unchecked = files.filter((file) => {
+    const text = readFileSync(path.join(root, file), "utf8");
+    return HAS_CALLER.test(text) && reads.test(text) && !USES_RIGHTS.test(text);
+  });
+  expect(unchecked.toSorted()).toEqual(Object.keys(READ_WITHOUT_CONDITION));
+});
+
 test("core and api never open a database driver", () => {
   const drivers = /core\/(src\/)?db\/(neon|postgres|pglite)(\.ts)?$/;
   expect(offenders(under("packages/core", "packages/api"), ({ target }) => drivers.test(target))).toEqual([]);

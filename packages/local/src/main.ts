@@ -1,6 +1,6 @@
 import { createLog } from "@board/api/edge/log";
 import { errorText } from "@board/core/values/log";
-import { findMisspelt } from "@board/core/config/misspelt-settings";
+import { listMisspelt } from "@board/core/config/misspelt-settings";
 import { describeRemoved } from "@board/core/config/removed-settings";
 import { parseSettings } from "@board/core/config/settings";
 import { dataFolder, withGeneratedSecrets } from "./secrets.ts";
@@ -23,7 +23,7 @@ The settings come from the environment; docs/settings.md lists all. npm run doct
 
 async function main(): Promise<void> {
   answerHelp("start", HELP);
-  for (const { name, meant } of findMisspelt(process.env))
+  for (const { name, meant } of listMisspelt(process.env))
     process.stderr.write(`${name} is not a setting. Did you mean ${meant}?\n`);
   for (const line of describeRemoved(process.env)) process.stderr.write(`${line}\n`);
   const started = performance.now();

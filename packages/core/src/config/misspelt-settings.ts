@@ -1,16 +1,16 @@
 import { Environment } from "./environment.ts";
-import { findRemoved } from "./removed-settings.ts";
+import { listRemoved } from "./removed-settings.ts";
 
 /** Shorter names, such as HOST, resemble too many variables of other programs. */
 const MIN_LENGTH = 6;
 const MAX_EDITS = 2;
 
 /** Finds variables that are no settings but whose name is nearly the name of a setting that is not set. */
-export function findMisspelt(environment: Readonly<Record<string, string | undefined>>): { name: string; meant: string }[] {
+export function listMisspelt(environment: Readonly<Record<string, string | undefined>>): { name: string; meant: string }[] {
   const isSet = (name: string) => Boolean(environment[name]?.trim());
   const names = Object.keys(Environment.shape).filter((name) => name.length >= MIN_LENGTH);
   const candidates = names.filter((name) => !isSet(name));
-  const removed = new Set(findRemoved(environment).map(({ name }) => name));
+  const removed = new Set(listRemoved(environment).map(({ name }) => name));
   return Object.keys(environment).flatMap((name) => {
     if (!isSet(name) || name in Environment.shape || removed.has(name)) return [];
     const meant = candidates.find((candidate) => candidate[0] === name[0] && isSimilar(name, candidate));

@@ -16,9 +16,9 @@ const REMOVED: Readonly<Record<string, string>> = {
 };
 
 /** The removed settings that an environment still sets. They have no effect, so a start names them. */
-export const findRemoved = (environment: Readonly<Record<string, string | undefined>>) =>
+export const listRemoved = (environment: Readonly<Record<string, string | undefined>>) =>
   Object.entries(REMOVED).flatMap(([name, instead]) => (environment[name]?.trim() ? [{ name, instead }] : []));
 
 /** One line for each. */
 export const describeRemoved = (environment: Readonly<Record<string, string | undefined>>): string[] =>
-  findRemoved(environment).map(({ name, instead }) => `No longer a setting: ${name}. ${instead}`);
+  listRemoved(environment).map(({ name, instead }) => `No longer a setting: ${name}. ${instead}`);

@@ -6,7 +6,7 @@ import { tag_assignments, tags } from "../schema/tag.sql.ts";
  * Returns the ids that are not tags of the organization, in their order. It locks the existing tags until the transaction ends.
  * Tags are locked before assignments, as when a tag is removed.
  */
-export async function findMissingTagIds(ctx: Context, organization_id: string, tag_ids: readonly string[]): Promise<string[]> {
+export async function listMissingTagIds(ctx: Context, organization_id: string, tag_ids: readonly string[]): Promise<string[]> {
   if (tag_ids.length === 0) return [];
   const found = await ctx.db
     .select({ id: tags.id })

@@ -6,7 +6,7 @@ import { actingValue, preparedActor } from "../db/change-actor.ts";
 import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, readBoardAgents } from "../notification/board-agents.ts";
-import { assignTags, findMissingTagIds } from "../tag/assignment.ts";
+import { assignTags, listMissingTagIds } from "../tag/assignment.ts";
 import { storeFieldValues, validateFieldValues } from "./field/field-value.ts";
 import { addDependencies, lockDependencies, readRequestedDependencies } from "./dependency/dependency.ts";
 import { toCreationEffects } from "./effects.ts";
@@ -53,7 +53,7 @@ async function requireCreatable(ctx: CreatorContext, board: BoardRow, newTask: N
   if (depends_on_task_ids.length > 0) await lockDependencies(ctx, board);
   const { error, open_ids } = await readRequestedDependencies(ctx, board, depends_on_task_ids, null);
   if (error) throw error;
-  const missing = await findMissingTagIds(ctx, board.organization_id, tag_ids);
+  const missing = await listMissingTagIds(ctx, board.organization_id, tag_ids);
   if (missing.length > 0) throw missingTagsError(missing);
   if (open_ids.length > 0 && (assigned_agent_id || !allowsOpenDependencies(status))) throw blockedError(open_ids);
   const agents = await readBoardAgents(ctx, board, assigned_agent_id ? [assigned_agent_id] : []);

@@ -6,7 +6,7 @@ import { type CallerContext, type Context, FinalWrites, isInTransaction, transac
 import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
-import { findMissingTagIds, replaceTags } from "../tag/assignment.ts";
+import { listMissingTagIds, replaceTags } from "../tag/assignment.ts";
 import { type LinkChanges, toChangedFields } from "./board-events.ts";
 import { storeFieldValues, validateFieldValues } from "./field/field-value.ts";
 import { lockDependencies, readRequestedDependencies, replaceDependencies } from "./dependency/dependency.ts";
@@ -163,7 +163,7 @@ async function decideUpdate(ctx: CallerContext, update: UpdateInput): Promise<Tr
     was_unassigned,
     lead_id: findBoardLead(board, agents)?.agent_id ?? null,
     assignee: findAssignee(board, agents, patch.assigned_agent_id),
-    missing_tag_ids: await findMissingTagIds(ctx, board.organization_id, patch.tag_ids ?? []),
+    missing_tag_ids: await listMissingTagIds(ctx, board.organization_id, patch.tag_ids ?? []),
     dependency_error: dependencies.error,
     open_dependencies: dependencies.open_ids,
     review_submitter_id,

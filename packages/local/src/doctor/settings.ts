@@ -5,8 +5,8 @@ import {
   UNTRUSTED_PROXY_REMEDY,
 } from "@board/api/edge/client-address";
 import { silentLog } from "@board/core/values/log";
-import { findMisspelt } from "@board/core/config/misspelt-settings";
-import { findRemoved } from "@board/core/config/removed-settings";
+import { listMisspelt } from "@board/core/config/misspelt-settings";
+import { listRemoved } from "@board/core/config/removed-settings";
 import { listProblems, parseSettings, type Settings } from "@board/core/config/settings";
 import { listNotedProxies } from "../noted-proxies.ts";
 import { findSecrets } from "../secrets.ts";
@@ -22,10 +22,10 @@ export function checkSettings(environment: Environment, edge: Platform): { findi
   const { filled, missing } = edge === "local" ? findSecrets(environment) : { filled: environment, missing: [] };
   const problems = listProblems(filled, edge);
   const unknown = [
-    ...findMisspelt(environment).map(({ name, meant }) =>
+    ...listMisspelt(environment).map(({ name, meant }) =>
       warning(CHECK, `${name} is not a setting`, `Did you mean ${meant}? docs/settings.md lists all settings.`),
     ),
-    ...findRemoved(environment).map(({ name, instead }) => warning(CHECK, `${name} is no longer a setting`, instead)),
+    ...listRemoved(environment).map(({ name, instead }) => warning(CHECK, `${name} is no longer a setting`, instead)),
   ];
   if (problems.length > 0) {
     const remedy = (problem: string) => `Correct ${problem.split(" ")[0]} in the environment; docs/settings.md lists the rules.`;

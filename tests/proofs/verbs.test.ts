@@ -1,0 +1,106 @@
+import { execFileSync } from "node:child_process";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, test } from "vitest";
+
+/*
+ * The verbs of CONTRIBUTING.md are checked against the declarations that the compiler infers, because many functions do not write
+ * their return type.
+ */
+
+const root = path.resolve(import.meta.dirname, "../..");
+
+/** Functions that mean something else by their verb. */
+const EXCEPTIONS = ["listOf"];
+
+const isNullable = (parts: readonly string[]) => parts.some((part) => part === "null" || part === "undefined");
+const isAnswer = (parts: readonly string[]) => parts.every((part) => /^boolean$|^\w+ is |SQL|Filter|^undefined$/.test(part));
+
+/** What a function with the verb may return, by the members of its union. Conditions of SQL answer the same question as `is`. */
+const RULES: Readonly<Record<string, (parts: readonly string[]) => boolean>> = {
+  get: (parts) => !isNullable(parts),
+  require: (parts) => !isNullable(parts),
+  find: isNullable,
+  list: ([type, ...others]) => others.length === 0 && /\[\]$|Page|^(?:Changes|SkillList)$|(?:Map|Set|Generator)</.test(type!),
+  to: (parts) => !parts.includes("void"),
+  insert: (parts) => !parts.includes("boolean"),
+  is: isAnswer,
+  has: isAnswer,
+  can: isAnswer,
+};
+
+/** Writes the declarations of core, and returns them by file. */
+function declare(): Record<string, string> {
+  const folder = mkdtempSync(path.join(tmpdir(), "declarations-"));
+  try {
+    const config = path.join(folder, "tsconfig.json");
+    const compilerOptions = {
+      noEmit: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+      noCheck: true,
+      rootDir: path.join(root, "packages/core/src"),
+      outDir: path.join(folder, "out"),
+      typeRoots: [path.join(root, "node_modules/@types")],
+    };
+    const include = [path.join(root, "packages/core/src")];
+    writeFileSync(config, JSON.stringify({ extends: path.join(root, "tsconfig.json"), compilerOptions, include, exclude: [] }));
+    execFileSync(process.execPath, [path.join(root, "node_modules/typescript/bin/tsc"), "-p", config]);
+    const names = globSync("**/*.d.ts", { cwd: path.join(folder, "out") });
+    return Object.fromEntries(names.map((name) => [name, readFileSync(path.join(folder, "out", name), "utf8")]));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The index after the bracket that closes the first one of the text. */
+function endOfBrackets(text: string): number {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    if ("([{<".includes(text[at]!)) depth++;
+    else if (")]}".includes(text[at]!) || (text[at] === ">" && text[at - 1] !== "=")) depth--;
+    if (depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
+/** The members of a union; what is in brackets is not split. */
+function membersOf(type: string): string[] {
+  const members = [""];
+  for (let at = 0; at < type.length; at++) {
+    const end = "([{<".includes(type[at]!) ? at + endOfBrackets(type.slice(at)) : at + 1;
+    if (type[at] === "|") members.push("");
+    else members[members.length - 1] += type.slice(at, end);
+    at = end - 1;
+  }
+  return members.map((member) => member.trim());
+}
+
+/** The members of what a declared function returns, without the promise; null for what is no function. */
+function returnOf(declaration: string): string[] | null {
+  let rest = declaration.replace(/^:\s*/, "").replace(/;\s*$/, "").replaceAll(/\s+/g, " ").trim();
+  if (rest.startsWith("<")) rest = rest.slice(endOfBrackets(rest)).trim();
+  if (!rest.startsWith("(")) return null;
+  const type = rest.slice(endOfBrackets(rest)).replace(/^ ?(?:=>|:) /, "");
+  return membersOf(type.replace(/^Promise<(.*)>$/, "$1"));
+}
+
+test("every exported function of core returns what its verb promises", () => {
+  let checked = 0;
+  const wrong = Object.entries(declare()).flatMap(([file, text]) =>
+    [
+      ...text.matchAll(
+        /^export declare (?:function|const) (([a-z]+)[A-Z]\w*)(.*?)(?=^(?:export|declare|interface|type|\/\*\*)|$(?![^]))/gms,
+      ),
+    ].flatMap(([, name, verb, declaration]) => {
+      const rule = RULES[verb!];
+      const parts = rule && !EXCEPTIONS.includes(name!) ? returnOf(declaration!) : null;
+      if (!parts) return [];
+      checked++;
+      return rule!(parts) ? [] : [`${file}: ${name} returns ${parts.join(" | ")}`];
+    }),
+  );
+  expect(wrong).toEqual([]);
+  expect(checked, "the declarations were read").toBeGreaterThan(200);
+}, 120_000);
