@@ -2,8 +2,8 @@ import { limitRequests } from "@board/core/agent/request-limit";
 import { as, type Context } from "@board/core/context/context";
 import { DomainError, notFound } from "@board/core/values/errors";
 import { createScopedLog } from "@board/core/values/log";
-import { noteLimit } from "@board/core/values/request-limits";
-import { createPathBoard } from "@board/core/context/prefetched-board";
+import { reportLimit } from "@board/core/values/request-limits";
+import { createPrefetchedBoard } from "@board/core/context/prefetched-board";
 import { hasPendingWakeups } from "@board/core/context/pending-wakeups";
 import { Id } from "@board/core/values/wire";
 import { type Context as HonoContext, Hono, type MiddlewareHandler } from "hono";
@@ -27,7 +27,7 @@ import { sortFixedSegmentsFirst, toHonoPath, toPathRegExp } from "./edge/path.ts
 import { withPrecondition } from "./edge/precondition.ts";
 import { problemDetails } from "./edge/problem-details.ts";
 import { createPublicFiles } from "./edge/public-file.ts";
-import { createRequestQueue, RequestTurn } from "./edge/request-turn.ts";
+import { createRequestQueue, RequestSlot } from "./edge/request-slot.ts";
 import type { App, Env, Runtime } from "./runtime.ts";
 import { rateLimitHeaders } from "./edge/rate-limit-headers.ts";
 import { jsonResponse, representation } from "./edge/representation.ts";
@@ -44,7 +44,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   const { settings } = runtime;
   const log = runtime.createContext().log;
   const verifyUser = createUserVerifier(settings, log);
-  const resolveAddress = createClientAddressResolver(settings.trusted_proxies, log, runtime.noteProxy);
+  const resolveAddress = createClientAddressResolver(settings.trusted_proxies, log, runtime.recordUntrustedProxy);
   const openStream = createStreamOpener(runtime, verifyUser);
   const publicFile = createPublicFiles();
   const queue = createRequestQueue(runtime);
@@ -56,18 +56,18 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
     c.set("runtime", runtime);
     c.set("openStream", openStream);
     c.set("publicFile", publicFile);
-    const turn = new RequestTurn(queue);
-    c.set("turn", turn);
+    const slot = new RequestSlot(queue);
+    c.set("slot", slot);
     c.set("client_address", resolveAddress(runtime.peerAddress(c), c.req.raw.headers));
     const ctx = runtime.createContext();
     const { request_id } = c.var;
     const trace_id = traceIdOf(c.req.raw.headers, request_id);
     const fields = { request_id, trace_id, method: c.req.method, path: c.req.path };
-    c.set("ctx", { ...ctx, trace_id, log: createScopedLog(ctx.log, fields), endTurn: () => turn.end() });
+    c.set("ctx", { ...ctx, trace_id, log: createScopedLog(ctx.log, fields), releaseSlot: () => slot.end() });
     const body = createRequestBody(c.req.raw, bodyBudget, toCounterKey(c.var.client_address));
     c.set("body", body);
     await next();
-    turn.end();
+    slot.end();
     body.release();
   });
   app.use(
@@ -79,7 +79,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
     problemDetails,
   );
   app.onError((error, c) => {
-    if (error instanceof DomainError && error.extra.limit) noteLimit(c.var.ctx.limits, error.extra.limit);
+    if (error instanceof DomainError && error.extra.limit) reportLimit(c.var.ctx.limits, error.extra.limit);
     const response = toErrorResponse(error, c.var.ctx.actor.type === "agent", c.var.ctx.log);
     const { resource_metadata } = c.var;
     if (response.status === 401 && resource_metadata) response.headers.set("WWW-Authenticate", resource_metadata);
@@ -96,10 +96,10 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       c.var.ctx.log.addFields(pathLogFields(c));
       // A stream checks its access itself, now and at every poll.
       const board_id = isStream(endpoint) ? undefined : Id.safeParse(c.req.param("board_id")).data;
-      if (board_id !== undefined) c.set("ctx", { ...c.var.ctx, path_board: createPathBoard(board_id) });
-      if (isSuspect(c.var.ctx, c.var.client_address)) await c.var.turn.take(c.var.ctx, c.var.client_address);
+      if (board_id !== undefined) c.set("ctx", { ...c.var.ctx, prefetched_board: createPrefetchedBoard(board_id) });
+      if (isSuspect(c.var.ctx, c.var.client_address)) await c.var.slot.take(c.var.ctx, c.var.client_address);
       const actor = await authenticate(c.var.ctx, role, c.req.raw.headers, c.var.client_address, verifyUser);
-      c.var.turn.end();
+      c.var.slot.end();
       // Stored before the role is checked, because the form of a 403 response depends on whether the caller is an agent.
       c.set("ctx", { ...c.var.ctx, actor });
       if (isStream(endpoint)) c.set("ctx", { ...c.var.ctx, actor: await resumeOrganization(c.var.ctx, role, c.req.raw.headers) });
@@ -111,12 +111,12 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
     };
 
   for (const endpoint of sortFixedSegmentsFirst(endpoints)) {
-    const takeTurns = isHeld(endpoint, runtime) ? proceed : limitCaller(endpoint.spec.as);
+    const limitConcurrency = isHeld(endpoint, runtime) ? proceed : limitCaller(endpoint.spec.as);
     for (const path of endpoint.paths)
       app.on(
         endpoint.method,
         toHonoPath(path),
-        takeTurns,
+        limitConcurrency,
         authenticateRequest(endpoint),
         confirmStrictness(endpoint),
         ...createValidators(endpoint),
@@ -131,26 +131,26 @@ const proceed: MiddlewareHandler<Env> = (_, next) => next();
 /** A response that waits for its first event is limited as an open stream, not as a running request. */
 const isHeld = (endpoint: Endpoint, { streams }: Runtime) => isStream(endpoint) && (streams.hold_seconds ?? 0) > 0;
 
-const takesTurn = (endpoint: Endpoint, runtime: Runtime): boolean =>
+const takesSlot = (endpoint: Endpoint, runtime: Runtime): boolean =>
   !endpoint.spec.in_memory && !endpoint.spec.calls_out && !isHeld(endpoint, runtime);
 
 /** `running` contains the keys of the requests with an Idempotency-Key that this process is working on. */
 async function runEndpoint(endpoint: Endpoint, c: AppContext, running: Set<string>): Promise<Response> {
   const { spec } = endpoint;
   const { params, query, body, sent } = await readInput(endpoint, c);
-  const { ctx, runtime, openStream, publicFile, turn } = c.var;
+  const { ctx, runtime, openStream, publicFile, slot } = c.var;
   const { headers } = c.req.raw;
   const http: HttpExchange = {
     headers,
     source_ip: c.var.client_address,
-    read: (max_bytes) => turn.pauseDuring(() => c.var.body.read(max_bytes)),
+    read: (max_bytes) => slot.pauseDuring(() => c.var.body.read(max_bytes)),
     readAsset: (name) => runtime.readAsset(name),
     readConsoleFile: (name) => runtime.readConsoleFile(name),
     publicFile,
     shutdown_signal: runtime.streams.shutdown_signal,
     stream: (since, follow, after) => openStream(c, spec.as, since, follow, after),
   };
-  if (takesTurn(endpoint, runtime)) await turn.take(ctx, c.var.client_address, c.req.param("board_id"));
+  if (takesSlot(endpoint, runtime)) await slot.take(ctx, c.var.client_address, c.req.param("board_id"));
   const run = (ctx: Context) => endpoint.run(ctx, { params, query, body, http });
   const authorize = async () => spec.authorize?.(ctx, params as never);
   const toAnswer = (result: unknown) => toStoredAnswer(endpoint, result, ctx.settings.budgets.answer_max_bytes);

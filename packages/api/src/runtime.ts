@@ -7,7 +7,7 @@ import type { Source } from "@board/core/stream/source";
 import type { Context as HonoContext, Hono } from "hono";
 import type { RequestBody } from "./edge/body.ts";
 import type { PublicFiles } from "./edge/public-file.ts";
-import type { RequestTurn } from "./edge/request-turn.ts";
+import type { RequestSlot } from "./edge/request-slot.ts";
 
 /** Everything that differs between Lambda, the local server and the tests. The app gets it when it is created. */
 export interface Runtime {
@@ -21,7 +21,7 @@ export interface Runtime {
   /** Returns the address of the socket's peer, which may be a proxy; null when it is unknown. */
   peerAddress(c: HonoContext): string | null;
   /** Called with the address of a proxy that TRUSTED_PROXIES does not list. */
-  noteProxy?: (address: string) => void;
+  recordUntrustedProxy?: (address: string) => void;
   /** Reads a static file of the API reference page. */
   readAsset(name: string): Promise<Uint8Array>;
   /** Reads a file of the built console. Rejects with ENOENT when the file does not exist. */
@@ -57,7 +57,7 @@ export interface Env {
     runtime: Runtime;
     openStream: StreamOpener;
     publicFile: PublicFiles;
-    turn: RequestTurn;
+    slot: RequestSlot;
     /** The challenge of a 401 response, which names the sign-in metadata. */
     resource_metadata?: string;
   };

@@ -3,7 +3,7 @@ import type { App, Runtime } from "@board/api/runtime";
 import { createLog } from "@board/api/edge/log";
 import type { System } from "@board/core/context/actor";
 import { type BodyStorage, createLazyBodyStorage } from "@board/core/context/body-storage";
-import type { BodyPlace } from "@board/core/config/body-storage-settings";
+import type { BodyStorageLocation } from "@board/core/config/body-storage-settings";
 import { type EventBus, createLazyBus } from "@board/core/context/event-bus";
 import type { ResolveName } from "@board/core/dns/address";
 import type { Context } from "@board/core/context/context";
@@ -100,7 +100,7 @@ function openEventBus(name: string): EventBus {
 /** Loaded when a body is read or moved. */
 const bodies = openBodyStorage(settings.body_storage?.place);
 
-function openBodyStorage(place: BodyPlace | undefined): BodyStorage | null {
+function openBodyStorage(place: BodyStorageLocation | undefined): BodyStorage | null {
   if (place?.kind !== "bucket") return null;
   return createLazyBodyStorage(async () => (await import("./body-bucket.ts")).createBodyBucket(place));
 }

@@ -81,7 +81,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
       const ctx = createContext();
       const outcome = await deliverMessage({ ...ctx, log: createScopedLog(ctx.log, { receives }) }, wakeUp.id);
       repeatUnlessHandled(wakeUp, receives, outcome);
-      endTurn(wakeUp, ctx.pendingWakeups);
+      finishWakeUp(wakeUp, ctx.pendingWakeups);
     });
   }
 
@@ -93,7 +93,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
   }
 
   /** Completes a wake-up. The next job of its lane needs no relay, but other organizations are served first. */
-  function endTurn(wakeUp: WakeUp, pendingWakeups: PendingWakeups): void {
+  function finishWakeUp(wakeUp: WakeUp, pendingWakeups: PendingWakeups): void {
     const { lane, queue } = wakeUp;
     if (lane !== undefined && queue === "deliveries") {
       pendingWakeups.lanes.delete(lane);
@@ -115,7 +115,7 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
     }
     const nextWakeUp = { ...wakeUp, ...next.job };
     repeatUnlessHandled(nextWakeUp, 1, next.outcome);
-    endTurn(nextWakeUp, ctx.pendingWakeups);
+    finishWakeUp(nextWakeUp, ctx.pendingWakeups);
   }
 
   async function send(wakeUps: WakeUp[]): Promise<{ failed: string[] }> {

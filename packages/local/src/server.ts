@@ -30,7 +30,7 @@ import { openEventBus } from "./event-bus.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { startLeaseTimer } from "./lease-timer.ts";
 import { listen, type Listener, SHUTDOWN_GRACE_MS } from "./listener.ts";
-import { forgetProxies, noteProxy } from "./noted-proxies.ts";
+import { clearUntrustedProxies, recordUntrustedProxy } from "./untrusted-proxies.ts";
 import { announceService, withdrawService } from "./running-service.ts";
 
 export interface LocalServer {
@@ -144,12 +144,12 @@ async function startService(
     createContext: () => createContext({ type: "public" }),
     relay: async (ctx) => consumer.requestRelay(ctx.pendingWakeups),
     peerAddress: (c) => (c.env as { incoming?: { socket: { remoteAddress?: string } } }).incoming?.socket.remoteAddress ?? null,
-    noteProxy: (address) => noteProxy(settings.data_dir, address),
+    recordUntrustedProxy: (address) => recordUntrustedProxy(settings.data_dir, address),
     readAsset: (name) => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))),
     readConsoleFile,
     streams: { max_seconds: Number.POSITIVE_INFINITY, shutdown_signal: stopping.signal },
   };
-  forgetProxies(settings.data_dir);
+  clearUntrustedProxies(settings.data_dir);
   cleanups.push(buildConsoleIfMissing(log));
   const app = createApp(runtime, endpoints);
   listener.serve((request, env) => app.fetch(request, env));

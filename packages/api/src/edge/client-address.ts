@@ -11,21 +11,21 @@ export function createProxyMatcher(trusted: readonly string[], log: Log): (addre
 }
 
 /** Anybody can send X-Forwarded-For, so the number of logged proxies is limited. */
-const MAX_NOTED_PROXIES = 4;
+const MAX_RECORDED_PROXIES = 4;
 
-/** `noteProxy` is called with addresses that look like proxies and are not trusted. Each of these is also logged once. */
+/** `recordUntrustedProxy` is called with addresses that look like proxies and are not trusted. Each of these is also logged once. */
 export function createClientAddressResolver(
   trusted: readonly string[],
   log: Log,
-  noteProxy: (address: string) => void = () => {},
+  recordUntrustedProxy: (address: string) => void = () => {},
 ): ClientAddressResolver {
   const isTrusted = createProxyMatcher(trusted, log);
   const noted = new Set<string>();
   const noteIfProxy = (peer: string, headers: Headers) => {
-    if (noted.size >= MAX_NOTED_PROXIES || noted.has(peer) || !namesOthers(peer, headers)) return;
+    if (noted.size >= MAX_RECORDED_PROXIES || noted.has(peer) || !namesOthers(peer, headers)) return;
     noted.add(peer);
     log.warn("http.untrusted_proxy", `${describeUntrustedProxy(peer)}. ${UNTRUSTED_PROXY_REMEDY}`, { peer });
-    noteProxy(peer);
+    recordUntrustedProxy(peer);
   };
   return (socket, headers) => {
     const peer = parseAddress(socket ?? "");

@@ -1,5 +1,5 @@
 import { BodyStorageError } from "@board/core/context/body-storage";
-import { isForeignKeyViolation, toDatabaseUnavailable, toNoTextRoom } from "@board/core/db/query-error";
+import { isForeignKeyViolation, toDatabaseUnavailable, toTextBudgetError } from "@board/core/db/query-error";
 import { bodyStorageUnavailable, DomainError, InvalidInput, type ErrorKind, notFound } from "@board/core/values/errors";
 import type { Log } from "@board/core/values/log";
 import { errorText, stackFrames } from "@board/core/values/log";
@@ -37,7 +37,7 @@ export function toErrorResponse(error: unknown, toAgent: boolean, log: Log): Res
   if (error instanceof DomainError) return toDomainErrorResponse(error, toAgent);
   // The parent of the written row was deleted concurrently, so the next request would get 404 as well.
   if (isForeignKeyViolation(error)) return toDomainErrorResponse(notFound(), toAgent);
-  const noRoom = toNoTextRoom(error);
+  const noRoom = toTextBudgetError(error);
   if (noRoom) return toDomainErrorResponse(noRoom, toAgent);
   const unavailable = toDatabaseUnavailable(error);
   if (unavailable) {

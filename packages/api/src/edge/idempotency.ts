@@ -14,7 +14,7 @@ import {
   storeAnswer,
   type StoredAnswer,
 } from "@board/core/idempotency/idempotency";
-import { keepPathBoard } from "@board/core/context/prefetched-board";
+import { passPrefetchedBoard } from "@board/core/context/prefetched-board";
 import { createPendingWakeups, mergePendingWakeups } from "@board/core/context/pending-wakeups";
 import * as z from "zod";
 import type { Endpoint } from "../endpoint.ts";
@@ -135,7 +135,7 @@ async function runInTransaction(
   try {
     return await withDeadlockRetry(ctx, async (inside) => {
       const pendingWakeups = createPendingWakeups();
-      keepPathBoard(ctx, inside.db);
+      passPrefetchedBoard(ctx, inside.db);
       const answer = await run({ ...inside, request_transaction: inside.db, pendingWakeups });
       if (!(await storeAnswer(inside, request, toStored(answer)))) throw new KeyIsUsed();
       mergePendingWakeups(ctx.pendingWakeups, pendingWakeups);

@@ -1,4 +1,4 @@
-import type { NotedLimit } from "@board/core/values/request-limits";
+import type { LimitStatus } from "@board/core/values/request-limits";
 import type { MiddlewareHandler } from "hono";
 import type { Env } from "../runtime.ts";
 
@@ -11,7 +11,7 @@ export const rateLimitHeaders: MiddlewareHandler<Env> = async (c, next) => {
   c.res.headers.set("RateLimit", limits.map(toState).join(", "));
 };
 
-const toPolicy = ({ name, quota, unit, window_seconds }: NotedLimit): string =>
+const toPolicy = ({ name, quota, unit, window_seconds }: LimitStatus): string =>
   [
     `"${name}"`,
     `q=${quota}`,
@@ -19,4 +19,4 @@ const toPolicy = ({ name, quota, unit, window_seconds }: NotedLimit): string =>
     ...(window_seconds === null ? [] : [`w=${window_seconds}`]),
   ].join(";");
 
-const toState = ({ name, remaining, reset_seconds }: NotedLimit): string => `"${name}";r=${remaining};t=${reset_seconds}`;
+const toState = ({ name, remaining, reset_seconds }: LimitStatus): string => `"${name}";r=${remaining};t=${reset_seconds}`;

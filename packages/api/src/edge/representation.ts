@@ -40,7 +40,7 @@ export const representation: MiddlewareHandler<Env> = async (c, next) => {
   const text = known ?? (await answer.text());
   const { headers, status } = answer;
   const bytes = Buffer.byteLength(text);
-  c.var.turn.charge(bytes);
+  c.var.slot.charge(bytes);
   const isLong = bytes >= MIN_ENCODED_BYTES;
   if (isLong) headers.append("Vary", "Accept-Encoding");
   const encoding = isLong ? selectEncoding(c.req.header("accept-encoding")) : null;

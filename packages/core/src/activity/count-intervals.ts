@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { given, selectGiven } from "../db/stable-plan.ts";
+import { input, selectInputs } from "../db/stable-plan.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { dividedDays, dividedHours, endOfHour } from "../values/time.ts";
 import { boardEvents, eventHour, isCounted, isFailed, isUncounted } from "./count.ts";
@@ -39,7 +39,7 @@ export async function countEvents(ctx: Context, board_ids: readonly string[], ed
   return counts;
 }
 
-const selectValues = selectGiven({
+const selectValues = selectInputs({
   board_ids: "uuid[]",
   edges: "timestamptz[]",
   start: "timestamptz",
@@ -48,7 +48,7 @@ const selectValues = selectGiven({
   divided_hours: "timestamptz[]",
   divided_days: "timestamptz[]",
 });
-const placeOf = (time: SQL) => sql`width_bucket(${time}, ${given("edges")})`;
+const placeOf = (time: SQL) => sql`width_bucket(${time}, ${input("edges")})`;
 
 /**
  * `offset 0` makes PostgreSQL read each board separately. It compares rows, because only the primary key can serve that: with
@@ -61,9 +61,9 @@ const countedIn = (from: SQL, until: SQL) => sql`lateral (
 
 const selectCounts = preparedQuery(
   () => sql`
-    with given as materialized (${selectValues})
+    with input as materialized (${selectValues})
     , board as materialized (
-      select id, ${hasDays(sql`id`)} as has_days, given.* from given cross join unnest(given.board_ids) as board(id)
+      select id, ${hasDays(sql`id`)} as has_days, input.* from input cross join unnest(input.board_ids) as board(id)
     ), whole as (
       select ${placeOf(sql`counts.day`)} as place, sum(counts.events) as events, sum(counts.failed) as failed
       from board cross join lateral (

@@ -5,7 +5,7 @@ import { boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { gateways } from "../schema/gateway.sql.ts";
-import { notePathBoard } from "../context/prefetched-board.ts";
+import { storePrefetchedBoard } from "../context/prefetched-board.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { touchPresence } from "./presence.ts";
 import { tokenLookup, verifyToken } from "./token.ts";
@@ -28,7 +28,7 @@ const columns = {
 
 /** The agent with this token. Its presence is stored at once, even if the transaction of the request is rolled back later. */
 export async function findAgentByToken(ctx: Context, token: string): Promise<Agent | null> {
-  const row = await (ctx.path_board ? findRowWithBoard(ctx, token, ctx.path_board.id) : findRowByToken(ctx, token));
+  const row = await (ctx.prefetched_board ? findRowWithBoard(ctx, token, ctx.prefetched_board.id) : findRowByToken(ctx, token));
   return row && toActor(row, await touchPresence(ctx, row));
 }
 
@@ -57,7 +57,7 @@ async function findRowWithBoard(ctx: Context, token: string, board_id: string) {
   const lookup = tokenLookup(ctx.settings.token_pepper, token);
   const [row] = await agentWithBoardLookup(ctx.db).execute({ lookup, board_id });
   if (!row) return null;
-  notePathBoard(ctx, row.agent.agent_id, { board: row.board, rights: null });
+  storePrefetchedBoard(ctx, row.agent.agent_id, { board: row.board, rights: null });
   return row.agent;
 }
 

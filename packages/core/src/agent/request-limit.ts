@@ -1,7 +1,7 @@
 import type { Agent } from "../context/actor.ts";
 import { memoPerApp } from "../context/app-memo.ts";
 import type { Context } from "../context/context.ts";
-import { incrementCounter, noteMinuteLimit, rateLimited, startOfMinute } from "../db/rate-limit.ts";
+import { incrementCounter, reportMinuteLimit, rateLimited, startOfMinute } from "../db/rate-limit.ts";
 
 /** The requests of an agent in this clock minute, as far as this process knows. */
 interface Count {
@@ -29,10 +29,10 @@ export async function limitRequests(ctx: Context, agent: Agent): Promise<void> {
     count.total += 1;
     count.unshared += 1;
     const used = count.unshared * PARTS >= limit ? await shareCount(ctx, agent_id, count) : count.total;
-    noteMinuteLimit(ctx, "requests_per_minute", limit, used);
+    reportMinuteLimit(ctx, "requests_per_minute", limit, used);
     if (used <= limit) return;
   }
-  noteMinuteLimit(ctx, "requests_per_minute", limit, limit);
+  reportMinuteLimit(ctx, "requests_per_minute", limit, limit);
   throw rateLimited(ctx);
 }
 

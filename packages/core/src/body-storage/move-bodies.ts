@@ -8,7 +8,7 @@ import { toTimestamp } from "../db/timestamp.ts";
 import { addMs, DAY_MS, HOUR_MS } from "../values/time.ts";
 import { webhook_body_orphans } from "../schema/webhook-body.sql.ts";
 import { removeOrphanedBodies } from "./orphaned-bodies.ts";
-import { addOrganizations, beginTurns, endTurn, type Turn, type TurnPayload } from "./move-order.ts";
+import { addOrganizations, claimBatches, finishBatch, type MoveBatch, type BatchPayload } from "./move-order.ts";
 import { board_webhook_payloads } from "../schema/webhook.sql.ts";
 
 /** How many bodies are in memory at the same time. Each may have megabytes. */
@@ -50,9 +50,9 @@ export async function moveOldBodies(ctx: Context): Promise<void> {
   };
   await addOrganizations(ctx, run.start);
   while (!run.shouldStop()) {
-    const turns = await beginTurns(ctx, run.start, addMs(run.start, -days * DAY_MS));
-    if (turns.length === 0) break;
-    await moveTurns(ctx, run, turns);
+    const batches = await claimBatches(ctx, run.start, addMs(run.start, -days * DAY_MS));
+    if (batches.length === 0) break;
+    await moveBatches(ctx, run, batches);
   }
   const { count, bytes, failure } = run;
   if (count > 0) ctx.log.info("webhook.bodies_moved", "Bodies moved to the body storage", { count, bytes });
@@ -60,16 +60,16 @@ export async function moveOldBodies(ctx: Context): Promise<void> {
   else if (failure !== null) throw failure;
 }
 
-async function moveTurns(ctx: Context, run: Run, turns: readonly Turn[]): Promise<void> {
+async function moveBatches(ctx: Context, run: Run, batches: readonly MoveBatch[]): Promise<void> {
   const done = new Set<string>();
   const { shouldStop } = run;
-  const wanted = turns.map(({ organization_id, payloads }) => {
+  const wanted = batches.map(({ organization_id, payloads }) => {
     const large = payloads.filter(({ bytes }) => bytes !== null && bytes >= run.min_bytes);
     for (const { id } of payloads.filter((payload) => !large.includes(payload))) done.add(id);
     return large.map(({ id }) => ({ payload_id: id, body_key: toBodyKey({ organization_id, payload_id: id }) }));
   });
   await recordWrites(ctx, wanted.flat());
-  await forEachConcurrent(takeTurns(wanted), { max_concurrent: MAX_CONCURRENT, shouldStop }, async (object) => {
+  await forEachConcurrent(interleave(wanted), { max_concurrent: MAX_CONCURRENT, shouldStop }, async (object) => {
     try {
       await moveBody(ctx, run, object);
       done.add(object.payload_id);
@@ -77,17 +77,17 @@ async function moveTurns(ctx: Context, run: Run, turns: readonly Turn[]): Promis
       run.failure = error;
     }
   });
-  for (const turn of turns) await endTurn(ctx, turn, { last: lastDone(turn.payloads, done), start: run.start });
+  for (const batch of batches) await finishBatch(ctx, batch, { last: lastDone(batch.payloads, done), start: run.start });
 }
 
 /** Interleaves the lists: the first item of each list, then the second of each, and so on. */
-const takeTurns = <T>(lists: readonly (readonly T[])[]): T[] =>
+const interleave = <T>(lists: readonly (readonly T[])[]): T[] =>
   Array.from({ length: Math.max(0, ...lists.map(({ length }) => length)) }).flatMap((_, index) =>
     lists.flatMap((list) => list.slice(index, index + 1)),
   );
 
 /** The last payload before the first that could not be moved. */
-function lastDone(payloads: readonly TurnPayload[], done: ReadonlySet<string>): TurnPayload | null {
+function lastDone(payloads: readonly BatchPayload[], done: ReadonlySet<string>): BatchPayload | null {
   const failed = payloads.findIndex(({ id }) => !done.has(id));
   return payloads[(failed === -1 ? payloads.length : failed) - 1] ?? null;
 }

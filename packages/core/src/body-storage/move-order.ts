@@ -9,38 +9,38 @@ import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts
 
 /** How many organizations are served at the same time. */
 const ORGANIZATIONS = 20;
-/** How many payloads of an organization one turn examines, including those that are too small to move. */
-export const TURN_SIZE = 50;
-/** How long a turn is reserved for its run. It is longer than a run, which Lambda ends after two minutes. */
+/** How many payloads of an organization one batch examines, including those that are too small to move. */
+const BATCH_SIZE = 50;
+/** How long a batch is reserved for its run. It is longer than a run, which Lambda ends after two minutes. */
 const LEASE_MS = 600_000;
 
 /** The next payloads of an organization, oldest first. */
-export interface Turn {
+export interface MoveBatch {
   organization_id: string;
-  payloads: TurnPayload[];
+  payloads: BatchPayload[];
 }
-export interface TurnPayload {
+export interface BatchPayload {
   id: string;
   received_at: string;
   /** Bytes of the body; null if the body has been moved already. */
   bytes: number | null;
 }
 
-/** Adds organizations that have a webhook but are not in the table yet. Their first turn is in the run that began at `start`. */
+/** Adds organizations that have a webhook but are not in the table yet. Their first batch is in the run that began at `start`. */
 export async function addOrganizations(ctx: Context, start: Date): Promise<void> {
   const now = toTimestamp(start);
   await ctx.db.execute(sql`
     insert into ${webhook_body_turns} (organization_id, turn_at, next_at)
     select distinct organization_id, ${now}, ${now} from ${board_webhooks} join ${boards} on ${boards.id} = ${board_webhooks.board_id}
-    where not exists (select from ${webhook_body_turns} as turn where turn.organization_id = ${boards.organization_id})
+    where not exists (select from ${webhook_body_turns} as batch where batch.organization_id = ${boards.organization_id})
     on conflict do nothing`);
 }
 
 /**
- * Begins a turn for each organization that has waited longest, with its payloads from before a time. An organization with many
- * payloads gets several turns, between those of others. Empty when no organization is due in the run that began at `start`.
+ * Claims the next batch of each organization that has waited longest: its payloads from before a time. An organization with many
+ * payloads gets several batches, between those of others. Empty when no organization is due in the run that began at `start`.
  */
-export async function beginTurns(ctx: Context, start: Date, before: Date): Promise<Turn[]> {
+export async function claimBatches(ctx: Context, start: Date, before: Date): Promise<MoveBatch[]> {
   const now = ctx.now();
   const begun = rowsOf<{ organization_id: string }>(
     await ctx.db.execute(sql`
@@ -50,20 +50,20 @@ export async function beginTurns(ctx: Context, start: Date, before: Date): Promi
         order by turn_at limit ${ORGANIZATIONS} for update skip locked))
       returning organization_id`),
   ).map(({ organization_id }) => organization_id);
-  const found = rowsOf<TurnPayload & { organization_id: string }>(
+  const found = rowsOf<BatchPayload & { organization_id: string }>(
     await ctx.db.execute(sql`
-      select turn.organization_id, old.id, old.received_at::text as received_at, old.bytes
-      from ${webhook_body_turns} as turn cross join lateral (
+      select batch.organization_id, old.id, old.received_at::text as received_at, old.bytes
+      from ${webhook_body_turns} as batch cross join lateral (
         select payload.* from ${boards} as board join ${board_webhooks} as webhook on webhook.board_id = board.id
         cross join lateral (
           select id, received_at, octet_length(body) as bytes from ${board_webhook_payloads}
           where webhook_id = webhook.id and received_at < ${toTimestamp(before)}
             and (received_at, id) > (
-              coalesce(turn.moved_until, '-infinity'), coalesce(turn.moved_id, '00000000-0000-0000-0000-000000000000'))
-          order by received_at, id limit ${TURN_SIZE}) as payload
-        where board.organization_id = turn.organization_id
-        order by payload.received_at, payload.id limit ${TURN_SIZE}) as old
-      where turn.organization_id = any(${sql.param(begun)}::uuid[])
+              coalesce(batch.moved_until, '-infinity'), coalesce(batch.moved_id, '00000000-0000-0000-0000-000000000000'))
+          order by received_at, id limit ${BATCH_SIZE}) as payload
+        where board.organization_id = batch.organization_id
+        order by payload.received_at, payload.id limit ${BATCH_SIZE}) as old
+      where batch.organization_id = any(${sql.param(begun)}::uuid[])
       order by old.received_at, old.id`),
   );
   return begun.map((organization_id) => ({
@@ -73,15 +73,15 @@ export async function beginTurns(ctx: Context, start: Date, before: Date): Promi
 }
 
 /**
- * Ends a turn. All payloads up to `last` are done; null means none. The organization gets another turn in this run if it may have
+ * Ends a batch. All payloads up to `last` are done; null means none. The organization gets another batch in this run if it may have
  * more.
  */
-export async function endTurn(
+export async function finishBatch(
   ctx: Context,
-  { organization_id, payloads }: Turn,
-  { last, start }: { last: TurnPayload | null; start: Date },
+  { organization_id, payloads }: MoveBatch,
+  { last, start }: { last: BatchPayload | null; start: Date },
 ): Promise<void> {
-  const hasMore = payloads.length === TURN_SIZE && last === payloads.at(-1);
+  const hasMore = payloads.length === BATCH_SIZE && last === payloads.at(-1);
   const next = hasMore ? start : addMs(start, 1);
   const progress = last ? sql`, moved_until = ${last.received_at}::timestamptz, moved_id = ${last.id}::uuid` : sql``;
   await ctx.db.execute(sql`

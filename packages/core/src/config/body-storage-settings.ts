@@ -2,12 +2,12 @@ import * as z from "zod";
 import { wholeNumber } from "./setting-types.ts";
 
 /** Where bodies are kept: a folder, or a bucket with a prefix. The prefix is empty or ends with a slash. */
-export type BodyPlace =
+export type BodyStorageLocation =
   | { kind: "folder"; folder: string }
   | { kind: "bucket"; bucket: string; prefix: string; endpoint: string | null };
 
 export interface BodyStorageSettings {
-  place: BodyPlace;
+  place: BodyStorageLocation;
   /** Days after which a body moves to the storage; 0 moves none. */
   days: number;
   /** Smaller bodies stay in the database. */
@@ -21,7 +21,7 @@ const place = z
   .refine((text) => BUCKET_URL.test(text) || !(/^\w+:\/\//.test(text) || text.includes("\0")), {
     error: "must be a folder or s3://bucket/prefix",
   })
-  .transform((text): BodyPlace => {
+  .transform((text): BodyStorageLocation => {
     const [, bucket, path = ""] = BUCKET_URL.exec(text) ?? [];
     if (bucket === undefined) return { kind: "folder", folder: text };
     return { kind: "bucket", bucket, prefix: path === "" ? "" : `${path.slice(1)}/`, endpoint: null };

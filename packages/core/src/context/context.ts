@@ -8,8 +8,8 @@ import type { EventBus } from "./event-bus.ts";
 import type { Gateways } from "./gateways.ts";
 import type { ScopedLog } from "../values/log.ts";
 import type { Meter } from "./meter.ts";
-import type { NotedLimits } from "../values/request-limits.ts";
-import type { PathBoard } from "./prefetched-board.ts";
+import type { LimitStatuses } from "../values/request-limits.ts";
+import type { PrefetchedBoard } from "./prefetched-board.ts";
 import type { PendingWakeups } from "./pending-wakeups.ts";
 import type { Settings } from "../config/settings.ts";
 import type { HttpClient } from "./http-client.ts";
@@ -45,14 +45,14 @@ export interface Context<A extends Actor = Actor> {
   /** Stores the answer to a request with an idempotency key, in the transaction of its change; see `claimKey`. */
   readonly recordAnswer?: (ctx: Context, answer: unknown) => Promise<void>;
   /** The board that the path of the request names. */
-  readonly path_board?: PathBoard;
+  readonly prefetched_board?: PrefetchedBoard;
   /**
    * Frees the request's slot in the queue of requests during a long wait for a host or for events. Undefined for work without a
    * slot.
    */
-  readonly endTurn?: () => void;
+  readonly releaseSlot?: () => void;
   /** The rate limits that this request counts toward, for the headers of its answer. */
-  readonly limits: NotedLimits;
+  readonly limits: LimitStatuses;
 }
 
 /** The context of a call by a person or an agent. */

@@ -16,7 +16,7 @@ export interface FoundBoard {
 }
 
 /** The board that the path of a request names. The sign-in reads it in its own statement, which saves `boardFor` a second one. */
-export interface PathBoard {
+export interface PrefetchedBoard {
   readonly id: string;
   found: (FoundBoard & { caller_id: string; db: Db; read_at: number }) | null;
 }
@@ -24,30 +24,30 @@ export interface PathBoard {
 /** What these functions need of a context. */
 interface Holder {
   db: Db;
-  path_board?: PathBoard;
+  prefetched_board?: PrefetchedBoard;
 }
 
 /** Milliseconds. The body of a request may arrive long after its headers, and rights may be removed between the two. */
 const FRESH_MS = 100;
 
-export const createPathBoard = (id: string): PathBoard => ({ id, found: null });
+export const createPrefetchedBoard = (id: string): PrefetchedBoard => ({ id, found: null });
 
-export function notePathBoard({ db, path_board }: Holder, caller_id: string, found: FoundBoard): void {
-  if (path_board) path_board.found = { ...found, caller_id, db, read_at: performance.now() };
+export function storePrefetchedBoard({ db, prefetched_board }: Holder, caller_id: string, found: FoundBoard): void {
+  if (prefetched_board) prefetched_board.found = { ...found, caller_id, db, read_at: performance.now() };
 }
 
 /** Lets a transaction around the whole request use the board that the sign-in read before the transaction began. */
-export function keepPathBoard({ db, path_board }: Holder, transaction: Db): void {
-  if (path_board?.found?.db === db) path_board.found = { ...path_board.found, db: transaction };
+export function passPrefetchedBoard({ db, prefetched_board }: Holder, transaction: Db): void {
+  if (prefetched_board?.found?.db === db) prefetched_board.found = { ...prefetched_board.found, db: transaction };
 }
 
 /**
  * The board as the sign-in of this caller has just read it, else null. Only the first access check gets it; later checks read
  * again. A transaction that began after the sign-in also reads again, so that all its reads happen inside it.
  */
-export function takePathBoard({ db, path_board }: Holder, caller_id: string, board_id: string): FoundBoard | null {
-  const found = path_board?.found;
-  if (!found || path_board.id !== board_id || found.caller_id !== caller_id || found.db !== db) return null;
-  path_board.found = null;
+export function takePrefetchedBoard({ db, prefetched_board }: Holder, caller_id: string, board_id: string): FoundBoard | null {
+  const found = prefetched_board?.found;
+  if (!found || prefetched_board.id !== board_id || found.caller_id !== caller_id || found.db !== db) return null;
+  prefetched_board.found = null;
   return performance.now() - found.read_at < FRESH_MS ? found : null;
 }

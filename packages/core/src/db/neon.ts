@@ -8,7 +8,7 @@ import {
   DatabaseConnectError,
   type DatabaseTimeouts,
   guardConnections,
-  keepAfterRefusal,
+  keepConnectionAfterRefusal,
   limitSession,
   NO_SESSION_TIMEOUTS,
 } from "./pool.ts";
@@ -43,7 +43,8 @@ class FreezeSafePool extends Pool {
     // `Pool.query` calls `connect` with a callback.
     // oxlint-disable promise/no-callback-in-promise
     connected.then(
-      (client) => callback(undefined, keepAfterRefusal(client, this.#onDropped), (release) => client.release(release as boolean)),
+      (client) =>
+        callback(undefined, keepConnectionAfterRefusal(client, this.#onDropped), (release) => client.release(release as boolean)),
       (error: Error) => callback(error, undefined, () => {}),
     );
     // oxlint-enable promise/no-callback-in-promise

@@ -45,7 +45,7 @@ function isRefusal(reason: unknown): boolean {
  * Keeps a connection after the server refused its statement. The pools would close it after any error of `pool.query`, and a new
  * session must plan all statements again. Call this at each checkout, after the pool has set `release`.
  */
-export function keepAfterRefusal<C extends { release: (destroy?: boolean | Error) => void }>(
+export function keepConnectionAfterRefusal<C extends { release: (destroy?: boolean | Error) => void }>(
   client: C,
   onDropped: (reason: unknown) => void,
 ): C {

@@ -8,7 +8,7 @@ import {
   DatabaseConnectError,
   type DatabaseTimeouts,
   guardConnections,
-  keepAfterRefusal,
+  keepConnectionAfterRefusal,
   limitSession,
   NO_SESSION_TIMEOUTS,
 } from "./pool.ts";
@@ -29,7 +29,7 @@ class MarkingPool extends pg.Pool {
     // `Pool.query` calls `connect` with a callback.
     if (callback)
       return super.connect((error, client, done) =>
-        callback(error && new DatabaseConnectError(error), client && keepAfterRefusal(client, this.#onDropped), done),
+        callback(error && new DatabaseConnectError(error), client && keepConnectionAfterRefusal(client, this.#onDropped), done),
       );
     return super.connect().catch((error: unknown) => {
       throw new DatabaseConnectError(error);

@@ -23,7 +23,7 @@ export function violatedUniqueIndex(error: unknown): string | null {
 export const isForeignKeyViolation = (error: unknown): boolean => postgresErrorOf(error).code === FOREIGN_KEY_VIOLATION;
 
 /** The caller's error when a trigger refused a text that exceeds the budget of its organization; null for any other error. */
-export function toNoTextRoom(error: unknown): DomainError | null {
+export function toTextBudgetError(error: unknown): DomainError | null {
   const { constraint, detail = "" } = postgresErrorOf(error);
   if (constraint !== "organization_text_bytes") return null;
   const [used_bytes = 0, limit_bytes = 0] = detail.split(" ").map(Number);

@@ -4,7 +4,7 @@ import type { Context } from "../context/context.ts";
 import { DomainError } from "../values/errors.ts";
 import type { BudgetName } from "../config/budgets.ts";
 import { DAY_MS } from "../values/time.ts";
-import { noteLimit } from "../values/request-limits.ts";
+import { reportLimit } from "../values/request-limits.ts";
 import { rate_counters } from "../schema/rate-limit.sql.ts";
 
 const MINUTE_MS = 60_000;
@@ -22,7 +22,7 @@ export async function countRequest(ctx: Context, name: BudgetName, scope: string
   const limit = ctx.settings.budgets[name];
   if (limit === 0) return;
   const count = await incrementCounter(ctx, scope, key);
-  noteMinuteLimit(ctx, name, limit, count);
+  reportMinuteLimit(ctx, name, limit, count);
   if (count > limit) throw rateLimited(ctx);
 }
 
@@ -45,13 +45,13 @@ export async function countOfDay(
   const [row] = await addToCounters(ctx, name, [key], new Date(end));
   const reset_seconds = Math.ceil((end - now) / 1000);
   const remaining = Math.max(0, quota - row!.count);
-  noteLimit(ctx.limits, { name, quota, window_seconds: DAY_SECONDS, remaining, reset_seconds });
+  reportLimit(ctx.limits, { name, quota, window_seconds: DAY_SECONDS, remaining, reset_seconds });
   if (row!.count > quota) throw new DomainError("limited", toDetail(quota), { retry_after_seconds: reset_seconds });
 }
 
 /** Notes a limit per clock minute, of which `count` is used, for the rate limit headers of the answer. */
-export const noteMinuteLimit = (ctx: Context, name: string, quota: number, count: number): void =>
-  noteLimit(ctx.limits, {
+export const reportMinuteLimit = (ctx: Context, name: string, quota: number, count: number): void =>
+  reportLimit(ctx.limits, {
     name,
     quota,
     window_seconds: MINUTE_MS / 1000,

@@ -27,7 +27,7 @@ const LOST_STATEMENT_MS = 500;
 const MAX_UNDO_MS = 2_000;
 
 /** Runs a statement. If its answer was lost, so that it may have been committed, runs `undo` before the error is thrown. */
-export async function undoIfLost<T>(statement: () => Promise<T>, undo: () => Promise<unknown>): Promise<T> {
+export async function undoIfConnectionLost<T>(statement: () => Promise<T>, undo: () => Promise<unknown>): Promise<T> {
   try {
     return await statement();
   } catch (error) {

@@ -1,6 +1,6 @@
 /*
  * The server plans a named statement once per connection; `cacheStatements` names frequent ones unless PREPARED_STATEMENTS=off.
- * `inlineLimit` and `selectGiven` let it keep one plan for all values. What Drizzle builds only once is in prepared.ts.
+ * `inlineLimit` and `selectInputs` let it keep one plan for all values. What Drizzle builds only once is in prepared.ts.
  */
 
 /** Uses before a statement is named. Rare statements, such as a list of unusual length, are not worth a plan. */

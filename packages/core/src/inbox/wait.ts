@@ -31,7 +31,7 @@ export const waitForWork = (
   ctx: Context<Agent>,
   options: { ms: number; max_messages: number; signal: AbortSignal },
 ): Promise<InboxRow | null | undefined> => {
-  ctx.endTurn?.();
+  ctx.releaseSlot?.();
   return waitersOf(ctx).wait(ctx, options);
 };
 

@@ -1,7 +1,7 @@
 import { and, count, desc, eq, inArray, isNotNull, ne, or, type SQL, sql } from "drizzle-orm";
 import { type Context, isInTransaction } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { undoIfLost } from "../db/retry-unavailable.ts";
+import { undoIfConnectionLost } from "../db/retry-unavailable.ts";
 import { errorText } from "../values/log.ts";
 import { addPendingWakeup, createPendingWakeups, type PendingWakeups } from "../context/pending-wakeups.ts";
 import { preparedQuery } from "../db/prepared.ts";
@@ -202,7 +202,7 @@ export async function relay(
   const take = takeUnsent(ctx.db, toRelayScope(scope));
   // If the connection is lost before the answer, the jobs are marked as sent but get no wake-up. Undoing the mark avoids the long
   // wait until it counts as lost.
-  const result = await undoIfLost(
+  const result = await undoIfConnectionLost(
     () => take.execute(values),
     () => clearSent(ctx, and(eq(jobs.sent_at, now), inArray(jobs.status, ["queued", "running"]))!),
   );

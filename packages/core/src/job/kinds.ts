@@ -191,7 +191,7 @@ export const UNBUDGETED_KINDS: readonly JobKind[] = ["event.publish", "gateway.p
  * Kinds whose work must reach the host in the end: when the host accepts the service again, jobs that were given up are queued
  * again.
  */
-export const OWED_KINDS: readonly JobKind[] = ["agent.cleanup", "agent.update", "config.heartbeat"];
+export const RESUMED_KINDS: readonly JobKind[] = ["agent.cleanup", "agent.update", "config.heartbeat"];
 
 /**
  * Kinds that run while a circuit is open. The probe closes the circuit. The wake check reports an agent as not checked in, even

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { and, eq, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
-import { undoIfLost } from "../db/retry-unavailable.ts";
+import { undoIfConnectionLost } from "../db/retry-unavailable.ts";
 import { type Prepared, preparedQuery, type Values } from "../db/prepared.ts";
 import { errorText } from "../values/log.ts";
 import { gateway_circuits } from "../schema/gateway-circuit.sql.ts";
@@ -98,7 +98,7 @@ async function runLease(ctx: Context, lease: Prepared<JobRow[]>, which: Values, 
     const leased_at = ctx.now();
     const lease_until = new Date(leased_at.getTime() + LEASE_MS).toISOString();
     try {
-      const [job] = await undoIfLost(
+      const [job] = await undoIfConnectionLost(
         () => lease.execute({ ...which, now: leased_at.toISOString(), lease_until, token }),
         () => returnLease(ctx, isLeased, token),
       );

@@ -61,7 +61,7 @@ const NOT_REVIVED: readonly string[] = [...SYNC_KINDS, ...CIRCUIT_FREE_KINDS];
 
 /**
  * Queues the jobs that died in the last 24 hours because the gateway's host was unreachable. A job is revived only once. Jobs
- * that somebody else is redriving or deleting are skipped. The caller first queues the `OWED_KINDS`.
+ * that somebody else is redriving or deleting are skipped. The caller first queues the `RESUMED_KINDS`.
  */
 export async function reviveJobs(ctx: Context, gateway_id: string): Promise<void> {
   const revivable = ctx.db

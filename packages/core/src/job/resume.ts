@@ -2,20 +2,20 @@ import { and, eq, gt, inArray, isNull, lt, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { addPendingWakeup } from "../context/pending-wakeups.ts";
 import { jobs } from "../schema/job.sql.ts";
-import { type JobKind, OWED_KINDS } from "./kinds.ts";
+import { type JobKind, RESUMED_KINDS } from "./kinds.ts";
 import { redriveJobs, reviveJobs } from "./redrive.ts";
 import { MAX_CRASHES } from "./runner.ts";
 
 /**
- * Resumes the jobs of a gateway whose host accepts the service again: dead jobs of `OWED_KINDS`, jobs that wait for a retry, and
+ * Resumes the jobs of a gateway whose host accepts the service again: dead jobs of `RESUMED_KINDS`, jobs that wait for a retry, and
  * jobs that died because the host was unreachable. Jobs that crashed stay dead. The caller has locked the gateway.
  */
-export async function resumeOwedJobs(ctx: Context, gateway_id: string): Promise<void> {
+export async function resumeJobsOfGateway(ctx: Context, gateway_id: string): Promise<void> {
   const isOwn = eq(jobs.gateway_id, gateway_id);
   const dead = await ctx.db
     .select({ id: jobs.id })
     .from(jobs)
-    .where(and(isOwn, eq(jobs.status, "dead"), inArray(jobs.kind, [...OWED_KINDS]), lt(jobs.crashes, MAX_CRASHES)));
+    .where(and(isOwn, eq(jobs.status, "dead"), inArray(jobs.kind, [...RESUMED_KINDS]), lt(jobs.crashes, MAX_CRASHES)));
   if (dead.length > 0)
     await redriveJobs(
       ctx,
@@ -25,7 +25,7 @@ export async function resumeOwedJobs(ctx: Context, gateway_id: string): Promise<
   const waiting = await ctx.db
     .update(jobs)
     .set({ run_at: ctx.now(), sent_at: null })
-    .where(and(isOwn, eq(jobs.status, "queued"), inArray(jobs.kind, [...OWED_KINDS, "agent.provision"]), isRetry))
+    .where(and(isOwn, eq(jobs.status, "queued"), inArray(jobs.kind, [...RESUMED_KINDS, "agent.provision"]), isRetry))
     .returning({ id: jobs.id, lane: jobs.lane });
   for (const job of waiting) addPendingWakeup(ctx.pendingWakeups, job);
   await reviveJobs(ctx, gateway_id);

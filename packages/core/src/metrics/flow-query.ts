@@ -1,6 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { preparedQuery } from "../db/prepared.ts";
-import { given, selectGiven } from "../db/stable-plan.ts";
+import { input, selectInputs } from "../db/stable-plan.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { task_transitions } from "../schema/task-transition.sql.ts";
 import { task_counts, transition_counts } from "../schema/metrics-count.sql.ts";
@@ -22,12 +22,12 @@ export interface FlowRow {
   median_ms: number | null;
 }
 
-const placeOf = (at: SQL) => sql`width_bucket(${at}, ${given("edges")})`;
-const isWholeHour = sql`date_trunc('hour', move.at, 'UTC') <> all(${given("divided_hours")}::timestamptz[])`;
+const placeOf = (at: SQL) => sql`width_bucket(${at}, ${input("edges")})`;
+const isWholeHour = sql`date_trunc('hour', move.at, 'UTC') <> all(${input("divided_hours")}::timestamptz[])`;
 
 /*
  * Each subquery reads the rows of one `board` by an index. `offset 0` keeps the planner from changing the join order, so that one
- * plan fits any number of boards and any range; see `selectGiven`.
+ * plan fits any number of boards and any range; see `selectInputs`.
  */
 const countsIn = (span: "hour" | "day", condition: SQL) => sql`lateral (
   select counts.* from ${transition_counts} as counts
@@ -88,7 +88,7 @@ const VALUES = {
   cut_ends: "timestamptz[]",
   week_ago: "timestamptz",
 };
-const selectValues = selectGiven(VALUES);
+const selectValues = selectInputs(VALUES);
 
 /**
  * The moves of boards by interval, and the present tasks. If the window starts within a bucket, it reads that bucket's moves to
@@ -96,9 +96,9 @@ const selectValues = selectGiven(VALUES);
  */
 export const selectFlow = preparedQuery(
   (_db, size: BucketSize) => sql`
-    with given as materialized (${selectValues})
+    with input as materialized (${selectValues})
     , board as materialized (
-      select id, given.* from given cross join unnest(given.board_ids) as board(id)
+      select id, input.* from input cross join unnest(input.board_ids) as board(id)
     ), uncounted as materialized (
       select move.* from board cross join ${movesIn(isUncounted)}
     ), part as (
@@ -106,7 +106,7 @@ export const selectFlow = preparedQuery(
       from (${wholeSpans(size)}) as counts
       union all
       select move.place, ${statusChanges},
-        count(*) filter (where move.to_status = 'review' and ${reviewedBefore} < (${given("edges")})[move.place]), ${completions}
+        count(*) filter (where move.to_status = 'review' and ${reviewedBefore} < (${input("edges")})[move.place]), ${completions}
       from (select move.*, ${placeOf(sql`move.at`)} as place from (${singleMoves}) as move) as move group by move.place
     ), later as (${laterMoves}
     ), tasks_now as (
@@ -122,7 +122,7 @@ export const selectFlow = preparedQuery(
       sum(done)::int as done, sum(reviewed)::int as reviewed, sum(completed)::int as completed,
       sum(cycle_ms)::float8 as cycle_ms, null::float8 as median_ms
     from (
-      select place, ${changes}, case when place <> all(${given("cut_places")}::int[]) then counts.reviewed else 0 end as reviewed,
+      select place, ${changes}, case when place <> all(${input("cut_places")}::int[]) then counts.reviewed else 0 end as reviewed,
         counts.completed, counts.cycle_ms
       from part as counts
       union all

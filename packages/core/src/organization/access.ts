@@ -8,7 +8,7 @@ import type { Filter } from "../lists/filter.ts";
 import { boardAccessDenied, notVisible } from "../values/errors.ts";
 import { organization_members } from "../schema/organization.sql.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
-import { type FoundBoard, takePathBoard } from "../context/prefetched-board.ts";
+import { type FoundBoard, takePrefetchedBoard } from "../context/prefetched-board.ts";
 import { mayRead, mayWrite, storedRights, mayReadAll, isGranted, readsAll, grants, mayWriteAll } from "./board-rights.ts";
 
 export type BoardRow = typeof boards.$inferSelect;
@@ -27,7 +27,7 @@ export async function boardFor(ctx: Context<User | Agent>, board_id: string, nee
 }
 
 async function boardForUser(ctx: Context, actor: User, board_id: string, need: "read" | "write"): Promise<BoardRow> {
-  const { board, rights } = takePathBoard(ctx, actor.user_id, board_id) ?? (await findForUser(ctx, actor, board_id));
+  const { board, rights } = takePrefetchedBoard(ctx, actor.user_id, board_id) ?? (await findForUser(ctx, actor, board_id));
   if (!board || !mayRead(rights)) throw notVisible();
   if (need === "write" && !mayWrite(rights)) throw boardAccessDenied();
   return board;
@@ -64,7 +64,7 @@ const boardOfUserQuery = preparedQuery((db) =>
 
 async function boardForAgent(ctx: Context, actor: Agent, board_id: string): Promise<BoardRow> {
   const { agent_id, organization_id } = actor;
-  const found = takePathBoard(ctx, agent_id, board_id);
+  const found = takePrefetchedBoard(ctx, agent_id, board_id);
   const board = found ? found.board : (await boardOfOrganizationQuery(ctx.db).execute({ board_id, organization_id }))[0];
   if (!board) throw notVisible();
   const isAssigned = actor.board_id === null ? board.gateway_id === actor.gateway_id : board.id === actor.board_id;

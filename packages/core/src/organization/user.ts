@@ -7,7 +7,7 @@ import type { Context } from "../context/context.ts";
 import type { Db } from "../context/db.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { unauthenticated } from "../values/errors.ts";
-import { notePathBoard } from "../context/prefetched-board.ts";
+import { storePrefetchedBoard } from "../context/prefetched-board.ts";
 import { Id, lazyObject } from "../values/wire.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
 import { assignIssuer, type Identity, isUnassigned, LOCAL_IDENTITY } from "./identity.ts";
@@ -101,12 +101,12 @@ async function findUserByIdentity(ctx: Context, identity: Identity) {
   const { issuer, subject } = identity;
   const ownsUnassigned = (issuer === LOCAL_IDENTITY.issuer) === (subject === LOCAL_IDENTITY.subject);
   const values = { issuer, subject, or_issuer: ownsUnassigned ? "" : issuer };
-  const { path_board } = ctx;
-  if (!path_board) return (await selectUserByIdentity(ctx.db).execute(values))[0] ?? null;
-  const [row] = await selectUserWithBoard(ctx.db).execute({ ...values, board_id: path_board.id });
+  const { prefetched_board } = ctx;
+  if (!prefetched_board) return (await selectUserByIdentity(ctx.db).execute(values))[0] ?? null;
+  const [row] = await selectUserWithBoard(ctx.db).execute({ ...values, board_id: prefetched_board.id });
   if (!row) return null;
   const { user, active, board, ...rights } = row;
-  notePathBoard(ctx, user.id, { board, rights });
+  storePrefetchedBoard(ctx, user.id, { board, rights });
   return { user, active };
 }
 

@@ -1,4 +1,4 @@
-import type { NotedLimit } from "./request-limits.ts";
+import type { LimitStatus } from "./request-limits.ts";
 
 /** What went wrong, in the terms of the domain. Only the HTTP layer knows status codes. */
 export type ErrorKind =
@@ -31,7 +31,7 @@ export interface ErrorExtra {
   /** Whether the caller lacks rights. Such a request is refused even if an answer to it is stored under its idempotency key. */
   is_access?: true;
   /** The limit that refused the request, if it is not noted in the context. */
-  limit?: NotedLimit;
+  limit?: LimitStatus;
 }
 
 /** An error for the caller. The response contains its message unchanged. */

@@ -1,5 +1,5 @@
 /** A running piece of work. It occupies a slot until `end` is called. */
-export interface Turn {
+export interface QueueSlot {
   /** Frees the slot for the next piece of work. Later calls do nothing. */
   end(): void;
   /** Counts units, such as bytes, toward the rate limit of the work's group. */
@@ -22,7 +22,7 @@ export interface FairQueue {
    * Waits until the work may run. The keys name its owner from the widest level to the narrowest; the second level is the group.
    * Throws a QueueFullError.
    */
-  enter(keys: readonly string[]): Promise<Turn>;
+  enter(keys: readonly string[]): Promise<QueueSlot>;
 }
 
 /** More work waits than the limit of the group, or of the queue, allows. */
@@ -107,7 +107,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
     if (waiting > 0 && queued > 0 && root.queued >= waiting) throw new QueueFullError("all", waiting);
   }
 
-  function createTurn(path: readonly Node[]): Turn {
+  function createSlot(path: readonly Node[]): QueueSlot {
     let ended = false;
     return {
       end() {
@@ -127,7 +127,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
       // If other work waits, it has no free slot; otherwise it would have started.
       if (path.every(mayStart) && path.at(-1)!.queued === 0) {
         change(path, 1, 0);
-        return createTurn(path);
+        return createSlot(path);
       }
       requireRoom(path);
       change(path, 0, 1);
@@ -135,7 +135,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
         path.at(-1)!.waiting.push({ path, start });
         if (rates.wait_ms(groupKey(path[GROUP_LEVEL] ?? root)) > 0) wakeUpForRate();
       });
-      return createTurn(path);
+      return createSlot(path);
     },
   };
 }

@@ -1,5 +1,5 @@
 /** A limit that a request counts toward, as the answer's headers show it (docs/reference/conventions.md#rate-limit-headers). */
-export interface NotedLimit {
+export interface LimitStatus {
   /** Name of the setting in lower case, or of the field that sets the limit. */
   name: string;
   quota: number;
@@ -16,9 +16,9 @@ export interface NotedLimit {
 type LimitUnit = "content-bytes" | "concurrent-requests";
 
 /** The limits of one request, by name. All copies of its context share this object. */
-export type NotedLimits = Map<string, NotedLimit>;
+export type LimitStatuses = Map<string, LimitStatus>;
 
-export const noteLimit = (limits: NotedLimits, limit: NotedLimit): void => void limits.set(limit.name, limit);
+export const reportLimit = (limits: LimitStatuses, limit: LimitStatus): void => void limits.set(limit.name, limit);
 
 /** A limit of things that exist at the same time, when nothing is left of it. */
 export const usedUp = (
@@ -26,7 +26,7 @@ export const usedUp = (
   quota: number,
   reset_seconds: number,
   unit: LimitUnit = "concurrent-requests",
-): NotedLimit => ({
+): LimitStatus => ({
   name,
   quota,
   window_seconds: null,

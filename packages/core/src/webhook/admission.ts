@@ -1,6 +1,6 @@
 import type { Context } from "../context/context.ts";
 import { DomainError } from "../values/errors.ts";
-import { countRequest, incrementCounters, noteMinuteLimit, rateLimited } from "../db/rate-limit.ts";
+import { countRequest, incrementCounters, reportMinuteLimit, rateLimited } from "../db/rate-limit.ts";
 import { verifySignature } from "./signature.ts";
 import type { SourceName } from "../schema/webhook.sql.ts";
 import type { Signature } from "./source/signature.ts";
@@ -63,7 +63,7 @@ async function readSigned(ctx: Context, secrets: readonly string[], signature: S
 function requireReadable(ctx: Context, { refused_here, refused_in_all }: Admission, signature: Signature): boolean {
   const { webhook_refusals_per_minute: limit, webhook_total_refusals_per_minute: total } = ctx.settings.budgets;
   const isOverLimit = limit > 0 && refused_here >= limit;
-  if (limit > 0 && refused_here > 0) noteMinuteLimit(ctx, REFUSALS_LIMIT, limit, refused_here);
+  if (limit > 0 && refused_here > 0) reportMinuteLimit(ctx, REFUSALS_LIMIT, limit, refused_here);
   const isOverTotal = total > 0 && refused_in_all >= total && refused_here > 0;
   if (isOverTotal || (isOverLimit && typeof signature === "string")) throw rateLimited(ctx);
   return isOverLimit;
@@ -77,5 +77,5 @@ async function countRefusal(ctx: Context, { webhook_id, address }: Admission): P
   if (limit === 0) return;
   // The keys are always in the same order, so that concurrent posts cannot deadlock.
   const [, here] = await incrementCounters(ctx, REFUSALS, [webhook_id, refusalKey(webhook_id, address)]);
-  if (here) noteMinuteLimit(ctx, REFUSALS_LIMIT, limit, here.count);
+  if (here) reportMinuteLimit(ctx, REFUSALS_LIMIT, limit, here.count);
 }

@@ -56,7 +56,7 @@ export function redeliverPayload(
     if (!payload) throw notFound();
     if (!payload.is_waiting) {
       await removeDeadJobs(ctx, owner, [payload]);
-      await tellAgain(ctx, owner, [payload.id]);
+      await enqueueRedeliveries(ctx, owner, [payload.id]);
     }
     return { ok: true, redelivered: 1, has_more: false };
   });
@@ -91,7 +91,7 @@ export function redeliverPayloads(
       .filter(({ job_status, notify_job_id }) => job_status !== "dead" || removed.has(notify_job_id!))
       .map(({ id }) => id);
     for (let start = 0; start < ids.length; start += BATCH_SIZE)
-      await tellAgain(ctx, owner, ids.slice(start, start + BATCH_SIZE));
+      await enqueueRedeliveries(ctx, owner, ids.slice(start, start + BATCH_SIZE));
     return { ok: true, redelivered: ids.length, has_more: found.length > MAX_PAYLOADS };
   });
 }
@@ -141,7 +141,7 @@ async function removeDeadJobs(
 /** Passes any number of ids as one parameter. */
 const asUuids = (ids: readonly string[]) => sql`(select unnest(${sql.param(ids)}::uuid[]))`;
 
-async function tellAgain(ctx: Context, owner: Owner, payload_ids: readonly string[]): Promise<void> {
+async function enqueueRedeliveries(ctx: Context, owner: Owner, payload_ids: readonly string[]): Promise<void> {
   const { board_id, webhook_id, organization_id, gateway_id, session_key } = owner;
   const lane = session_key === null ? {} : { lane: hostLane(gateway_id, session_key) };
   const redeliveries = payload_ids.map((payload_id) => ({ payload_id, id: crypto.randomUUID() }));

@@ -8,7 +8,7 @@ import { silentLog } from "@board/core/values/log";
 import { listMisspelt } from "@board/core/config/misspelt-settings";
 import { listRemoved } from "@board/core/config/removed-settings";
 import { listProblems, parseSettings, type Settings } from "@board/core/config/settings";
-import { listNotedProxies } from "../noted-proxies.ts";
+import { listUntrustedProxies } from "../untrusted-proxies.ts";
 import { findSecrets } from "../secrets.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
 
@@ -54,7 +54,7 @@ export function checkSettings(environment: Environment, edge: Platform): { findi
 /** Reports untrusted proxies that the last run of a local server noted. */
 function checkProxies({ data_dir, trusted_proxies }: Settings): Finding[] {
   const isTrusted = createProxyMatcher(trusted_proxies, silentLog);
-  return listNotedProxies(data_dir)
+  return listUntrustedProxies(data_dir)
     .filter((address) => !isTrusted(address))
     .map((address) => warning(CHECK, describeUntrustedProxy(address), UNTRUSTED_PROXY_REMEDY));
 }

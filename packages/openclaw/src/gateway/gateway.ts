@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Admin } from "@board/core/context/actor";
 import { createMainAgentIfMissing, removeMainAgent, updateMainAgent } from "../provisioning/main-agent.ts";
 import { agents } from "@board/core/schema/agent.sql";
-import { resumeOwedWork } from "../provisioning/resume.ts";
+import { resumeWorkOfGateway } from "../provisioning/resume.ts";
 import { boards } from "@board/core/schema/board.sql";
 import { changedFields, isEmpty } from "@board/core/values/changed-fields";
 import { actingAs, actingFor } from "@board/core/db/change-actor";
@@ -225,7 +225,7 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
       await recordConnectivityChange(ctx, row);
     const affectsMainAgent = isConnectionChanged || changes.name !== undefined || changes.workspace_root !== undefined;
     if (!(await createMainAgentIfMissing(ctx, row)) && affectsMainAgent) await updateMainAgent(ctx, stored, row);
-    if (connectivity.connected) await resumeOwedWork(ctx, row);
+    if (connectivity.connected) await resumeWorkOfGateway(ctx, row);
     return toGateway(ctx, row);
   });
 }

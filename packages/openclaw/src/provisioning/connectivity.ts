@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { recordEvent } from "@board/core/activity/activity";
-import { resumeOwedWork } from "./resume.ts";
+import { resumeWorkOfGateway } from "./resume.ts";
 import { changedFields, isEmpty } from "@board/core/values/changed-fields";
 import { type Context, transaction } from "@board/core/context/context";
 import { DomainError } from "@board/core/values/errors";
@@ -115,7 +115,7 @@ async function writeConnectivity(ctx: Context, gateway: KnownConnectivity, conne
     .where(isGateway);
   if (before.connected === connectivity.connected) return;
   await recordConnectivityChange(ctx, { ...gateway, ...connectivity });
-  if (connectivity.connected) await resumeOwedWork(ctx, gateway);
+  if (connectivity.connected) await resumeWorkOfGateway(ctx, gateway);
 }
 
 /** Records in the activity log that a host was connected or disconnected. */

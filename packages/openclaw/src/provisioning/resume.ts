@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, sql } from "drizzle-orm";
 import type { Context } from "@board/core/context/context";
 import { changedNow } from "@board/core/schema/columns";
-import { removeDeadJobs, resumeOwedJobs } from "@board/core/job/resume";
+import { removeDeadJobs, resumeJobsOfGateway } from "@board/core/job/resume";
 import { jobs } from "@board/core/schema/job.sql";
 import { agents } from "@board/core/schema/agent.sql";
 import { enqueueProvision } from "@board/core/agent/jobs";
@@ -21,7 +21,7 @@ const wasNeverProvisioned = sql`(${agents.last_wake_sent_at} is null or exists (
  * never provisioned get a new token, because a dead job's token is erased; other dead jobs run again. The caller has locked the
  * gateway.
  */
-export async function resumeOwedWork(ctx: Context, gateway: { id: string; organization_id: string }): Promise<void> {
+export async function resumeWorkOfGateway(ctx: Context, gateway: { id: string; organization_id: string }): Promise<void> {
   const owed = await ctx.db
     .update(agents)
     .set({ status: "provisioning", ...changedNow })
@@ -51,5 +51,5 @@ export async function resumeOwedWork(ctx: Context, gateway: { id: string; organi
       deliver: agent.board_id === null,
       auth_token: mintToken(),
     });
-  await resumeOwedJobs(ctx, gateway.id);
+  await resumeJobsOfGateway(ctx, gateway.id);
 }

@@ -13,10 +13,10 @@ function orElse<T>(fallback: T, work: () => T): T {
   }
 }
 
-export const noteProxy = (folder: string, address: string): void =>
+export const recordUntrustedProxy = (folder: string, address: string): void =>
   orElse(undefined, () => appendFileSync(fileIn(folder), `${address}\n`, { mode: 0o600 }));
 
-export const forgetProxies = (folder: string): void => orElse(undefined, () => rmSync(fileIn(folder), { force: true }));
+export const clearUntrustedProxies = (folder: string): void => orElse(undefined, () => rmSync(fileIn(folder), { force: true }));
 
-export const listNotedProxies = (folder: string): string[] =>
+export const listUntrustedProxies = (folder: string): string[] =>
   orElse([], () => readFileSync(fileIn(folder), "utf8").split("\n").filter(Boolean));

@@ -1,6 +1,6 @@
 import type { Context } from "@board/core/context/context";
 import { DomainError } from "@board/core/values/errors";
-import { createFairQueue, type FairQueue, QueueFullError, type Turn } from "@board/core/values/fair-queue";
+import { createFairQueue, type FairQueue, QueueFullError, type QueueSlot } from "@board/core/values/fair-queue";
 import { usedUp } from "@board/core/values/request-limits";
 import { toCounterKey } from "@board/core/db/rate-limit";
 import type { Runtime } from "../runtime.ts";
@@ -32,10 +32,10 @@ export function createRequestQueue({ settings: { budgets }, shares_connection = 
 }
 
 /** The slot of one request. The request has none while its body arrives or while it waits for a host or for events. */
-export class RequestTurn {
+export class RequestSlot {
   readonly #queue: FairQueue;
   #keys: readonly string[] | null = null;
-  #turn: Turn | null = null;
+  #slot: QueueSlot | null = null;
   constructor(queue: FairQueue) {
     this.#queue = queue;
   }
@@ -52,13 +52,13 @@ export class RequestTurn {
   }
 
   end(): void {
-    this.#turn?.end();
-    this.#turn = null;
+    this.#slot?.end();
+    this.#slot = null;
   }
 
   /** Frees the slot during work that only waits, and then waits for a slot again. */
   async pauseDuring<T>(work: () => Promise<T>): Promise<T> {
-    if (!this.#turn) return work();
+    if (!this.#slot) return work();
     this.end();
     const result = await work();
     await this.#enter(this.#keys!);
@@ -67,13 +67,13 @@ export class RequestTurn {
 
   /** Counts the bytes of the answer toward the organization's limit. */
   charge(bytes: number): void {
-    this.#turn?.charge(bytes);
+    this.#slot?.charge(bytes);
   }
 
   async #enter(keys: readonly string[]): Promise<void> {
     this.#keys = keys;
     try {
-      this.#turn = await this.#queue.enter(keys);
+      this.#slot = await this.#queue.enter(keys);
     } catch (error) {
       throw error instanceof QueueFullError ? toRefusal(error, keys) : error;
     }
