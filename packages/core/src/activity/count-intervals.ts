@@ -91,7 +91,7 @@ const selectCounts = preparedQuery(
       select ${placeOf(sql`event.created_at`)} as place, count(*) as events, count(*) filter (where ${isFailed}) as failed
       from single as event group by 1
       union all
-      select cardinality(${given("edges")}) - 1, -count(*), -count(*) filter (where ${isFailed})
+      select cardinality(${input("edges")}) - 1, -count(*), -count(*) filter (where ${isFailed})
       from board cross join lateral ${boardEvents(sql`
         event.created_at >= board.stop and event.created_at < board.hour_stop and ${isCounted}`)}
     )

@@ -70,7 +70,7 @@ const singleMoves = sql`
  */
 const laterMoves = sql`
   select ${statusChanges}, count(*) filter (
-    where move.to_status = 'review' and ${reviewedBefore} < (${given("edges")})[cardinality(${given("edges")}) - 1]) as reviewed,
+    where move.to_status = 'review' and ${reviewedBefore} < (${input("edges")})[cardinality(${input("edges")}) - 1]) as reviewed,
     ${completions}
   from board cross join ${movesIn(sql`move.at >= board.stop and move.at < board.hour_stop and ${isCounted}`)}`;
 
@@ -126,9 +126,9 @@ export const selectFlow = preparedQuery(
         counts.completed, counts.cycle_ms
       from part as counts
       union all
-      select cardinality(${given("edges")}), ${changes}, 0, 0, 0 from later as counts
+      select cardinality(${input("edges")}), ${changes}, 0, 0, 0 from later as counts
       union all
-      select cardinality(${given("edges")}) - 1, -inbox, -in_progress, -review, -done, -reviewed, -completed, -cycle_ms from later
+      select cardinality(${input("edges")}) - 1, -inbox, -in_progress, -review, -done, -reviewed, -completed, -cycle_ms from later
       union all
       select cut.place, ${noChanges}, count(*) filter (where ${reviewedBefore} < cut.start), 0, 0
       from board cross join unnest(board.cut_places, board.cut_starts, board.cut_ends) as cut(place, start, stop)
