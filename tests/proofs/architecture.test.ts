@@ -91,6 +91,7 @@ const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
   "packages/core/src/organization/accept-invite.ts": "the boards that the invite itself grants",
   "packages/core/src/organization/member-access.ts": "an admin: whether the boards belong to the organization",
   "packages/core/src/organization/remove.ts": "an admin: everything of the organization",
+  "packages/core/src/run/report.ts": "an agent: its own runs",
   "packages/core/src/subscription/subscription.ts": "the owner is checked by its route (subscription/owner.ts)",
   "packages/core/src/task/field/custom-field.ts": "an admin binds a field to boards; counts of tasks with it",
   "packages/core/src/task/transition.ts": "writes of a task that the caller has locked",
