@@ -116,8 +116,6 @@ export const groups = {
  */
 export const webhookRoutes: readonly string[] = [...groups.ingest.routes, "ANY /api/v1/boards/{board_id}/webhooks/{proxy+}"];
 
-export type GroupName = keyof typeof groups;
-
 /**
  * All streams use a function URL, because API Gateway buffers responses. Each stream occupies a sandbox, so memory is small. A
  * function does not notice that its client has disconnected, so a stream ends early; its client reconnects without losing an

@@ -46,10 +46,10 @@ export const scheduled = {
     await startDueSyncs(ctx);
   },
   async retention(ctx: Context<System>) {
+    await eraseOldSecrets(ctx);
     for (const retention of Object.values(RETENTIONS)) await removeOldRows(ctx, retention);
     await removeOldConfigLocks(ctx);
     await removeExpiredLeases(ctx);
-    await eraseOldSecrets(ctx);
     await sealOldAddresses(ctx);
     await removeDeliveriesBeyondBudget(ctx);
     await removeUnusedCounters(ctx);
