@@ -4,6 +4,7 @@ type Schemas = components["schemas"];
 
 export type Board = Schemas["Board"];
 export type Task = Schemas["SnapshotTask"];
+export type Run = Schemas["Run"];
 export type TaskRun = Schemas["TaskRun"];
 export type Status = Task["status"];
 export type Agent = Schemas["AgentRead"];

@@ -1,4 +1,5 @@
 import { api } from "../api.ts";
+import type { Change } from "../live.ts";
 import { useResource } from "../resource.ts";
 import { isAdmin } from "../session.ts";
 import { Time } from "../ui/time.tsx";
@@ -13,7 +14,9 @@ export function History({ task_id }: { task_id: string }) {
     const { items } = await api.get("/api/v1/activity", { params: { query: { limit: LIMIT } }, signal });
     return items.filter((event) => event.task_id === task_id && event.event_type !== "task.comment");
   };
-  const { data } = useResource(read, [task_id], (change) => change.task_id === task_id || change.id === task_id);
+  // A run changes with every few steps of its agent, which the history does not show.
+  const concerns = ({ type, id, task_id: of }: Change) => type !== "run" && (of === task_id || id === task_id);
+  const { data } = useResource(read, [task_id], concerns);
   if (!data?.length) return null;
   return (
     <section>

@@ -1,8 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, messageOf } from "../api.ts";
 import { agents, blockersOf, board, changeTask, deleteTask, moveTask, tasks } from "../board/store.ts";
-import { toTask } from "../route.ts";
+import { go, route, toTask } from "../route.ts";
+import { Runs } from "../run/runs.tsx";
 import { PRIORITIES, type Status, STATUS_NAMES, STATUSES, type Task } from "../types.ts";
+import { lazy } from "../ui/lazy.tsx";
 import { Problem } from "../ui/parts.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { isPast, Time } from "../ui/time.tsx";
@@ -18,32 +20,44 @@ interface Props {
   onClose: () => void;
 }
 
+const RunView = lazy("the run", async () => (await import("../run/run-view.tsx")).RunView);
+
 /** Everything about one task, shown next to its board. */
 export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
+  const { run_id } = route.value;
   const panel = useRef<HTMLDivElement>(null);
   const known = tasks.value.get(task_id);
   const full = useWholeTask(known, board_id, task_id);
 
-  useEffect(() => panel.current?.focus(), []);
+  useEffect(() => panel.current?.focus(), [run_id]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
       event.preventDefault();
-      onClose();
+      if (run_id) go(toTask(board_id, task_id));
+      else onClose();
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  }, [onClose]);
+  }, [onClose, run_id]);
 
   return (
-    <div class="story" ref={panel} tabIndex={-1} role="dialog" aria-label={known ? `Task: ${known.title.slice(0, 100)}` : "Task"}>
+    <div
+      class={run_id ? "story wide" : "story"}
+      ref={panel}
+      tabIndex={-1}
+      role="dialog"
+      aria-label={known ? `Task: ${known.title.slice(0, 100)}` : "Task"}
+    >
       <header class="story-head">
         <span class="muted">{board.value?.name}</span>
         <button type="button" class="plain icon" aria-label="Close the task" onClick={onClose}>
           ×
         </button>
       </header>
-      {known ? (
+      {run_id ? (
+        <RunView key={run_id} board_id={board_id} task_id={task_id} run_id={run_id} mayWrite={mayWrite} />
+      ) : known ? (
         <div class="story-body">
           <h2 dir="auto">{known.title}</h2>
           <Properties task={known} mayWrite={mayWrite} />
@@ -58,6 +72,7 @@ export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
           <Origin board_id={board_id} text={full.description ?? ""} mayWrite={mayWrite} />
           <Dependencies task={known} />
           <Approvals board_id={board_id} task_id={task_id} mayWrite={mayWrite} />
+          <Runs board_id={board_id} task_id={task_id} />
           <Comments board_id={board_id} task_id={task_id} mayWrite={mayWrite} />
           <History task_id={task_id} />
           {mayWrite && <Remove task={known} onRemoved={onClose} />}

@@ -48,7 +48,7 @@ const readAgents = async (signal: AbortSignal) =>
   isAdmin.value ? (await api.get("/api/v1/agents", { params: { query: { limit: LIMIT } }, signal })).items : [];
 
 export function Activity() {
-  const { data, error, reload } = useResource(readEntries, [], () => true);
+  const { data, error, reload } = useResource(readEntries, [], ({ type }) => type !== "run");
   const agents = useResource(readAgents, [], ({ type, action }) => type === "agent" && action !== "updated");
   const [board_id, setBoard] = useState("");
   const [agent_id, setAgent] = useState("");

@@ -1,0 +1,26 @@
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Loading, Problem } from "./parts.tsx";
+
+/** A part of the page whose script is loaded when it is first shown, so that the board starts with less. */
+export function lazy<Props extends object>(what: string, load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  let Loaded: ComponentType<Props> | undefined;
+  return function Lazy(props: Props) {
+    const [isFailed, setFailed] = useState(false);
+    const [, redraw] = useState(0);
+    useEffect(() => {
+      if (Loaded) return;
+      load().then(
+        (component) => {
+          Loaded = component;
+          redraw(1);
+        },
+        () => setFailed(true),
+      );
+    }, []);
+    if (Loaded) return <Loaded {...props} />;
+    // A browser remembers a script that it could not load, and a new release has other scripts: only a reload helps.
+    if (isFailed) return <Problem error={`The script of ${what} was not loaded.`} retry={() => location.reload()} />;
+    return <Loading what={what} />;
+  };
+}
