@@ -1,31 +1,20 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
-import { type ProcessPool, startProcessPool } from "./crashes/process-pool.ts";
-import { seedOfRun } from "./crashes/random.ts";
-import { scenarios } from "./crashes/scenarios/all.ts";
-import { createEmptyDatabase, createSnapshot, type ScenarioSnapshot, startHost } from "./crashes/snapshot.ts";
+import { afterAll, expect, test } from "vitest";
 import { runChaos } from "./crashes/chaos.ts";
-import { expectInvariants } from "./crashes/chaos-invariants.ts";
 import { runHolders } from "./crashes/holders.ts";
+import { scenarios } from "./crashes/scenarios/all.ts";
+import { createSnapshot } from "./crashes/snapshot.ts";
 import { walkOnce } from "./crashes/walk.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { startHost } from "./load/hosts.ts";
+import { startProcessPool } from "./load/process-pool.ts";
+import { withSeed } from "./load/random.ts";
 
 // These are a few of the crash points of `npm run test:crashes`, which kills at every possible moment.
-let postgres: Postgres;
-let crew: ProcessPool;
-let stage: ScenarioSnapshot;
-let host: FakeGateway;
-
-beforeAll(async () => {
-  [postgres, crew, host] = await Promise.all([startPostgres(), startProcessPool(1), startHost()]);
-  await createEmptyDatabase(postgres);
-  stage = await createSnapshot(postgres, crew);
-});
+const [crew, host] = await Promise.all([startProcessPool(1), startHost()]);
 afterAll(async () => {
   await host.close();
   await crew.close();
-  await postgres.stop();
 });
+const stage = await createSnapshot(crew);
 
 const moments: [keyof typeof scenarios, string][] = [
   ["post", 'database, after: with "write_0" as (insert into "board_webhook_payloads"'],
@@ -64,19 +53,14 @@ test.each(moments)("after kill -9 in the scenario %s at «%s», nothing is lost,
 test("while agents are killed with their tasks, each task is done once and no late write lands", {
   timeout: 120_000,
 }, async () => {
-  const plan = { seed: seedOfRun(), tasks: 20, kills: 100, agents: 4 };
-  const { late_writes } = await runHolders(postgres, plan).catch((cause: unknown) => {
-    throw new Error(`SEED=${plan.seed}`, { cause });
-  });
+  const { late_writes } = await withSeed((seed) => runHolders({ seed, tasks: 20, kills: 100, agents: 4 }));
   expect(late_writes, "agents that were killed left writes behind").toBeGreaterThan(0);
 });
 
-// oxlint-disable-next-line vitest/expect-expect -- expectPromisesKept has them
+// oxlint-disable-next-line vitest/expect-expect -- runChaos has them
 test("concurrent posts are stored and delivered once and in order while hosts, the queue and processes fail at random", {
   timeout: 120_000,
 }, async () => {
-  const plan = { seed: seedOfRun(), posts: 200, clients: 8, processes: 2, mean_life: 700, organizations: 2, boards: 2 };
-  await runChaos({ postgres, crew }, plan, expectInvariants).catch((cause: unknown) => {
-    throw new Error(`SEED=${plan.seed}`, { cause });
-  });
+  const plan = { posts: 200, clients: 8, processes: 2, mean_life: 700, organizations: 2, boards: 2 };
+  await withSeed((seed) => runChaos(crew, { seed, ...plan }));
 });

@@ -16,10 +16,13 @@ export interface ServerWorld {
 /** The number of the service's connections; the server accepts more. */
 const CONNECTIONS = 24;
 
-export async function openServerWorld(options: Omit<WorldOptions, "database"> = {}): Promise<ServerWorld> {
+export async function openServerWorld(
+  options: Omit<WorldOptions, "database"> = {},
+  connections = CONNECTIONS,
+): Promise<ServerWorld> {
   const copy = await copyTemplate();
   const { url } = copy;
-  const database = openPostgres(url, { max: CONNECTIONS, log: silentLog });
+  const database = openPostgres(url, { max: connections, log: silentLog });
   const world = await createWorld({ ...options, database });
   return {
     world,

@@ -16,11 +16,11 @@ const serverUrl = () => {
   return servers[(Number(process.env["VITEST_POOL_ID"] ?? 1) - 1) % servers.length]!;
 };
 
-/** Copies the migrated database and returns the URL of the copy. */
-export async function copyTemplate(): Promise<{ name: string; url: string; drop(): Promise<void> }> {
+/** Copies the migrated database, or another one of this worker's server, and returns the URL of the copy. */
+export async function copyTemplate(template = inject("template")): Promise<{ name: string; url: string; drop(): Promise<void> }> {
   const name = `world-${process.pid}-${databases++}`;
   const admin = `${serverUrl()}/postgres`;
-  const source = pg.escapeIdentifier(inject("template"));
+  const source = pg.escapeIdentifier(template);
   await administer(admin, `create database ${pg.escapeIdentifier(name)} template ${source} ${COPY_STRATEGY}`);
   return {
     name,

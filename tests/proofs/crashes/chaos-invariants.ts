@@ -1,12 +1,19 @@
 /** The invariants after every chaos run. */
 import { expect } from "vitest";
-import type { ChaosRun } from "./chaos.ts";
+import type { FakeGateway } from "../../support/fake-gateway/server.ts";
+import type { FleetRun } from "../load/fleet-run.ts";
+import type { Attempt } from "./chaos.ts";
 
 /** The begin and end of a stored post. A post without an answer has no end. */
 interface Stored {
   payload_id: string;
   begin: number;
   end: number;
+}
+
+export interface ChaosRun extends Pick<FleetRun<unknown>, "rows" | "errors"> {
+  attempts: readonly Attempt[];
+  hosts: readonly FakeGateway[];
 }
 
 export async function expectInvariants({ attempts, hosts, rows, errors }: ChaosRun): Promise<void> {

@@ -1,8 +1,8 @@
 /** Adds organizations with webhooks, each with a separate host. */
 import { sql } from "drizzle-orm";
-import { type FakeGateway, startFakeGateway } from "../../support/fake-gateway/server.ts";
-import { HOST_TOKEN, createEnvironment } from "./environment.ts";
-import type { ProcessPool } from "./process-pool.ts";
+import type { FakeGateway } from "../../support/fake-gateway/server.ts";
+import type { ServiceEnvironment } from "../load/environment.ts";
+import { HOST_TOKEN } from "../load/hosts.ts";
 
 export interface WebhookTarget {
   path: string;
@@ -11,24 +11,11 @@ export interface WebhookTarget {
   agent_id: string;
 }
 
-export interface ChaosTenants {
-  hosts: FakeGateway[];
-  hooks: WebhookTarget[];
-}
-
-const TIMINGS = { restart_delay: 20, downtime: 20, starting: 10 };
-
 export async function addChaosTenants(
-  crew: ProcessPool,
-  url: string,
-  { organizations, boards }: { organizations: number; boards: number },
-): Promise<ChaosTenants> {
-  const hosts = await Promise.all(
-    Array.from({ length: organizations }, () => startFakeGateway({ token: HOST_TOKEN, timings: TIMINGS })),
-  );
-  const process = await crew.take();
-  const outside = createEnvironment(url, hosts[0]!);
-  await outside.useProcess(process, null);
+  outside: ServiceEnvironment,
+  hosts: readonly FakeGateway[],
+  boards: number,
+): Promise<WebhookTarget[]> {
   const hooks: WebhookTarget[] = [];
   const create = (path: string, body: object) => outside.create<{ id: string; endpoint_path: string }>(path, body);
   for (const [index, host] of hosts.entries()) {
@@ -51,8 +38,6 @@ export async function addChaosTenants(
   }
   // Provisioning is not part of this test.
   await outside.db.execute(sql`delete from jobs`);
-  await crew.release(process);
-  await outside.close();
   for (const { calls } of hosts) calls.length = 0;
-  return { hosts, hooks };
+  return hooks;
 }

@@ -1,89 +1,89 @@
 /** Sends many concurrent posts while hosts, the queue and the processes of the service fail at random. */
-import { rowsOf } from "@board/core/db/database";
-import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/values/log";
-import { sql } from "drizzle-orm";
-import type { FakeGateway } from "../../support/fake-gateway/server.ts";
-import type { Postgres } from "../../support/postgres.ts";
-import { createQueueDriver } from "./queue-driver.ts";
-import { addChaosTenants } from "./chaos-tenants.ts";
-import { startFleet } from "./fleet.ts";
-import { type Attempt, startPosting } from "./posting.ts";
-import type { ProcessPool } from "./process-pool.ts";
-import { createRandom } from "./random.ts";
-import { EMPTY } from "./snapshot.ts";
-import { injectFaults, type FaultInjection } from "./fault-injection.ts";
+import { type FakeGateway, startFakeGateway } from "../../support/fake-gateway/server.ts";
+import type { ServiceEnvironment } from "../load/environment.ts";
+import { type FleetPlan, runFleet, type Send } from "../load/fleet-run.ts";
+import { HOST_TOKEN } from "../load/hosts.ts";
+import type { ProcessPool } from "../load/process-pool.ts";
+import { createRandom, pick } from "../load/random.ts";
+import { expectInvariants } from "./chaos-invariants.ts";
+import { addChaosTenants, type WebhookTarget } from "./chaos-tenants.ts";
+import { type FaultInjection, injectFaults } from "./fault-injection.ts";
 
-export interface ChaosPlan {
-  seed: number;
+export interface ChaosPlan extends FleetPlan {
   posts: number;
-  clients: number;
-  processes: number;
-  /** After how many crash points a process is killed on average. A post passes about twenty of them. */
-  mean_life: number;
   organizations: number;
   /** Boards per organization. Each has a lead and a worker with a webhook each. */
   boards: number;
 }
 
-export interface ChaosRun {
-  attempts: Attempt[];
-  hosts: FakeGateway[];
-  rows: <Row>(statement: string) => Promise<Row[]>;
-  /** Unexpected errors that processes reported. */
-  errors: string[];
-  /** The figures for the summary. */
-  figures: Record<string, number | string>;
+/** An attempt to post. Begin and end are positions in the order of all events that clients observe. */
+export interface Attempt {
+  hook: WebhookTarget;
+  begin: number;
+  /** Null without an answer. */
+  end: number | null;
+  payload_id: string | null;
 }
 
-/** Runs until no job is left and passes the result to `inspect` before it stops everything. */
-export async function runChaos(
-  { postgres, crew }: { postgres: Postgres; crew: ProcessPool },
-  plan: ChaosPlan,
-  inspect: (storm: ChaosRun) => Promise<void>,
-): Promise<void> {
-  const random = createRandom(plan.seed);
-  const url = await postgres.createDatabase("storm", EMPTY);
-  const { hosts, hooks } = await addChaosTenants(crew, url, plan);
-  const injections = hosts.map((host) => injectFaults(host, random));
-  const database = openPostgres(url, { max: 2, log: silentLog });
-  const rows = async <Row>(statement: string) => rowsOf<Row>(await database.db.execute(sql.raw(statement)));
-  const count = async (of: string) => (await rows<{ total: number }>(`select (${of})::int as total from jobs`))[0]!.total;
+interface ChaosPlace {
+  hooks: WebhookTarget[];
+  injections: FaultInjection[];
+}
 
-  const started = performance.now();
-  const consumption = createQueueDriver(random);
-  const fleet = await startFleet(crew, consumption.take, { url, size: plan.processes, mean_life: plan.mean_life, random });
+const TIMINGS = { restart_delay: 20, downtime: 20, starting: 10 };
+
+/** Runs until no job is left, checks the promises and returns the figures for the summary. */
+export async function runChaos(crew: ProcessPool, plan: ChaosPlan): Promise<Record<string, number | string>> {
+  const random = createRandom(plan.seed);
+  const start = () => startFakeGateway({ token: HOST_TOKEN, timings: TIMINGS });
+  const hosts = await Promise.all(Array.from({ length: plan.organizations }, start));
+  const attempts: Attempt[] = [];
+  let ticks = 0;
+
+  async function post(send: Send, hook: WebhookTarget): Promise<boolean> {
+    const attempt: Attempt = { hook, begin: ticks++, end: null, payload_id: null };
+    attempts.push(attempt);
+    const reply = await send({ method: "POST", path: hook.path, body: { attempt: attempt.begin } });
+    if (reply === null) return false;
+    if (reply.status !== 202) throw new Error(`A post was answered with ${reply.status}: ${reply.text}`);
+    attempt.end = ticks++;
+    attempt.payload_id = (JSON.parse(reply.text) as { payload_id: string }).payload_id;
+    return true;
+  }
+
+  const work = {
+    random,
+    times: plan.posts,
+    async seed(outside: ServiceEnvironment): Promise<ChaosPlace> {
+      const hooks = await addChaosTenants(outside, hosts, plan.boards);
+      return { hooks, injections: hosts.map((host) => injectFaults(host, random)) };
+    },
+    async act(send: Send, { hooks }: ChaosPlace) {
+      const hook = pick(random, hooks);
+      while (!(await post(send, hook)));
+    },
+  };
   try {
-    const posting = startPosting(fleet, hooks, { ...plan, random });
-    const consuming = consumption.run(fleet, {
-      clients: () => posting.left,
-      live: () => count("count(*) filter (where status in ('queued', 'running'))"),
+    return await runFleet(crew, plan, work, async ({ place, rows, count, errors, figures }) => {
+      await expectInvariants({ attempts, hosts, rows, errors });
+      return {
+        posts: plan.posts,
+        ...figures,
+        "posts that were stored without an answer": (await count("count(*)", "jobs")) - plan.posts,
+        "further attempts of jobs": await count("coalesce(sum(attempts - 1), 0)", "jobs"),
+        "calls refused, cut, unanswered, delayed": formatFaultCounts(place.injections),
+        ...countMessages(hosts),
+      };
     });
-    await Promise.all([posting.done, consuming]);
-    fleet.close();
-    const received = hosts.flatMap(({ messages }) => messages).length;
-    const sent = hosts.flatMap(({ calls }) => calls).filter(({ method }) => method === "chat.send").length;
-    const figures = {
-      seed: plan.seed,
-      posts: plan.posts,
-      seconds: Math.round((performance.now() - started) / 100) / 10,
-      "processes killed": fleet.kills(),
-      "posts without an answer, which were repeated": posting.attempts.length - plan.posts,
-      "of these, stored": (await count("count(*)")) - plan.posts,
-      "further attempts of jobs": await count("coalesce(sum(attempts - 1), 0)"),
-      "calls refused, cut, unanswered, delayed": formatFaultCounts(injections),
-      "wake-ups refused, unanswered, duplicated, delayed, returned": Object.values(consumption.queue.counts).join(", "),
-      "messages sent": sent,
-      "messages received": received,
-      "repeats that hosts dropped or refused": sent - received,
-      "hours that the clock advanced": Math.round(consumption.ahead_ms / 360_000) / 10,
-    };
-    await inspect({ attempts: posting.attempts, hosts, rows, errors: fleet.errors, figures });
   } finally {
-    fleet.close();
-    await database.close();
     await Promise.all(hosts.map((host) => host.close()));
   }
+}
+
+function countMessages(hosts: readonly FakeGateway[]) {
+  const received = hosts.flatMap(({ messages }) => messages).length;
+  const sent = hosts.flatMap(({ calls }) => calls).filter(({ method }) => method === "chat.send").length;
+  return { "messages sent": sent, "messages received": received, "repeats that hosts dropped or refused": sent - received };
 }
 
 function formatFaultCounts(injections: readonly FaultInjection[]): string {

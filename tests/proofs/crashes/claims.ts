@@ -1,13 +1,10 @@
 /** Agents that take all tasks of a board at the same time, from a board that is far larger than their number. */
-import { openPostgres } from "@board/core/db/postgres";
 import { task_transitions, tasks } from "@board/core/schema/all-tables";
-import { silentLog } from "@board/core/values/log";
 import { and, eq } from "drizzle-orm";
 import { expect } from "vitest";
-import type { Postgres } from "../../support/postgres.ts";
+import { openServerWorld } from "../../support/postgres-world.ts";
 import { addRaceBoard, countDeadlocks } from "../../support/task-races.ts";
-import { createWorld, type World } from "../../support/world.ts";
-import { EMPTY } from "./snapshot.ts";
+import type { World } from "../../support/world.ts";
 
 export interface ClaimsPlan {
   tasks: number;
@@ -24,9 +21,8 @@ export interface ClaimsFigures extends Record<string, number> {
 }
 
 /** Lets all agents take tasks until there is none. Throws when a task was handed out twice or not at all. */
-export async function runClaims(postgres: Postgres, plan: ClaimsPlan): Promise<ClaimsFigures> {
-  const database = openPostgres(await postgres.createDatabase("claims", EMPTY), { max: plan.agents, log: silentLog });
-  const world = await createWorld({ database });
+export async function runClaims(plan: ClaimsPlan): Promise<ClaimsFigures> {
+  const { world, close } = await openServerWorld({}, plan.agents);
   try {
     const board = await addRaceBoard(world, await world.tenant("claims"), plan.agents);
     const ids = await board.tasks(plan.tasks);
@@ -43,8 +39,7 @@ export async function runClaims(postgres: Postgres, plan: ClaimsPlan): Promise<C
       fewest: Math.min(...counts),
     };
   } finally {
-    await world.close();
-    await database.close();
+    await close();
   }
 }
 

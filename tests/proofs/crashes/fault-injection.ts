@@ -1,6 +1,6 @@
 /** Injects random faults into a host until it is stopped. */
 import type { FakeGateway } from "../../support/fake-gateway/server.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../load/random.ts";
 
 /** The probability of each fault per call. */
 const FAULT_RATES = { refused: 0.02, cut: 0.004, lost: 0.002, delayed: 0.05 };

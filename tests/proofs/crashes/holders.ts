@@ -2,18 +2,15 @@
  * Agents that take tasks under leases and are killed at random points of their work. A killed agent leaves writes behind
  * that arrive after its lease has expired, while others work on its tasks.
  */
-import { openPostgres } from "@board/core/db/postgres";
 import { task_transitions, tasks } from "@board/core/schema/all-tables";
-import { silentLog } from "@board/core/values/log";
 import { runScheduled } from "@board/api/work/schedules";
 import { and, eq } from "drizzle-orm";
 import { expect } from "vitest";
 import type { Answer } from "../../support/http.ts";
-import type { Postgres } from "../../support/postgres.ts";
+import { openServerWorld } from "../../support/postgres-world.ts";
 import { addRaceBoard, type RaceBoard } from "../../support/task-races.ts";
-import { createWorld, type World } from "../../support/world.ts";
-import { createRandom, pick, type Random } from "./random.ts";
-import { EMPTY } from "./snapshot.ts";
+import type { World } from "../../support/world.ts";
+import { createRandom, pick, type Random } from "../load/random.ts";
 
 export interface HoldersPlan {
   seed: number;
@@ -59,10 +56,8 @@ interface Run {
 }
 
 /** Lets agents finish all tasks while they are killed. Throws when a promise of leases was broken. */
-export async function runHolders(postgres: Postgres, plan: HoldersPlan): Promise<HoldersFigures> {
-  const name = `holders_${plan.seed}`;
-  const database = openPostgres(await postgres.createDatabase(name, EMPTY), { max: 24, log: silentLog });
-  const world = await createWorld({ database });
+export async function runHolders(plan: HoldersPlan): Promise<HoldersFigures> {
+  const { world, close } = await openServerWorld();
   try {
     const board = await addRaceBoard(world, await world.tenant("holders"), plan.agents);
     await board.tasks(plan.tasks);
@@ -71,8 +66,7 @@ export async function runHolders(postgres: Postgres, plan: HoldersPlan): Promise
     await expectDoneOnce(run);
     return figures;
   } finally {
-    await world.close();
-    await database.close();
+    await close();
   }
 }
 

@@ -3,12 +3,11 @@
  * the state of the host.
  */
 import { sql } from "drizzle-orm";
-import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/values/log";
-import { type FakeGateway, startFakeGateway } from "../../support/fake-gateway/server.ts";
-import { administer, type Postgres } from "../../support/postgres.ts";
-import { HOST_TOKEN, type ServiceEnvironment, createEnvironment } from "./environment.ts";
-import type { ProcessPool } from "./process-pool.ts";
+import type { FakeGateway } from "../../support/fake-gateway/server.ts";
+import { copyTemplate } from "../../support/test-database.ts";
+import { createEnvironment, inProcess, type ServiceEnvironment } from "../load/environment.ts";
+import { startHost } from "../load/hosts.ts";
+import type { ProcessPool } from "../load/process-pool.ts";
 import { createScenarioFixture, type ScenarioFixture } from "./scenarios/setup.ts";
 
 export interface ScenarioSnapshot {
@@ -19,40 +18,21 @@ export interface ScenarioSnapshot {
   drop(outside: ServiceEnvironment): Promise<void>;
 }
 
-/** The migrated database that all others are copied from. */
-export const EMPTY = "empty";
-const SNAPSHOT = "office";
-
-/** A host of a release that does not restart after config writes, without delays. */
-export const startHost = () => startFakeGateway({ token: HOST_TOKEN, dialect: "2026.9.6" });
-
-/** Creates the empty migrated database. */
-export async function createEmptyDatabase(postgres: Postgres): Promise<void> {
-  const database = openPostgres(await postgres.createDatabase(EMPTY), { log: silentLog });
-  await database.migrate();
-  await database.close();
-}
-
-export async function createSnapshot(postgres: Postgres, crew: ProcessPool): Promise<ScenarioSnapshot> {
-  const host = await startHost();
-  const outside = createEnvironment(await postgres.createDatabase(SNAPSHOT, EMPTY), host);
-  const process = await crew.take();
-  await outside.useProcess(process, null);
-  const fixture = await createScenarioFixture(outside);
+export async function createSnapshot(crew: ProcessPool): Promise<ScenarioSnapshot> {
+  const [original, host] = await Promise.all([copyTemplate(), startHost()]);
+  const outside = createEnvironment(original.url, host);
+  const fixture = await inProcess(crew, outside, () => createScenarioFixture(outside));
   const { ahead_ms } = outside;
-  await crew.release(process);
   await outside.close();
   const memory = captureHost(host);
   await host.close();
-  const names = new Map<ServiceEnvironment, string>();
-  let copies = 0;
+  const drops = new Map<ServiceEnvironment, () => Promise<void>>();
   return {
     fixture,
     async open(own) {
-      const copy = `${SNAPSHOT}_${++copies}`;
-      await administer(postgres.url("postgres"), `create database "${copy}" template "${SNAPSHOT}" strategy file_copy`);
-      const opened = createEnvironment(postgres.url(copy), own);
-      names.set(opened, copy);
+      const copy = await copyTemplate(original.name);
+      const opened = createEnvironment(copy.url, own);
+      drops.set(opened, copy.drop);
       restoreHost(own, memory);
       opened.ahead_ms = ahead_ms;
       await opened.db.execute(sql`update gateways set url = ${own.url}`);
@@ -60,8 +40,8 @@ export async function createSnapshot(postgres: Postgres, crew: ProcessPool): Pro
     },
     async drop(opened) {
       await opened.close();
-      // The sessions of a killed process may still be open.
-      await administer(postgres.url("postgres"), `drop database "${names.get(opened)}" with (force)`);
+      await drops.get(opened)!();
+      drops.delete(opened);
     },
   };
 }

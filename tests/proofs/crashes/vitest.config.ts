@@ -1,14 +1,3 @@
-import { defineConfig } from "vitest/config";
+import { proofConfig } from "../load/vitest-config.ts";
 
-/** A separate configuration, since these tests kill processes at every crash point, which takes minutes. */
-export default defineConfig({
-  test: {
-    root: import.meta.dirname,
-    include: ["*.test.ts"],
-    reporters: ["default", "./summary-reporter.ts"],
-    // One file after the other, since both need the whole machine.
-    fileParallelism: false,
-    testTimeout: 3_600_000,
-    hookTimeout: 180_000,
-  },
-});
+export default proofConfig(import.meta.dirname, { testTimeout: 3_600_000 });

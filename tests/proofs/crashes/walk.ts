@@ -1,12 +1,13 @@
 /** Walks through a scenario once for each crash point of its process and checks the result. */
 import { expect } from "vitest";
 import type { FakeGateway } from "../../support/fake-gateway/server.ts";
-import type { ServiceEnvironment } from "./environment.ts";
-import type { KillAt } from "./crash-points.ts";
-import { type ProcessPool, ProcessDied } from "./process-pool.ts";
-import { createRandom } from "./random.ts";
+import type { ServiceEnvironment } from "../load/environment.ts";
+import { startHost } from "../load/hosts.ts";
+import type { KillAt } from "../load/crash-points.ts";
+import { type ProcessPool, ProcessDied } from "../load/process-pool.ts";
+import { createRandom } from "../load/random.ts";
 import type { ScenarioFixture } from "./scenarios/setup.ts";
-import { type ScenarioSnapshot, startHost } from "./snapshot.ts";
+import type { ScenarioSnapshot } from "./snapshot.ts";
 
 export interface Scenario {
   name: string;

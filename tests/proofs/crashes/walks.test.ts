@@ -1,34 +1,16 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ProcessPool, startProcessPool } from "./process-pool.ts";
-import { seedOfRun } from "./random.ts";
+import { afterAll, expect, test } from "vitest";
+import { startProcessPool } from "../load/process-pool.ts";
+import { seedOfRun } from "../load/random.ts";
 import { scenarios } from "./scenarios/all.ts";
-import { createEmptyDatabase, createSnapshot, type ScenarioSnapshot } from "./snapshot.ts";
+import { createSnapshot } from "./snapshot.ts";
 import { type Walked, walkAll, type Walks } from "./walk.ts";
-import { type Postgres, startPostgres } from "../../support/postgres.ts";
 
 const CONCURRENCY = 2;
 const DOUBLE_CRASHES = 40;
 const seed = seedOfRun();
-let postgres: Postgres;
-let crew: ProcessPool;
-let stage: ScenarioSnapshot;
-
-beforeAll(async () => {
-  [postgres, crew] = await Promise.all([startPostgres(), startProcessPool(CONCURRENCY)]);
-  await createEmptyDatabase(postgres);
-  stage = await createSnapshot(postgres, crew);
-});
-afterAll(async () => {
-  await crew.close();
-  await postgres.stop();
-});
-
-declare module "vitest" {
-  interface TaskMeta {
-    /** The figures of the test for the summary. */
-    summary?: Record<string, string | number>;
-  }
-}
+const crew = await startProcessPool(CONCURRENCY);
+afterAll(() => crew.close());
+const stage = await createSnapshot(crew);
 
 test.for(Object.values(scenarios))(
   "after kill -9 at every crash point of the scenario «$name», nothing is lost, duplicated or stuck",

@@ -1,7 +1,7 @@
 /** Receivers of subscriptions that fail in every way that a receiver can. Each has its own path on one server. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ReceivedMessage, startReceiver } from "../../support/receiver.ts";
-import type { Random } from "../crashes/random.ts";
+import type { Random } from "../load/random.ts";
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -1,12 +1,3 @@
-import { defineConfig } from "vitest/config";
+import { proofConfig } from "../load/vitest-config.ts";
 
-/** A separate configuration, since this test makes thousands of changes: `npm run test:deliveries`. */
-export default defineConfig({
-  test: {
-    root: import.meta.dirname,
-    include: ["*.test.ts"],
-    reporters: ["default", "../crashes/summary-reporter.ts"],
-    testTimeout: 10_800_000,
-    hookTimeout: 180_000,
-  },
-});
+export default proofConfig(import.meta.dirname, { testTimeout: 10_800_000 });

@@ -1,7 +1,7 @@
 /** Faults of the database, each tried with both drivers. */
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
-import type { Random } from "../crashes/random.ts";
+import type { Random } from "../load/random.ts";
 import { onServer, type Surroundings } from "./environment.ts";
 
 export interface FaultContext extends Surroundings {

@@ -1,7 +1,7 @@
 /** Cuts the connections after the first statement of an operation, then after the second, until the operation succeeds. */
 import { expect } from "vitest";
 import type { ServerProcess } from "../../support/server-process.ts";
-import { createSender } from "../isolation/tenants.ts";
+import { createSender } from "../load/tenants.ts";
 import type { Prepared, Surroundings } from "./environment.ts";
 
 /** More statements than any operation has. */

@@ -10,8 +10,9 @@ import { type Names, startNames } from "../../support/names.ts";
 import { startNeonProxy } from "../../support/neon-proxy.ts";
 import { administer, type Postgres, startPostgres } from "../../support/postgres.ts";
 import { type ServerProcess, startServerProcess } from "../../support/server-process.ts";
-import { createTasks } from "../isolation/ordinary-work.ts";
-import { createTenant, HOST_TOKEN, type Tenant } from "../isolation/tenants.ts";
+import { createTasks } from "../load/ordinary-work.ts";
+import { HOST_TOKEN } from "../load/hosts.ts";
+import { createTenant, type Tenant } from "../load/tenants.ts";
 
 export const DRIVERS = ["node-postgres", "Neon's driver"] as const;
 export type Driver = (typeof DRIVERS)[number];

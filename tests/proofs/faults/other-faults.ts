@@ -1,7 +1,7 @@
 /** Faults of everything else that the service talks to. */
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocketServer } from "ws";
-import { nested } from "../isolation/hostile-host.ts";
+import { nested } from "../load/hostile-host.ts";
 import type { Fault } from "./database-faults.ts";
 
 const AWAY_MS = 4_000;

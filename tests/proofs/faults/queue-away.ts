@@ -4,7 +4,7 @@ import { startFakeGateway } from "../../support/fake-gateway/server.ts";
 import { startAwsDeployment } from "../../aws/deployment.ts";
 import { scheduleEvent } from "../../support/aws-events.ts";
 import { createWebhook } from "../../support/webhook.ts";
-import { HOST_TOKEN } from "../isolation/tenants.ts";
+import { HOST_TOKEN } from "../load/hosts.ts";
 
 const POSTS = 20;
 const MAX_WAIT_MS = 30_000;

@@ -2,10 +2,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import type { ServerProcess } from "../../support/server-process.ts";
-import { createRandom } from "../crashes/random.ts";
-import type { Sample } from "../isolation/arrivals.ts";
-import { type OrdinaryWork, startWork } from "../isolation/ordinary-work.ts";
-import { createSender, type Tenant } from "../isolation/tenants.ts";
+import { createRandom } from "../load/random.ts";
+import type { Sample } from "../load/arrivals.ts";
+import { type OrdinaryWork, startWork } from "../load/ordinary-work.ts";
+import { createSender, type Tenant } from "../load/tenants.ts";
 import type { Fault } from "./database-faults.ts";
 import type { Prepared, Surroundings } from "./environment.ts";
 

@@ -1,14 +1,3 @@
-import { defineConfig } from "vitest/config";
+import { proofConfig } from "../load/vitest-config.ts";
 
-/** A separate configuration, since each fault takes seconds and has the machine to itself. */
-export default defineConfig({
-  test: {
-    root: import.meta.dirname,
-    include: ["*.test.ts"],
-    globalSetup: ["../../support/database-template.ts"],
-    // Each line appears when its test ends, since a run takes minutes.
-    reporters: ["verbose", "../crashes/summary-reporter.ts"],
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-  },
-});
+export default proofConfig(import.meta.dirname, { testTimeout: 180_000 });

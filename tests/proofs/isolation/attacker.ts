@@ -3,9 +3,9 @@
  * measurement of organization B. It runs until it is killed and reports what the service answered.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { createRandom, type Random } from "../crashes/random.ts";
+import { createRandom, type Random } from "../load/random.ts";
 import { attacks } from "./attacks/all.ts";
-import type { Tenant } from "./tenants.ts";
+import type { Tenant } from "../load/tenants.ts";
 
 export interface AttackStart {
   name: string;

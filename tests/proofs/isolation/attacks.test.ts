@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { type Postgres, startPostgres } from "../../support/postgres.ts";
 import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
 import { type ServerProcess, startServerProcess } from "../../support/server-process.ts";
-import { seedOfRun } from "../crashes/random.ts";
+import { seedOfRun } from "../load/random.ts";
 import { attacks } from "./attacks/all.ts";
 import { createTenants, expectUnharmed, type Outside, runAttack, startOutside, type Tenants } from "./run.ts";
 

@@ -13,9 +13,10 @@ import type { ServerProcess } from "../../support/server-process.ts";
 import { findWebRedirect } from "../../support/web-redirect.ts";
 import { attacks } from "./attacks/all.ts";
 import type { AttackStart, Tally } from "./attacker.ts";
-import type { Sample } from "./arrivals.ts";
-import { createTasks, startWork } from "./ordinary-work.ts";
-import { createTenant, HOST_TOKEN, type Tenant } from "./tenants.ts";
+import type { Sample } from "../load/arrivals.ts";
+import { createTasks, startWork } from "../load/ordinary-work.ts";
+import { HOST_TOKEN } from "../load/hosts.ts";
+import { createTenant, type Tenant } from "../load/tenants.ts";
 import { writeFileSync } from "node:fs";
 
 /** The bound of the promise: 99 of 100 pieces of B's work are done in this time during every attack. */

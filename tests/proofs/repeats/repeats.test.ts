@@ -1,14 +1,16 @@
-import { expect, test } from "vitest";
-import { seedOfRun } from "../crashes/random.ts";
+import { afterAll, expect, test } from "vitest";
+import { startProcessPool } from "../load/process-pool.ts";
+import { withSeed } from "../load/random.ts";
 import { runRepeats } from "./run.ts";
 
 /** POSTS in the environment sets another number. */
-const POSTS = Number(process.env["POSTS"] ?? 10_000);
+const posts = Number(process.env["POSTS"] ?? 10_000);
+const crew = await startProcessPool(2);
+afterAll(() => crew.close());
 
 test("thousands of repeated POSTs have one effect and one answer for each key while processes are killed", async ({ task }) => {
-  const plan = { seed: seedOfRun(), posts: POSTS, clients: 16, processes: 2, posts_per_kill: 500, posts_per_lost_connection: 40 };
-  task.meta.summary = { seed: plan.seed };
-  const figures = await runRepeats(plan);
+  const plan = { posts, clients: 16, processes: 2, mean_life: 3_000, posts_per_lost_connection: 40 };
+  const figures = await withSeed((seed) => runRepeats(crew, { seed, ...plan }));
   task.meta.summary = figures;
   expect(figures.kills).toBeGreaterThan(0);
 });

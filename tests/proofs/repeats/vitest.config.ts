@@ -1,13 +1,3 @@
-import { defineConfig } from "vitest/config";
+import { proofConfig } from "../load/vitest-config.ts";
 
-/** A separate configuration, since ten thousand requests with restarts in between take minutes. */
-export default defineConfig({
-  test: {
-    root: import.meta.dirname,
-    include: ["*.test.ts"],
-    globalSetup: ["../../support/database-template.ts"],
-    reporters: ["default", "../crashes/summary-reporter.ts"],
-    testTimeout: 3_600_000,
-    hookTimeout: 180_000,
-  },
-});
+export default proofConfig(import.meta.dirname, { testTimeout: 3_600_000 });

@@ -1,7 +1,7 @@
 import { hostAgentId } from "@board/core/values/session-key";
 import { expect } from "vitest";
 import { agentsOf } from "../../../support/fake-gateway/config.ts";
-import type { ServiceEnvironment } from "../environment.ts";
+import type { ServiceEnvironment } from "../../load/environment.ts";
 import type { Scenario } from "../walk.ts";
 
 /** Tables whose rows of the board are only removed with the board. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Answer } from "../../../support/http.ts";
-import type { ServiceEnvironment } from "../environment.ts";
+import type { ServiceEnvironment } from "../../load/environment.ts";
 import type { Scenario } from "../walk.ts";
 import type { ScenarioFixture } from "./setup.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Answer } from "../../../support/http.ts";
-import type { ServiceEnvironment } from "../environment.ts";
+import type { ServiceEnvironment } from "../../load/environment.ts";
 import type { Scenario } from "../walk.ts";
 import type { ScenarioFixture } from "./setup.ts";
 

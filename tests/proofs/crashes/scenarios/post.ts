@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ServiceEnvironment } from "../environment.ts";
+import type { ServiceEnvironment } from "../../load/environment.ts";
 import type { Scenario } from "../walk.ts";
 
 /** A webhook post from its arrival to its delivery to the agent. */

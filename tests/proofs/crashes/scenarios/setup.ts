@@ -1,5 +1,6 @@
 /** The initial state of scenarios, created through the service: its agents are provisioned and have sent heartbeats. */
-import { HOST_TOKEN, type ServiceEnvironment } from "../environment.ts";
+import type { ServiceEnvironment } from "../../load/environment.ts";
+import { HOST_TOKEN } from "../../load/hosts.ts";
 
 export interface ScenarioAgent {
   id: string;

@@ -2,7 +2,7 @@ import { hostAgentId } from "@board/core/values/session-key";
 import { expect } from "vitest";
 import { agentsOf } from "../../../support/fake-gateway/config.ts";
 import type { Answer } from "../../../support/http.ts";
-import type { ServiceEnvironment } from "../environment.ts";
+import type { ServiceEnvironment } from "../../load/environment.ts";
 import type { Scenario } from "../walk.ts";
 import type { ScenarioFixture } from "./setup.ts";
 

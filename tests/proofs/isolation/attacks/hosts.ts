@@ -1,7 +1,7 @@
 /** Attacks by the hosts of an organization. */
 import type { WebSocket } from "ws";
 import type { Attacker } from "../attacker.ts";
-import { createSilentHost, nested, startHostileHost, toResponse } from "../hostile-host.ts";
+import { createSilentHost, nested, startHostileHost, toResponse } from "../../load/hostile-host.ts";
 import type { AttackPlan } from "./all.ts";
 
 const AGENTS = 40;

@@ -1,6 +1,6 @@
 /** Attacks by the receivers of an organization's subscriptions. */
 import type { Attacker } from "../attacker.ts";
-import { createSilentHost } from "../hostile-host.ts";
+import { createSilentHost } from "../../load/hostile-host.ts";
 import type { AttackPlan } from "./all.ts";
 
 const SUBSCRIPTIONS = 50;

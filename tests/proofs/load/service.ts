@@ -44,6 +44,7 @@ export type Command =
 
 export interface Reply {
   status: number;
+  headers: Record<string, string>;
   text: string;
 }
 
@@ -140,7 +141,7 @@ function open({ database_url, environment, ...start }: StartOptions) {
     setClock: (ms: number) => void (ahead_ms = ms),
     async request({ method, path, headers, body }: Extract<Command, { do: "request" }>): Promise<Reply> {
       const answer = await app.request(path, { method, headers, body });
-      return { status: answer.status, text: await answer.text() };
+      return { status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() };
     },
     /** Processes a message of the queue. Returns false when it has to be delivered again. */
     async wake(job_id: string): Promise<boolean> {

@@ -41,7 +41,7 @@ export interface ProcessPool {
 export async function startProcessPool(spare: number): Promise<ProcessPool> {
   const folder = mkdtempSync(path.join(tmpdir(), "board-crashes-"));
   // A bundle as on Lambda starts four times as fast as the sources.
-  await bundleFile("tests/proofs/crashes/service.ts", folder, { minify: false });
+  await bundleFile("tests/proofs/load/service.ts", folder, { minify: false });
   const living = new Set<ChildProcess>();
   const ready: Promise<Process>[] = [];
   const start = () => {

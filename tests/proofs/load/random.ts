@@ -18,3 +18,11 @@ export const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floo
 
 /** Returns SEED from the environment, or a random seed. */
 export const seedOfRun = (): number => Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32));
+
+/** Runs with the seed of the run, which a failure names. */
+export async function withSeed<T>(run: (seed: number) => Promise<T>): Promise<T> {
+  const seed = seedOfRun();
+  return run(seed).catch((cause: unknown) => {
+    throw new Error(`SEED=${seed}`, { cause });
+  });
+}

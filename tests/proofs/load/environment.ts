@@ -14,12 +14,11 @@ import { sql } from "drizzle-orm";
 import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import { type Answer, call, type CallOptions } from "../../support/http.ts";
 import type { KillAt } from "./crash-points.ts";
-import type { Process } from "./process-pool.ts";
+import type { Process, ProcessPool } from "./process-pool.ts";
 import type { Reply } from "./service.ts";
 
 /** The token of the local user. */
 export const OWNER = "a-token-of-fifty-characters-that-nobody-else-has-got";
-export const HOST_TOKEN = "test-token-123";
 
 export const ENVIRONMENT = {
   AUTH_MODE: "local",
@@ -93,7 +92,7 @@ export function createEnvironment(url: string, host: FakeGateway): ServiceEnviro
         const headers = init.headers as Record<string, string>;
         const body = (init.body ?? null) as string | null;
         const answer = (await active.order({ do: "request", method, path: at, headers, body })) as Reply;
-        return new Response(answer.text, { status: answer.status, headers: { "content-type": "application/json" } });
+        return new Response(answer.text, answer);
       };
       return call(send, method, path, { ...(options.agent ? {} : { token: OWNER }), ...options });
     },
@@ -142,4 +141,13 @@ export function createEnvironment(url: string, host: FakeGateway): ServiceEnviro
     close: () => database.close(),
   };
   return environment;
+}
+
+/** Executes `work` in a process that is not killed. */
+export async function inProcess<T>(crew: ProcessPool, outside: ServiceEnvironment, work: () => Promise<T>): Promise<T> {
+  const process = await crew.take();
+  await outside.useProcess(process, null);
+  const result = await work();
+  await crew.release(process);
+  return result;
 }

@@ -2,8 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import type { IdentityProvider } from "../../support/identity-provider.ts";
-
-export const HOST_TOKEN = "test-token-123";
+import { HOST_TOKEN } from "./hosts.ts";
 
 export interface AgentAccess {
   id: string;

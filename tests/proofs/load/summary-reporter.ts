@@ -1,5 +1,12 @@
 import type { Reporter, TestModule } from "vitest/node";
 
+declare module "vitest" {
+  interface TaskMeta {
+    /** The figures of the test for the summary. */
+    summary?: Record<string, string | number>;
+  }
+}
+
 /** Prints a summary at the end of the run: a line for each scenario and the figures of the chaos run. */
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
