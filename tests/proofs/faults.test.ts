@@ -1,28 +1,21 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { cleanUpPrograms } from "../support/program.ts";
-import type { ServerProcess } from "../support/server-process.ts";
 import { databaseFaults } from "./faults/database-faults.ts";
 import { cutAtEachStatement, operations } from "./faults/each-statement.ts";
-import { prepare, type Prepared, startSurroundings, type Surroundings } from "./faults/environment.ts";
+import { prepare, startSurroundings } from "./faults/environment.ts";
 import { expectHarmless, runFault } from "./faults/run.ts";
 
 // These are a few of the faults of `npm run test:faults`.
 const SEED = 20_261_122;
 const database = "board";
-let surroundings: Surroundings;
-let server: ServerProcess;
-let prepared: Prepared;
-
-beforeAll(async () => {
-  surroundings = await startSurroundings();
-  await surroundings.postgres.createDatabase(database);
-  server = await surroundings.start(surroundings.environment("node-postgres", database));
-  prepared = await prepare(server, surroundings);
-});
+const surroundings = await startSurroundings();
 afterAll(async () => {
   await cleanUpPrograms();
   await surroundings.close();
 });
+await surroundings.postgres.createDatabase(database);
+const server = await surroundings.start(surroundings.environment("node-postgres", database));
+const prepared = await prepare(server, surroundings);
 
 test("a post to a webhook survives a lost connection at each of its statements", { timeout: 120_000 }, async () => {
   await cutAtEachStatement(surroundings, server, prepared, operations["a post to a webhook"]!);

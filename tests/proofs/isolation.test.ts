@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { cleanUpPrograms, dataFolder } from "../support/program.ts";
-import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
-import { createTenants, expectCorrect, type Outside, runAttack, startOutside, type Tenants } from "./isolation/run.ts";
+import { startServerProcess } from "../support/server-process.ts";
+import { createTenants, expectCorrect, runAttack, startOutside } from "./isolation/run.ts";
 
 // These are a few of the attacks of `npm run test:isolation`.
 const ATTACKS: [name: string, seconds: number][] = [
@@ -11,20 +11,14 @@ const ATTACKS: [name: string, seconds: number][] = [
   ["300 connections that send one request each", 2],
 ];
 const SEED = 20_261_122;
-let outside: Outside;
-let server: ServerProcess;
-let tenants: Tenants;
-
-beforeAll(async () => {
-  outside = await startOutside();
-  const environment = { ...outside.environment, DATA_DIR: dataFolder() };
-  server = await startServerProcess({ issuer: outside.identities.issuer, environment });
-  tenants = await createTenants(server, outside);
-});
+const outside = await startOutside();
 afterAll(async () => {
   await cleanUpPrograms();
   await outside.close();
 });
+const environment = { ...outside.environment, DATA_DIR: dataFolder() };
+const server = await startServerProcess({ issuer: outside.identities.issuer, environment });
+const tenants = await createTenants(server, outside);
 
 test.each(ATTACKS)(
   "an organization works as usual while another one attacks with %s",

@@ -1,30 +1,25 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
 import type { ServerProcess } from "../../support/server-process.ts";
 import { seedOfRun } from "../load/random.ts";
 import { createSender } from "../load/tenants.ts";
 import { databaseFaults } from "./database-faults.ts";
 import { cutAtEachStatement, operations } from "./each-statement.ts";
-import { type Driver, DRIVERS, prepare, type Prepared, startSurroundings, type Surroundings } from "./environment.ts";
+import { type Driver, DRIVERS, prepare, startSurroundings } from "./environment.ts";
 import { otherFaults } from "./other-faults.ts";
 import { expectHarmless, MAX_RECOVERY_MS, recover, runFault } from "./run.ts";
 import { runWithoutQueue } from "./queue-away.ts";
 
 const seed = seedOfRun();
-let surroundings: Surroundings;
-let prepared: Prepared;
 let copies = 0;
-
-beforeAll(async () => {
-  surroundings = await startSurroundings();
-  await surroundings.postgres.createDatabase("prepared");
-  const server = await surroundings.start(surroundings.environment("node-postgres", "prepared"));
-  prepared = await prepare(server, surroundings);
-  await server.stop();
-});
+const surroundings = await startSurroundings();
+await surroundings.postgres.createDatabase("prepared");
+const first = await surroundings.start(surroundings.environment("node-postgres", "prepared"));
+const prepared = await prepare(first, surroundings);
+await first.stop();
 afterEach(cleanUpPrograms);
 afterAll(() => surroundings.close());
 

@@ -4,7 +4,7 @@ import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
 import { type ServerProcess, startServerProcess } from "../../support/server-process.ts";
 import { seedOfRun } from "../load/random.ts";
 import { attacks } from "./attacks/all.ts";
-import { createTenants, expectUnharmed, type Outside, runAttack, startOutside, type Tenants } from "./run.ts";
+import { createTenants, expectUnharmed, runAttack, startOutside, type Tenants } from "./run.ts";
 
 const seed = seedOfRun();
 const names = Object.keys(attacks);
@@ -12,11 +12,7 @@ const names = Object.keys(attacks);
 const EMBEDDED_SECONDS = 2;
 /** No attack may need more: a process in a container of a gigabyte has about so much. */
 const HEAP_MB = 512;
-let outside: Outside;
-
-beforeAll(async () => {
-  outside = await startOutside();
-});
+const outside = await startOutside();
 afterAll(async () => {
   await cleanUpPrograms();
   await outside.close();
