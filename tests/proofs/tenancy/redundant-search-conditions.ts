@@ -1,7 +1,6 @@
 import type { RedundantCondition } from "./redundant-conditions.ts";
 
 export const OWN_AGENT = "its value comes from the calling agent, whose board belongs to its organization";
-const NO_GATEWAYS = "a search in an organization without gateways matches nothing";
 const AGENT_SEARCH = "GET /api/v1/agents?q";
 
 /** Redundant conditions of lists with `q`: the search itself compares the owner of each word. */
@@ -30,11 +29,4 @@ export const REDUNDANT_SEARCH_CONDITIONS: readonly RedundantCondition[] = [
     operation: AGENT_SEARCH,
     because: "a main agent is found by the words of its gateway, and only gateways of the organization are searched",
   },
-  {
-    condition: '"gateways"."organization_id" = $',
-    within: "where false offset 0)",
-    operation: AGENT_SEARCH,
-    because: NO_GATEWAYS,
-  },
-  { condition: '"boards"."organization_id" = $', within: "where false offset 0)", operation: AGENT_SEARCH, because: NO_GATEWAYS },
 ];
