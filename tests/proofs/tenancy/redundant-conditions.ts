@@ -68,7 +68,11 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     because: LOCK,
   },
   { condition: `board_id in ${OF_ORGANIZATION}`, within: "for no key update", because: LOCK },
-  { condition: '"jobs"."subscription_id" = $', within: 'select "id" from "jobs" where ("jobs"."subscription_id" = $', because: LOCK },
+  {
+    condition: '"jobs"."subscription_id" = $',
+    within: 'select "id" from "jobs" where ("jobs"."subscription_id" = $',
+    because: LOCK,
+  },
   {
     condition: 'gateway_id in (select id from "gateways" where organization_id = $)',
     within: "for no key update",
