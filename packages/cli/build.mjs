@@ -1,4 +1,4 @@
-// Builds the package to publish, one file without dependencies, into dist or into the folder that is given.
+// Builds the package to publish, without dependencies, into dist or into the folder that is given.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { bundlePackage } from "../../scripts/bundle-package.mjs";
@@ -12,6 +12,9 @@ await bundlePackage(
   { bin: { board: "board.js" } },
   {
     entryPoints: [{ in: "src/main.ts", out: "board" }],
+    // What only one command needs, such as the runner, becomes a file that this command loads.
+    splitting: true,
+    chunkNames: "parts/[name]-[hash]",
     platform: "node",
     target: "node20",
     define: { VERSION: JSON.stringify(version) },

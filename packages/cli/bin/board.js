@@ -14,7 +14,7 @@ function lastChange(folder) {
   return Math.max(...files.map((name) => statSync(path.join(folder, name)).mtimeMs));
 }
 
-const sources = [path.join(root, "src"), path.join(root, "../client/src")];
+const sources = [path.join(root, "src"), path.join(root, "../client/src"), path.join(root, "../runner/src")];
 if (!existsSync(built) || Math.max(...sources.map(lastChange)) > statSync(built).mtimeMs) {
   try {
     execFileSync(process.execPath, [path.join(root, "build.mjs")], { stdio: ["ignore", "ignore", "pipe"], encoding: "utf8" });

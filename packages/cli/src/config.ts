@@ -19,6 +19,8 @@ interface StoredConfig {
   logins: Record<string, Login>;
   /** Leases that `board next` took, by task id. Later commands send their fence. */
   leases: Record<string, HeldLease>;
+  /** Agents that `board run` made for this machine, by address, board and name. */
+  runners: Record<string, { agent_id: string; token_file: string }>;
 }
 
 export interface HeldLease {
@@ -48,11 +50,12 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const config: Config = {
     logins: {},
     leases: {},
+    runners: {},
     ...stored,
     folder,
     save() {
-      const { url, logins, leases } = config;
-      writePrivateFile(configFile(folder), `${JSON.stringify({ url, logins, leases }, null, 2)}\n`);
+      const { url, logins, leases, runners } = config;
+      writePrivateFile(configFile(folder), `${JSON.stringify({ url, logins, leases, runners }, null, 2)}\n`);
     },
   };
   return config;

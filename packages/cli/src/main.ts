@@ -8,6 +8,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addJobs } from "./commands/jobs.ts";
 import { addLogin } from "./commands/login.ts";
 import { addMemory } from "./commands/memory.ts";
+import { addRun } from "./commands/run.ts";
 import { addTasks } from "./commands/tasks.ts";
 import { addWatch } from "./commands/watch.ts";
 import { addWebhook } from "./commands/webhook.ts";
@@ -34,6 +35,7 @@ export function createProgram(host: Host): Command {
     addBoards,
     addTasks,
     addWork,
+    addRun,
     addApprovals,
     addMemory,
     addWatch,

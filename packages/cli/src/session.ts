@@ -24,6 +24,7 @@ export interface GlobalOptions {
 export interface Session {
   url: string;
   client: Client;
+  token: string;
   identity: Identity;
   config: Config;
   /** Whether the caller named a board, by `--board` or BOARD. */
@@ -65,7 +66,7 @@ export async function openSession(options: GlobalOptions, environment: NodeJS.Pr
     wanted !== undefined || (identity.type === "agent" && identity.board_id)
       ? findBoardId()
       : searchBoards(client, identity, task_id);
-  return { url, client, identity, config, namesBoard: wanted !== undefined, findBoardId, findBoardIdOf };
+  return { url, client, token, identity, config, namesBoard: wanted !== undefined, findBoardId, findBoardIdOf };
 }
 
 export const clientFor = (url: string, token: string, { type }: Identity): Client =>

@@ -1,0 +1,32 @@
+export interface StopSignals {
+  /** Aborted by the first SIGINT or SIGTERM. */
+  stopping: AbortSignal;
+  /** Aborted by the second one. */
+  killing: AbortSignal;
+  stopListening(): void;
+}
+
+/** How long the process may take after the second signal, in which it ends its agents. */
+const LAST_MS = 1_000;
+
+export function listenForSignals(onFirst: () => void): StopSignals {
+  const stop = new AbortController();
+  const kill = new AbortController();
+  const onSignal = () => {
+    if (!stop.signal.aborted) {
+      onFirst();
+      return stop.abort();
+    }
+    kill.abort();
+    setTimeout(() => process.exit(130), LAST_MS);
+  };
+  const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const name of names) process.on(name, onSignal);
+  return {
+    stopping: stop.signal,
+    killing: kill.signal,
+    stopListening() {
+      for (const name of names) process.off(name, onSignal);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { rmSync } from "node:fs";
+import type { BoardService } from "./board-service.ts";
+import { listJournals, type Journal, reopenJournal, type RunEnding } from "./journal.ts";
+import type { RunnerEvent } from "./options.ts";
+import { takeOwnership } from "./owner-lock.ts";
+import { endAbandonedGroup } from "./process-group.ts";
+import { startStepSender } from "./step-sender.ts";
+import { tellEnding } from "./run-ending.ts";
+
+const GRACE_MS = 4_000;
+
+interface Delivery {
+  service: BoardService;
+  agent_id: string;
+  folder: string;
+  print(event: RunnerEvent): void;
+  signal: AbortSignal;
+}
+
+/** Delivers what runners that were killed could not tell: their steps, and how their runs ended. */
+export async function deliverAbandonedRuns(delivery: Delivery): Promise<void> {
+  for (const file of listJournals(delivery.folder)) {
+    if (delivery.signal.aborted) return;
+    const lock = takeOwnership(`${file}.lock`);
+    if (!lock) continue;
+    try {
+      const journal = reopenJournal(file);
+      // A file without its first line was made by a process that was killed before it had begun.
+      if (!journal) rmSync(file, { force: true });
+      if (!journal) continue;
+      const { url, agent_id } = journal.facts;
+      // Another agent's token cannot deliver them.
+      if (url !== delivery.service.url || agent_id !== delivery.agent_id) journal.close();
+      else await deliver(delivery, journal);
+    } finally {
+      lock.release();
+    }
+  }
+}
+
+async function deliver({ service, print, signal }: Delivery, journal: Journal): Promise<void> {
+  const { run_id, task_id } = journal.facts;
+  let isDone = false;
+  try {
+    const leader = journal.lines.findLast((line) => line.line === "process")?.leader;
+    if (leader) await endAbandonedGroup(leader, GRACE_MS);
+    const known = journal.lines.findLast((line) => line.line === "end")?.ending;
+    const ending = known ?? toAbandonedEnding(journal);
+    if (!known) journal.add({ line: "end", ending });
+    await startStepSender(journal, (from, steps) => service.sendSteps(run_id, from, steps)).finish(signal);
+    await tellEnding(service, journal, ending, signal);
+    isDone = true;
+    print({ event: "delivered", text: "told the end of a run that was cut off", task_id, run_id });
+  } finally {
+    if (isDone) journal.remove();
+    else journal.close();
+  }
+}
+
+/** A run that was cut off is given back if its lease still lasts, so that somebody can go on at once. */
+function toAbandonedEnding(journal: Journal): RunEnding {
+  const folder = journal.lines.findLast((line) => line.line === "folder");
+  const where = folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "";
+  const text = `The runner ended without notice, so the task is free again.${where}`;
+  return { key: crypto.randomUUID(), comment: null, move: "release", links: [], reason: text };
+}

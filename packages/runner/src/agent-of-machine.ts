@@ -1,0 +1,50 @@
+import { ApiError, type Client, createClient } from "@board/client";
+import { hostname } from "node:os";
+
+/** The agent as which the runner takes tasks. */
+export interface MachineAgent {
+  agent_id: string;
+  token: string;
+  board_id: string | null;
+}
+
+/** Where the tokens of agents of this machine are kept, by board and name. */
+export interface AgentStore {
+  find(key: string): MachineAgent | null;
+  store(key: string, agent: MachineAgent): void;
+}
+
+/** The name of an agent that is made for this machine and a tool. */
+export const nameOfMachine = (tool: string): string => `${hostname().split(".")[0]!.slice(0, 60)} ${tool}`;
+
+/** Returns the stored agent of this machine, or makes one with the rights of the person who is signed in. */
+export async function openMachineAgent(
+  client: Client,
+  url: string,
+  { board_id, name }: { board_id: string; name: string },
+  store: AgentStore,
+): Promise<{ agent: MachineAgent; is_new: boolean }> {
+  const key = `${url} ${board_id} ${name}`;
+  const stored = store.find(key);
+  if (stored && (await isStillValid(url, stored))) return { agent: stored, is_new: false };
+  const made = await client.post("/api/v1/agents", { body: { name, board_id, is_board_lead: false } }).catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 409)
+      throw new Error(`An agent is named ${name} on this board already, and its token is not on this machine. Choose another --name.`, { cause: error });
+    throw error;
+  });
+  if (!made.auth_token) throw new Error("The service made an agent without a token: its board belongs to a gateway with a host.");
+  const agent = { agent_id: made.id, token: made.auth_token, board_id };
+  store.store(key, agent);
+  return { agent, is_new: true };
+}
+
+/** Whether the agent still exists. It may have been removed, and its token with it. */
+async function isStillValid(url: string, { token }: MachineAgent): Promise<boolean> {
+  try {
+    await createClient({ url, agent_token: token }).get("/api/v1/agent/healthz");
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return false;
+    throw error;
+  }
+}

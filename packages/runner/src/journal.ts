@@ -1,0 +1,233 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import path from "node:path";
+import type { ProcessIdentity } from "./process-identity.ts";
+import type { Step } from "./step.ts";
+
+/** What a run is about. It is the first line of its journal. */
+export interface RunFacts {
+  run_id: string;
+  url: string;
+  agent_id: string;
+  board_id: string;
+  task_id: string;
+  fence: number;
+  started_at: string;
+}
+
+export interface RunLink {
+  kind: "branch" | "commit" | "pull_request" | "url";
+  url: string;
+  title?: string;
+}
+
+/** How a run ends: everything that is still to be told to the service, written down before the first part of it is told. */
+export interface RunEnding {
+  /** The key under which the comment is posted, so that a repetition adds no second one. */
+  key: string;
+  comment: string | null;
+  /** The status to which the task moves, `release` to give it back, or null to leave it as it is. */
+  move: "review" | "blocked" | "release" | null;
+  links: RunLink[];
+  reason: string | null;
+}
+
+export type JournalLine =
+  | { line: "run"; facts: RunFacts }
+  | { line: "folder"; path: string; branch: string | null }
+  | { line: "process"; leader: ProcessIdentity }
+  | { line: "step"; n: number; step: Step }
+  | { line: "usage"; key: string; entry: Record<string, unknown> }
+  | { line: "sent"; next: number }
+  | { line: "end"; ending: RunEnding };
+
+export interface Journal {
+  readonly file: string;
+  readonly facts: RunFacts;
+  /** Number of steps that were written. */
+  readonly steps: number;
+  /** Number of steps that the service has. */
+  readonly sent: number;
+  readonly lines: readonly Exclude<JournalLine, { line: "step" | "sent" }>[];
+  addStep(step: Step): void;
+  add(line: Exclude<JournalLine, { line: "step" | "sent" }>): void;
+  /** Reads steps from a number on, at most `max` of them and about `max_bytes`. */
+  readSteps(from: number, max: number, max_bytes: number): Step[];
+  noteSent(next: number): void;
+  flush(): void;
+  close(): void;
+  /** Deletes the file once everything in it was told. */
+  remove(): void;
+}
+
+const FSYNC_MS = 1_000;
+/** What a run may hold. The service refuses more. */
+const MAX_STEPS = 100_000;
+const MAX_BYTES = 50 * 1024 * 1024;
+/** The offset of every so many steps is remembered, from which reading begins. */
+const INDEX_EVERY = 100;
+
+export const journalFile = (folder: string, run_id: string): string => path.join(folder, `${run_id}.jsonl`);
+
+export function listJournals(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".jsonl"))
+    .map((name) => path.join(folder, name));
+}
+
+export function createJournal(folder: string, facts: RunFacts): Journal {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = journalFile(folder, facts.run_id);
+  const journal = openFile(openSync(file, existsSync(file) ? "r+" : "w+", 0o600), file, facts);
+  if (journal.lines.length === 0) journal.add({ line: "run", facts });
+  journal.flush();
+  return journal;
+}
+
+/** Opens the journal of an earlier process. Returns null when it does not even say which run it is about. */
+export function reopenJournal(file: string): Journal | null {
+  const first = readFirstLine(file);
+  if (first?.line !== "run") return null;
+  return openFile(openSync(file, "r+"), file, first.facts);
+}
+
+function readFirstLine(file: string): JournalLine | null {
+  try {
+    const text = readFileSync(file, "utf8");
+    return JSON.parse(text.slice(0, text.indexOf("\n"))) as JournalLine;
+  } catch {
+    return null;
+  }
+}
+
+function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
+  const lines: Exclude<JournalLine, { line: "step" | "sent" }>[] = [];
+  /** Offsets of the steps 0, 100, 200, … */
+  const index: number[] = [];
+  let steps = 0;
+  let sent = 0;
+  let size = 0;
+  let stepBytes = 0;
+  let isDirty = false;
+
+  const note = (line: JournalLine, offset: number, length: number) => {
+    if (line.line === "step") {
+      if (line.n % INDEX_EVERY === 0) index[line.n / INDEX_EVERY] = offset;
+      steps = line.n + 1;
+      stepBytes += length;
+    } else if (line.line === "sent") sent = line.next;
+    else lines.push(line);
+  };
+  // A line without its end was being written when the process was killed. It is cut off, because nobody was told of it.
+  for (const { text, offset, length } of readFrom(descriptor, 0)) {
+    try {
+      note(JSON.parse(text) as JournalLine, offset, length);
+    } catch {
+      break;
+    }
+    size = offset + length;
+  }
+  ftruncateSync(descriptor, size);
+
+  const write = (line: JournalLine) => {
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+    note(line, size, bytes.length);
+    writeSync(descriptor, bytes, 0, bytes.length, size);
+    size += bytes.length;
+    isDirty = true;
+  };
+  const flush = () => {
+    if (!isDirty) return;
+    isDirty = false;
+    fsyncSync(descriptor);
+  };
+  const timer = setInterval(flush, FSYNC_MS);
+  timer.unref();
+  let isFull = false;
+
+  return {
+    file,
+    facts,
+    lines,
+    get steps() {
+      return steps;
+    },
+    get sent() {
+      return sent;
+    },
+    addStep(step) {
+      if (isFull) return;
+      isFull = steps >= MAX_STEPS - 1 || stepBytes >= MAX_BYTES;
+      const text = "The run is full: further steps are not kept.";
+      write({ line: "step", n: steps, step: isFull ? { at: step.at, kind: "log", stream: "runner", text } : step });
+    },
+    add(line) {
+      write(line);
+      flush();
+    },
+    readSteps(from, max, max_bytes) {
+      const found: Step[] = [];
+      const begin = Math.floor(from / INDEX_EVERY);
+      let bytes = 0;
+      for (const { text, length } of readFrom(descriptor, index[begin] ?? 0, size)) {
+        if (!text.startsWith('{"line":"step"')) continue;
+        const line = JSON.parse(text) as Extract<JournalLine, { line: "step" }>;
+        if (line.n < from) continue;
+        bytes += length;
+        if (found.length > 0 && bytes > max_bytes) break;
+        found.push(line.step);
+        if (found.length >= max) break;
+      }
+      return found;
+    },
+    noteSent(next) {
+      write({ line: "sent", next });
+    },
+    flush,
+    close() {
+      clearInterval(timer);
+      flush();
+      closeSync(descriptor);
+    },
+    remove() {
+      clearInterval(timer);
+      closeSync(descriptor);
+      rmSync(file, { force: true });
+    },
+  };
+}
+
+const CHUNK = 65_536;
+
+/** Reads complete lines of a file from an offset on, in pieces. */
+function* readFrom(descriptor: number, start: number, end = Number.POSITIVE_INFINITY) {
+  let rest = Buffer.alloc(0);
+  let at = start;
+  let next = start;
+  while (next < end) {
+    const chunk = Buffer.alloc(CHUNK);
+    const read = readSync(descriptor, chunk, 0, CHUNK, next);
+    if (read === 0) return;
+    next += read;
+    rest = Buffer.concat([rest, chunk.subarray(0, read)]);
+    let from = 0;
+    for (let stop = rest.indexOf(10); stop >= 0; stop = rest.indexOf(10, from)) {
+      yield { text: rest.toString("utf8", from, stop), offset: at, length: stop + 1 - from };
+      at += stop + 1 - from;
+      from = stop + 1;
+    }
+    rest = rest.subarray(from);
+  }
+}

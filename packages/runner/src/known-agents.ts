@@ -1,0 +1,64 @@
+/** A coding agent that speaks the Agent Client Protocol on standard input and output. */
+export interface KnownAgent {
+  name: string;
+  title: string;
+  /** The command that is used when it is found in PATH. */
+  command: string;
+  args: readonly string[];
+  /** The package on npm that has the command. npx runs this exact version when the command is not in PATH. */
+  package: string;
+  version: string;
+  /** Where the program of the package differs from its name. */
+  bin?: string;
+  environment?: Readonly<Record<string, string>>;
+}
+
+/** The agents of the protocol's registry that npm has. A person signs in with the tool itself; the runner asks for no key. */
+export const KNOWN_AGENTS: readonly KnownAgent[] = [
+  {
+    name: "claude",
+    title: "Claude Code",
+    command: "claude-agent-acp",
+    args: [],
+    package: "@agentclientprotocol/claude-agent-acp",
+    version: "0.101.0",
+  },
+  {
+    name: "codex",
+    title: "Codex",
+    command: "codex-acp",
+    args: [],
+    package: "@agentclientprotocol/codex-acp",
+    version: "2.6.0",
+  },
+  {
+    name: "gemini",
+    title: "Gemini CLI",
+    command: "gemini",
+    args: ["--acp"],
+    package: "@google/gemini-cli",
+    version: "0.61.0",
+  },
+  { name: "opencode", title: "opencode", command: "opencode", args: ["acp"], package: "opencode-ai", version: "1.18.33" },
+  { name: "copilot", title: "GitHub Copilot", command: "copilot", args: ["--acp"], package: "@github/copilot", version: "1.0.102" },
+  {
+    name: "qwen",
+    title: "Qwen Code",
+    command: "qwen",
+    args: ["--acp"],
+    package: "@qwen-code/qwen-code",
+    version: "0.24.4",
+  },
+  {
+    name: "auggie",
+    title: "Auggie",
+    command: "auggie",
+    args: ["--acp"],
+    package: "@augmentcode/auggie",
+    version: "0.36.0",
+    environment: { AUGMENT_DISABLE_AUTO_UPDATE: "1" },
+  },
+  { name: "qoder", title: "Qoder", command: "qodercli", args: ["--acp"], package: "@qoder-ai/qodercli", version: "1.1.52" },
+];
+
+export const findKnownAgent = (name: string): KnownAgent | undefined => KNOWN_AGENTS.find((agent) => agent.name === name);

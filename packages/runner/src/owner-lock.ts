@@ -1,0 +1,69 @@
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { identifyProcess, isSameProcessAlive, type ProcessIdentity } from "./process-identity.ts";
+
+export interface OwnerLock {
+  release(): void;
+}
+
+/**
+ * Makes this process the owner of something on this machine, or returns null while another process that is alive owns it. The
+ * lock of a process that was killed is taken over.
+ */
+export function takeOwnership(file: string): OwnerLock | null {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const own = JSON.stringify({ ...identifyProcess(process.pid), nonce: crypto.randomUUID() });
+  const release = () => {
+    if (readText(file) === own) rmSync(file, { force: true });
+  };
+  for (;;) {
+    try {
+      writeFileSync(file, own, { flag: "wx", mode: 0o600 });
+      return { release };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    const found = readText(file);
+    if (found === null) continue;
+    if (isHeld(found)) return null;
+    if (!removeExactly(file, found)) return null;
+  }
+}
+
+/** Whether a process that is alive holds a lock. */
+export const isOwned = (file: string): boolean => isHeld(readText(file) ?? "");
+
+function isHeld(text: string): boolean {
+  try {
+    return isSameProcessAlive(JSON.parse(text) as ProcessIdentity);
+  } catch {
+    // An empty file was left by a process that was killed while it wrote.
+    return false;
+  }
+}
+
+/** Removes a lock with this text. Another process may have replaced it meanwhile; its lock is put back. */
+function removeExactly(file: string, text: string): boolean {
+  const aside = `${file}.${process.pid}`;
+  try {
+    renameSync(file, aside);
+  } catch {
+    return true;
+  }
+  const isExpected = readText(aside) === text;
+  try {
+    if (!isExpected) linkSync(aside, file);
+  } catch {
+    // A third process has the lock by now.
+  }
+  rmSync(aside, { force: true });
+  return isExpected;
+}
+
+function readText(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,73 @@
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { setTimeout as pause } from "node:timers/promises";
+import { isSameProcessAlive, type ProcessIdentity } from "./process-identity.ts";
+
+export interface ProcessGroup {
+  child: ChildProcessWithoutNullStreams;
+  /** Resolves when the first process of the group has ended and its output was read. */
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null; error?: Error }>;
+  /** Asks the group to end and kills it after `grace_ms`. Resolves when no process of it is left. */
+  end(grace_ms: number): Promise<void>;
+}
+
+/** Starts a program as the leader of its own process group, so that everything it starts can be ended with it. */
+export function startProcessGroup(
+  file: string,
+  args: readonly string[],
+  { cwd, env }: { cwd: string; env: Record<string, string> },
+): ProcessGroup {
+  const isWindows = process.platform === "win32";
+  // Windows has no process groups, and starts scripts of npm only by its shell. `taskkill` ends the tree of a process there.
+  const child = spawn(file, args, { cwd, env, stdio: "pipe", detached: !isWindows, shell: isWindows && /\.(cmd|bat)$/i.test(file) });
+  // A write to a process that has ended fails. Its exit says more.
+  child.stdin.on("error", () => {});
+  const exited = new Promise<Awaited<ProcessGroup["exited"]>>((resolve) => {
+    child.once("error", (error) => resolve({ code: null, signal: null, error }));
+    child.once("close", (code, signal) => resolve({ code, signal }));
+  });
+  return {
+    child,
+    exited,
+    async end(grace_ms) {
+      const { pid } = child;
+      if (pid === undefined) return;
+      await endGroup(pid, grace_ms);
+      child.stdout.destroy();
+      child.stderr.destroy();
+      await exited;
+    },
+  };
+}
+
+const POLL_MS = 50;
+
+/** Ends all processes of a group. */
+export async function endGroup(pid: number, grace_ms: number): Promise<void> {
+  if (process.platform === "win32") return void spawnSync("taskkill", ["/pid", String(pid), "/T", "/F"]);
+  const deadline = performance.now() + grace_ms;
+  signalGroup(pid, "SIGTERM");
+  while (isGroupAlive(pid) && performance.now() < deadline) await pause(POLL_MS);
+  signalGroup(pid, "SIGKILL");
+}
+
+/** Ends the group that a runner left behind when it was killed. The system may have reused the number, so the leader must match. */
+export async function endAbandonedGroup(leader: ProcessIdentity, grace_ms: number): Promise<void> {
+  if (leader.started !== null && isSameProcessAlive(leader)) await endGroup(leader.pid, grace_ms);
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // The group has ended.
+  }
+}
+
+function isGroupAlive(pid: number): boolean {
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

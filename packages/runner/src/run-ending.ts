@@ -1,0 +1,37 @@
+import { type BoardService, handleOf, isLeaseLost } from "./board-service.ts";
+import type { Journal, RunEnding } from "./journal.ts";
+import { isRefusal, untilAnswered } from "./retry.ts";
+
+/**
+ * Tells the service how a run ended. Each part is harmless when it is repeated, so a runner that was killed in between does it
+ * again: the comment has a key, and a task that has moved already is left alone.
+ */
+export async function tellEnding(service: BoardService, journal: Journal, ending: RunEnding, signal: AbortSignal): Promise<void> {
+  const { facts } = journal;
+  const handle = handleOf(facts);
+  const told = <T>(call: () => Promise<T>) => untilAnswered(call, signal);
+  const { comment, key, move, links, reason } = ending;
+  if (comment !== null) {
+    // A comment under the fence renews the lease. When the lease is lost, what was done is still worth telling.
+    await told(() => service.addComment(handle, comment, key, move !== null)).catch(async (error: unknown) => {
+      if (!isLeaseLost(error)) throw error;
+      await told(() => service.addComment(handle, comment, `${key}-late`, false));
+    }).catch(ignoreRefusal);
+  }
+  await told(() => service.describeRun(facts.run_id, { links, ...(reason === null ? {} : { ended_reason: reason }) })).catch(ignoreRefusal);
+  if (move === null) return;
+  const task = await told(() => service.readTask(handle)).catch(ignoreRefusal);
+  if (!task || task.status !== "in_progress" || task.lease?.fence !== facts.fence) return;
+  const moved = move === "release" ? () => service.releaseTask(handle) : () => service.moveTask(handle, move);
+  await told(moved).catch(async (error: unknown) => {
+    if (!isRefusal(error)) throw error;
+    // A gate of the board, or a person, was faster. A task that cannot be submitted is not kept either.
+    if (!isLeaseLost(error) && move !== "release") await told(() => service.releaseTask(handle)).catch(ignoreRefusal);
+  });
+}
+
+/** The task or the run may have been removed, or the agent has lost its rights. Then there is nobody to tell. */
+function ignoreRefusal(error: unknown): undefined {
+  if (isRefusal(error)) return undefined;
+  throw error;
+}

@@ -1,0 +1,156 @@
+import { mkdirSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { deliverAbandonedRuns } from "./abandoned-runs.ts";
+import type { BoardService, TakenTask } from "./board-service.ts";
+import { createJournal, journalFile } from "./journal.ts";
+import type { RunnerHost, RunnerOptions } from "./options.ts";
+import { takeOwnership } from "./owner-lock.ts";
+import { delayAfter, isTransient } from "./retry.ts";
+import { runTask, type TaskRunContext } from "./task-run.ts";
+import { openWorkSignal } from "./work-signal.ts";
+import { findRepository } from "./worktree.ts";
+
+export interface RunnerControl {
+  /** Aborted at the first signal: tasks are given back. */
+  stopping: AbortSignal;
+  /** Aborted at the second signal: everything ends at once. */
+  killing: AbortSignal;
+}
+
+/** How many steps back the live view looks. */
+const MAX_VIEW_TEXT = 80;
+
+/** Takes tasks and works on them until it is stopped, or one of its own limits is reached. */
+export async function runTasks(
+  service: BoardService,
+  agent_id: string,
+  state_folder: string,
+  options: RunnerOptions,
+  host: RunnerHost,
+  { stopping, killing }: RunnerControl,
+): Promise<void> {
+  mkdirSync(state_folder, { recursive: true, mode: 0o700 });
+  const repository = options.in_place ? null : await findRepository(options.folder);
+  const limit = new AbortController();
+  const ended = AbortSignal.any([stopping, limit.signal]);
+  const signal = openWorkSignal(service, options.board_id, ended);
+  const running = new Map<string, { title: string; since: number; last: string }>();
+  let begun = 0;
+  let cost = 0;
+  let lastWork = performance.now();
+
+  const show = () =>
+    host.show(
+      [...running.values()].map(({ title, since, last }) => {
+        const seconds = Math.round((performance.now() - since) / 1_000);
+        return `${title.slice(0, MAX_VIEW_TEXT)}  ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}  ${last.slice(0, MAX_VIEW_TEXT)}  $${cost.toFixed(2)}`;
+      }),
+    );
+  const clock = setInterval(show, 1_000);
+
+  const deliver = () =>
+    deliverAbandonedRuns({ service, agent_id, folder: state_folder, print: host.print, signal: killing }).catch((error: unknown) => {
+      if (!killing.aborted) host.print({ event: "warning", text: `Earlier runs could not be delivered: ${(error as Error).message}` });
+    });
+
+  /** Takes one task, or waits until there may be one. */
+  async function workOnce(): Promise<void> {
+    if (options.max_tasks !== null && begun >= options.max_tasks) return limit.abort();
+    begun++;
+    const taken = await takeTask().catch((error: unknown) => {
+      begun--;
+      throw error;
+    });
+    if (!taken) return void begun--;
+    await workOn(taken);
+    lastWork = performance.now();
+  }
+
+  async function takeTask(): Promise<TakenTask | null> {
+    const { board_id, tags, lease_seconds } = options;
+    for (let attempt = 0; ; attempt++) {
+      ended.throwIfAborted();
+      try {
+        const answer = await service.takeTask({ ...(board_id ? { board_id } : {}), tags, lease_seconds });
+        if ("task" in answer) return answer;
+        const idle = performance.now() - lastWork;
+        if (options.idle_ms !== null && running.size === 0 && idle >= options.idle_ms) {
+          limit.abort();
+          return null;
+        }
+        const left = options.idle_ms === null ? Number.POSITIVE_INFINITY : Math.max(1_000, options.idle_ms - idle);
+        void deliver();
+        await signal.wait({ retry_after_seconds: answer.retry_after_seconds, isFinal: answer.reason !== null, max_ms: left });
+        attempt = -1;
+      } catch (error) {
+        if (ended.aborted || !isTransient(error)) throw error;
+        host.print({ event: "waiting", text: `No answer of the service: ${(error as Error).message}` });
+        await pause(delayAfter(error, attempt), undefined, { signal: ended });
+      }
+    }
+  }
+
+  async function workOn(taken: TakenTask): Promise<void> {
+    const { task, fence } = taken;
+    const run_id = task.run?.id;
+    if (!run_id) throw new Error("The service has no runs yet. Update it to a version that has them.");
+    const facts = {
+      run_id,
+      url: service.url,
+      agent_id,
+      board_id: task.board_id,
+      task_id: task.id,
+      fence,
+      started_at: new Date().toISOString(),
+    };
+    const lock = takeOwnership(`${journalFile(state_folder, run_id)}.lock`);
+    if (!lock) return;
+    const journal = createJournal(state_folder, facts);
+    const state = { title: task.title, since: performance.now(), last: "" };
+    running.set(run_id, state);
+    host.print({ event: "task", text: `took: ${task.title}`, task_id: task.id, run_id });
+    const context: TaskRunContext = {
+      service,
+      options,
+      host,
+      repository,
+      stopping: ended,
+      killing,
+      onStep(text) {
+        state.last = text;
+        if (host.verbose && text !== "") host.print({ event: "step", text, task_id: task.id, run_id });
+      },
+      onCost(usd) {
+        cost += usd;
+        if (options.max_cost_usd !== null && cost >= options.max_cost_usd) limit.abort();
+      },
+    };
+    try {
+      await runTask({ ...context, stopping }, taken, journal);
+      journal.remove();
+    } catch (error) {
+      journal.close();
+      if (!killing.aborted) throw error;
+    } finally {
+      running.delete(run_id);
+      lock.release();
+    }
+  }
+
+  async function slot(): Promise<void> {
+    while (!ended.aborted)
+      await workOnce().catch((error: unknown) => {
+        if (ended.aborted) return;
+        throw error;
+      });
+  }
+
+  try {
+    await deliver();
+    await Promise.all(Array.from({ length: options.parallel }, slot));
+  } finally {
+    limit.abort();
+    clearInterval(clock);
+    host.show([]);
+  }
+}

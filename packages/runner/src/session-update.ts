@@ -1,0 +1,144 @@
+import type { ContentBlock, SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
+import { cutText, type Step, type ToolCallStep, type UsageEntry } from "./step.ts";
+
+/** Text that arrives piece by piece is kept together for this long, or up to this length, and is then one step. */
+const GATHER_MS = 800;
+const GATHER_CHARS = 8_000;
+/** How much of the last message is kept. It becomes the comment. */
+const MAX_MESSAGE = 8_000;
+const MAX_LOCATIONS = 20;
+const MAX_ENTRIES = 100;
+
+export interface StepMapper {
+  update(update: SessionUpdate): void;
+  log(stream: string, text: string): void;
+  permission(step: { approval_id: string | null; title: string; outcome: string }): void;
+  usage(entry: UsageEntry): void;
+  /** Keeps a line of a command that speaks no protocol, so that its last lines become the comment. */
+  keep(line: string): void;
+  /** Ends the text that is being gathered. */
+  flush(): void;
+  /** What the agent said after its last tool call. */
+  lastMessage(): string;
+  /** What the session has cost so far, as the agent reports it. */
+  cost(): string | null;
+}
+
+/** Turns what an agent reports into steps, which `add` gets in order. */
+export function createStepMapper(add: (step: Step) => void, now = () => new Date()): StepMapper {
+  let gathered: { kind: "message" | "thought"; at: string; text: string } | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let message = "";
+  let isNewMessage = true;
+  let cost: string | null = null;
+
+  const stamp = () => now().toISOString();
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (gathered) add({ ...gathered, text: cutText(gathered.text) });
+    gathered = null;
+  }
+  function put(step: Step): void {
+    flush();
+    add(step);
+  }
+  function gather(kind: "message" | "thought", text: string): void {
+    if (text === "") return;
+    if (gathered && gathered.kind !== kind) flush();
+    gathered ??= { kind, at: stamp(), text: "" };
+    gathered.text += text.slice(0, GATHER_CHARS * 2);
+    if (gathered.text.length >= GATHER_CHARS) return flush();
+    timer ??= setTimeout(flush, GATHER_MS);
+  }
+  function say(text: string): void {
+    if (isNewMessage) message = "";
+    isNewMessage = false;
+    if (message.length < MAX_MESSAGE) message += text.slice(0, MAX_MESSAGE - message.length);
+    gather("message", text);
+  }
+
+  return {
+    update(update) {
+      switch (update.sessionUpdate) {
+        case "agent_message_chunk":
+          return say(textOf(update.content));
+        case "agent_thought_chunk":
+          return gather("thought", textOf(update.content));
+        case "tool_call":
+        case "tool_call_update":
+          isNewMessage = true;
+          return put({ at: stamp(), ...toToolCall(update) });
+        case "plan":
+          return put({ at: stamp(), kind: "plan", entries: update.entries.slice(0, MAX_ENTRIES).map(toEntry) });
+        case "usage_update":
+          // The cost of a session only grows. Other currencies are not converted.
+          if (update.cost?.currency === "USD") cost = String(update.cost.amount);
+          return;
+        default:
+          return;
+      }
+    },
+    log(stream, text) {
+      put({ at: stamp(), kind: "log", stream, text: cutText(text) });
+    },
+    permission(step) {
+      put({ at: stamp(), kind: "permission", ...step, title: cutText(step.title, 400) });
+    },
+    usage(entry) {
+      put({ at: stamp(), kind: "usage", ...entry });
+    },
+    keep(line) {
+      message = `${message}\n${line}`.slice(-MAX_MESSAGE / 4);
+    },
+    flush,
+    lastMessage: () => message.trim(),
+    cost: () => cost,
+  };
+}
+
+const toEntry = ({ content, priority, status }: { content: string; priority: string; status: string }) => ({
+  content: cutText(content, 2_000),
+  priority,
+  status,
+});
+
+function textOf(content: ContentBlock): string {
+  if (content.type === "text") return content.text;
+  if (content.type === "resource_link") return content.uri;
+  return `[${content.type}]`;
+}
+
+/** A tool call as far as the update tells: fields that it leaves out keep their earlier value. */
+function toToolCall(call: ToolCallUpdate): ToolCallStep {
+  const { toolCallId, title, kind, status, locations, content, rawInput, rawOutput } = call;
+  const diff = content?.find((part) => part.type === "diff");
+  const output = content ? textOfParts(content) : "";
+  return {
+    kind: "tool_call",
+    tool_call_id: toolCallId.slice(0, 200),
+    ...(title ? { title: cutText(title, 400) } : {}),
+    ...(kind ? { tool_kind: kind === "switch_mode" ? "other" : kind } : {}),
+    ...(status ? { status } : {}),
+    ...(locations?.length ? { locations: locations.slice(0, MAX_LOCATIONS).map(toLocation) } : {}),
+    ...(isEmpty(rawInput) ? {} : { input: toText(rawInput) }),
+    ...(output === "" && isEmpty(rawOutput) ? {} : { output: output === "" ? toText(rawOutput) : cutText(output) }),
+    ...(diff ? { diff: { path: diff.path, old: cutText(diff.oldText ?? ""), new: cutText(diff.newText) } } : {}),
+  };
+}
+
+const toLocation = ({ path, line }: { path: string; line?: number | null }) => ({
+  path: cutText(path, 1_000),
+  ...(typeof line === "number" ? { line } : {}),
+});
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
+
+const textOfParts = (content: readonly ToolCallContent[]): string =>
+  content
+    .map((part) => (part.type === "content" ? textOf(part.content) : ""))
+    .filter(Boolean)
+    .join("\n");
+
+const toText = (value: unknown): string => cutText(typeof value === "string" ? value : JSON.stringify(value));

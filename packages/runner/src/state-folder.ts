@@ -1,0 +1,12 @@
+import { homedir } from "node:os";
+import path from "node:path";
+
+/** Where the journals of runs are: $XDG_STATE_HOME/board/runs, else ~/.local/state/board/runs; on Windows below %LOCALAPPDATA%. */
+export function runsFolder(environment: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): string {
+  const home = environment["HOME"] || homedir();
+  const base =
+    platform === "win32"
+      ? environment["LOCALAPPDATA"] || path.join(home, "AppData/Local")
+      : environment["XDG_STATE_HOME"] || path.join(home, ".local/state");
+  return path.join(base, "board", "runs");
+}

@@ -1,0 +1,76 @@
+import { ApiError } from "@board/client";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Journal } from "./journal.ts";
+import { delayAfter, isTransient } from "./retry.ts";
+import type { Step } from "./step.ts";
+
+const MAX_BATCH = 200;
+/** Below the 1 MB that the service accepts. */
+const MAX_BATCH_BYTES = 700_000;
+const INTERVAL_MS = 700;
+
+export interface StepSender {
+  /** Sends what is left and stops. Returns false when the service refused steps, or the signal aborted first. */
+  finish(signal?: AbortSignal): Promise<boolean>;
+  /** Stops without sending what is left. */
+  stop(): void;
+}
+
+export type PostSteps = (from: number, steps: Step[]) => Promise<unknown>;
+
+/** Sends the steps of a journal in batches, in order, each by the number of its first step. */
+export function startStepSender(journal: Journal, post: PostSteps): StepSender {
+  const stopping = new AbortController();
+  let isFinishing = false;
+  let isRefused = false;
+  const working = work();
+
+  async function work(): Promise<void> {
+    for (let failures = 0; !stopping.signal.aborted && !isRefused; ) {
+      const steps = journal.readSteps(journal.sent, MAX_BATCH, MAX_BATCH_BYTES);
+      if (steps.length === 0 && isFinishing) return;
+      if (steps.length === 0) {
+        await wait(INTERVAL_MS);
+        continue;
+      }
+      try {
+        await post(journal.sent, steps);
+        journal.noteSent(journal.sent + steps.length);
+        failures = 0;
+        if (steps.length < MAX_BATCH && !isFinishing) await wait(INTERVAL_MS);
+      } catch (error) {
+        const next = nextOf(error);
+        if (next !== null && next !== journal.sent && next <= journal.steps) journal.noteSent(next);
+        else if (isTransient(error)) await wait(delayAfter(error, failures++));
+        else isRefused = true;
+      }
+    }
+  }
+
+  const wake = { now: () => {} };
+  async function wait(ms: number): Promise<void> {
+    const finished = new AbortController();
+    wake.now = () => finished.abort();
+    const signal = AbortSignal.any([stopping.signal, finished.signal]);
+    await pause(ms, undefined, { signal }).catch(() => {});
+  }
+
+  return {
+    async finish(signal) {
+      isFinishing = true;
+      wake.now();
+      signal?.addEventListener("abort", () => stopping.abort(), { once: true });
+      if (signal?.aborted) stopping.abort();
+      await working;
+      return !isRefused && journal.sent === journal.steps;
+    },
+    stop: () => stopping.abort(),
+  };
+}
+
+/** The number of the step that the service expects, after a batch that left a gap. */
+function nextOf(error: unknown): number | null {
+  if (!(error instanceof ApiError) || error.status !== 409) return null;
+  const { next } = (error.detail ?? {}) as { next?: unknown };
+  return typeof next === "number" ? next : null;
+}

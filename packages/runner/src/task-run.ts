@@ -1,0 +1,232 @@
+import type { Task } from "@board/client";
+import { hostname } from "node:os";
+import { type AgentSessionOptions, runAgent, type SessionResult } from "./agent-session.ts";
+import { toAgentEnvironment } from "./agent-command.ts";
+import { type BoardService, handleOf, type TakenTask } from "./board-service.ts";
+import type { Journal, RunEnding } from "./journal.ts";
+import { keepLease } from "./lease-keeper.ts";
+import type { RunnerHost, RunnerOptions } from "./options.ts";
+import { openPermissionDesk } from "./permission.ts";
+import { writePrompt } from "./prompt.ts";
+import { openPullRequest } from "./pull-request.ts";
+import { isRefusal, untilAnswered } from "./retry.ts";
+import { createStepMapper } from "./session-update.ts";
+import { watchStall } from "./stall.ts";
+import { startStepSender } from "./step-sender.ts";
+import { cutText } from "./step.ts";
+import { tellEnding } from "./run-ending.ts";
+import { collectWork, type WorkResult } from "./work-result.ts";
+import { openInPlace, openWorktree, type Repository, type TaskFolder } from "./worktree.ts";
+
+/** What a task run works with. */
+export interface TaskRunContext {
+  service: BoardService;
+  options: RunnerOptions;
+  host: RunnerHost;
+  repository: Repository | null;
+  /** Aborted when the runner is told to stop: the agent cancels, and the task is given back. */
+  stopping: AbortSignal;
+  /** Aborted at the second signal. */
+  killing: AbortSignal;
+  onStep(text: string): void;
+  onCost(usd: number): void;
+}
+
+/** Why a run was cut short, other than by the agent. */
+type Interruption =
+  | { type: "stopped" }
+  | { type: "lost"; reason: string }
+  | { type: "moved"; task: Task }
+  | { type: "stalled" };
+
+/** Works on a task that was taken, until its end is told to the service. */
+export async function runTask(context: TaskRunContext, { task, comments }: TakenTask, journal: Journal): Promise<void> {
+  const { service, host, options } = context;
+  const { facts } = journal;
+  const print = (text: string) => host.print({ event: "run", text, task_id: task.id, run_id: facts.run_id });
+  const sender = startStepSender(journal, (from, steps) => service.sendSteps(facts.run_id, from, steps));
+  const interrupted = new AbortController();
+  let interruption: Interruption | null = null;
+  const interrupt = (why: Interruption) => {
+    interruption ??= why;
+    interrupted.abort();
+  };
+  const lease = keepLease(service, handleOf(facts), options.lease_seconds, {
+    onLost: (reason) => interrupt({ type: "lost", reason }),
+    onMoved: (moved) => interrupt({ type: "moved", task: moved }),
+  });
+  const onStop = () => interrupt({ type: "stopped" });
+  context.stopping.addEventListener("abort", onStop, { once: true });
+  if (context.stopping.aborted) onStop();
+  let folder: TaskFolder | null = null;
+  try {
+    let ending: RunEnding;
+    try {
+      folder = await openFolder(context, task);
+      journal.add({ line: "folder", path: folder.path, branch: folder.branch });
+      print(`works in ${folder.path}`);
+      const said = await work(context, { task, comments, journal, folder, interrupt, signal: interrupted.signal, print });
+      const result = await collectWork(folder, toSubject(task)).catch((error: unknown): WorkResult => {
+        print(`the work could not be committed: ${(error as Error).message}`);
+        return { has_changes: true, links: [] };
+      });
+      ending = await toEnding(context, { task, folder, said, result, interruption, print });
+    } catch (error) {
+      if (isRefusal(error) || !(error instanceof Error)) throw error;
+      ending = giveBack(`The runner could not begin: ${error.message}`);
+    }
+    // From here on a runner that is killed tells the end at its next start.
+    journal.add({ line: "end", ending });
+    lease.stop();
+    const isDelivered = await sender.finish(context.killing);
+    await tellEnding(service, journal, ending, context.killing);
+    print(describeEnding(ending, interruption, isDelivered));
+  } finally {
+    lease.stop();
+    sender.stop();
+    context.stopping.removeEventListener("abort", onStop);
+    folder?.release();
+  }
+}
+
+interface Work {
+  task: Task;
+  comments: TakenTask["comments"];
+  journal: Journal;
+  folder: TaskFolder;
+  interrupt(why: Interruption): void;
+  signal: AbortSignal;
+  print(text: string): void;
+}
+
+interface Said {
+  result: SessionResult;
+  message: string;
+}
+
+async function work(context: TaskRunContext, { task, comments, journal, folder, interrupt, signal, print }: Work): Promise<Said> {
+  const { service, options, host } = context;
+  const { facts } = journal;
+  const steps = createStepMapper((step) => {
+    journal.addStep(step);
+    context.onStep(step.kind === "tool_call" ? (step.title ?? "") : "text" in step ? step.text : step.kind);
+  });
+  const stall = watchStall(options.stall_ms, () => interrupt({ type: "stalled" }));
+  const desk = openPermissionDesk({
+    service,
+    handle: handleOf(facts),
+    run_id: facts.run_id,
+    policy: options.policy,
+    folder: folder.path,
+    steps,
+    timeout_ms: options.ask_timeout_ms,
+    print,
+    onWaiting: (isWaiting) => (isWaiting ? stall.pause() : stall.resume()),
+  });
+  try {
+    const token = await untilAnswered(() => service.mintRunToken(facts.run_id), signal);
+    const instructions = await untilAnswered(() => service.readInstructions(), signal);
+    const board = token === null ? null : { url: service.url, token };
+    const { protocol } = options.command;
+    const env = toAgentEnvironment(host.environment, options.command);
+    // A plain command gets no tools, but it may call the service itself.
+    if (protocol === "exec" && board) Object.assign(env, { BOARD_URL: board.url, BOARD_TOKEN: board.token });
+    const prompt = writePrompt({
+      instructions,
+      task,
+      comments,
+      has_tools: board !== null,
+      folder: folder.path,
+      branch: folder.branch,
+    });
+    const session: AgentSessionOptions = {
+      command: options.command,
+      cwd: folder.path,
+      env,
+      board,
+      steps: {
+        ...steps,
+        update(update) {
+          if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update") desk.noteToolCall(update);
+          steps.update(update);
+        },
+      },
+      onStarted: (leader) => journal.add({ line: "process", leader }),
+      onSign: () => stall.sign(),
+      onAgent(info) {
+        const client = { name: info.name, ...(info.version ? { version: info.version } : {}), host: hostname() };
+        service.describeRun(facts.run_id, { client }).catch(() => {});
+      },
+      askPermission: (request, asked) => desk.decide(request, AbortSignal.any([asked, signal])),
+      signal,
+      killing: context.killing,
+    };
+    const result = await runAgent(session, prompt);
+    const cost = steps.cost();
+    const usage = result.outcome === "finished" ? result.usage : null;
+    if (usage || cost !== null) steps.usage({ ...usage, ...(cost === null ? {} : { cost_usd: cost }) });
+    if (cost !== null) context.onCost(Number(cost));
+    return { result, message: steps.lastMessage() };
+  } finally {
+    stall.stop();
+    steps.flush();
+  }
+}
+
+async function openFolder({ repository, options }: TaskRunContext, task: Task): Promise<TaskFolder> {
+  if (!repository || options.in_place) return openInPlace(options.folder);
+  return openWorktree(repository, task, baseOf(task) ?? options.base);
+}
+
+/** The base that a task names in its custom field `base`. */
+function baseOf(task: Task): string | null {
+  const value = (task.custom_field_values as Record<string, unknown> | null | undefined)?.["base"];
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+/** One line for a commit. The title is data: git gets it as the value of one option. */
+const toSubject = (task: Task): string => `${task.title.replaceAll(/[\p{Cc}\s]+/gu, " ").slice(0, 60)} (task ${task.id.slice(0, 8)})`;
+
+const giveBack = (comment: string): RunEnding => ({
+  key: crypto.randomUUID(),
+  comment,
+  move: "release",
+  links: [],
+  reason: cutText(comment, 400),
+});
+
+interface Finished {
+  task: Task;
+  folder: TaskFolder;
+  said: Said;
+  result: WorkResult;
+  interruption: Interruption | null;
+  print(text: string): void;
+}
+
+async function toEnding(context: TaskRunContext, finished: Finished): Promise<RunEnding> {
+  const { folder, said, result, interruption, task, print } = finished;
+  const { links } = result;
+  const kept = folder.branch === null ? "" : ` The work so far is on the branch ${folder.branch}.`;
+  if (interruption?.type === "lost")
+    return { key: crypto.randomUUID(), comment: null, move: null, links, reason: `${interruption.reason}${kept}` };
+  if (interruption?.type === "stopped") return { ...giveBack(`The runner was stopped, so the task is free again.${kept}`), links };
+  if (interruption?.type === "stalled") {
+    const minutes = Math.round(context.options.stall_ms / 6_000) / 10;
+    return { ...giveBack(`The agent showed no sign of life for ${minutes} minutes, so it was ended.${kept}`), links };
+  }
+  if (interruption?.type === "moved") return { key: crypto.randomUUID(), comment: null, move: null, links, reason: null };
+  if (said.result.outcome === "failed") return { ...giveBack(`${said.result.reason}${kept}`), move: "blocked", links };
+  if (said.result.stop_reason === "refusal") return { ...giveBack(`The agent refused the task. ${said.message}`), move: "blocked", links };
+  if (!result.has_changes && said.message === "")
+    return { ...giveBack("The agent changed nothing and said nothing."), move: "blocked", links };
+  const notes = result.has_changes && context.options.opens_pull_request ? await openPullRequest(folder, task, said.message, context.host.environment) : null;
+  if (notes) print(notes.text);
+  const comment = [said.message || `The agent said nothing.${kept}`, notes?.text].filter(Boolean).join("\n\n");
+  return { key: crypto.randomUUID(), comment, move: "review", links: [...links, ...(notes?.links ?? [])], reason: null };
+}
+
+function describeEnding({ move, reason }: RunEnding, interruption: Interruption | null, isDelivered: boolean): string {
+  const what = interruption?.type === "moved" ? `is ${interruption.task.status}` : { review: "submitted for review", blocked: "blocked", release: "given back", none: "ended" }[move ?? "none"];
+  return `${what}${reason ? `: ${reason}` : ""}${isDelivered ? "" : " (some steps were refused)"}`;
+}
