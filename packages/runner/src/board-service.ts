@@ -62,6 +62,7 @@ const LEASE_PATH = "/api/v1/agent/boards/{board_id}/tasks/{task_id}/lease";
 
 export function createBoardService(url: string, agent_token: string): BoardService {
   const client = createClient({ url, agent_token });
+  const loose = client as unknown as Record<"post" | "patch", (path: string, input: object) => Promise<unknown>>;
   const paramsOf = ({ board_id, task_id, fence }: TaskHandle) => ({
     path: { board_id, task_id },
     header: { "X-Task-Fence": fence },
@@ -77,7 +78,8 @@ export function createBoardService(url: string, agent_token: string): BoardServi
       if (!task || !lease) return { retry_after_seconds, reason };
       return { task, comments, fence: lease.fence, expires_at: lease.expires_at };
     },
-    readInstructions: async () => String((await client.get("/api/v1/agent/instructions")) ?? ""),
+    // The instructions are Markdown, which the document of the service leaves out.
+    readInstructions: async () => String(await client.get("/api/v1/agent/instructions" as never, { parseAs: "text" } as never)),
     readTask: ({ board_id, task_id }) => client.get(TASK_PATH, { params: { path: { board_id, task_id } } }),
     async renewLease(handle) {
       try {
@@ -116,13 +118,13 @@ export function createBoardService(url: string, agent_token: string): BoardServi
       return { status, option: typeof option === "string" ? option : null };
     },
     async mintRunToken(run_id) {
-      return (await client.post("/api/v1/agent/runs/{run_id}/token", { params: { path: { run_id } } })).token;
+      return ((await loose.post("/api/v1/agent/runs/{run_id}/token", { params: { path: { run_id } } })) as { token: string }).token;
     },
     async sendSteps(run_id, from, steps) {
-      await client.post("/api/v1/agent/runs/{run_id}/steps", { params: { path: { run_id } }, body: { from, steps } });
+      await loose.post("/api/v1/agent/runs/{run_id}/steps", { params: { path: { run_id } }, body: { from, steps } });
     },
     async describeRun(run_id, body) {
-      await client.patch("/api/v1/agent/runs/{run_id}", { params: { path: { run_id } }, body });
+      await loose.patch("/api/v1/agent/runs/{run_id}", { params: { path: { run_id } }, body });
     },
   };
 }

@@ -5,7 +5,7 @@ import type { BoardService, TakenTask } from "./board-service.ts";
 import { createJournal, journalFile } from "./journal.ts";
 import type { RunnerHost, RunnerOptions } from "./options.ts";
 import { takeOwnership } from "./owner-lock.ts";
-import { delayAfter, isTransient } from "./retry.ts";
+import { delayAfter, isRefusal, isTransient } from "./retry.ts";
 import { runTask, type TaskRunContext } from "./task-run.ts";
 import { openWorkSignal } from "./work-signal.ts";
 import { findRepository } from "./worktree.ts";
@@ -17,7 +17,7 @@ export interface RunnerControl {
   killing: AbortSignal;
 }
 
-/** How many steps back the live view looks. */
+const AFTER_MISTAKE_MS = 10_000;
 const MAX_VIEW_TEXT = 80;
 
 /** Takes tasks and works on them until it is stopped, or one of its own limits is reached. */
@@ -92,7 +92,7 @@ export async function runTasks(
 
   async function workOn(taken: TakenTask): Promise<void> {
     const { task, fence } = taken;
-    const run_id = task.run?.id;
+    const run_id = (task as { run?: { id: string } | null }).run?.id;
     if (!run_id) throw new Error("The service has no runs yet. Update it to a version that has them.");
     const facts = {
       run_id,
@@ -139,9 +139,12 @@ export async function runTasks(
 
   async function slot(): Promise<void> {
     while (!ended.aborted)
-      await workOnce().catch((error: unknown) => {
+      await workOnce().catch(async (error: unknown) => {
         if (ended.aborted) return;
-        throw error;
+        // A token that is refused will be refused again. Other mistakes may concern a single task.
+        if (isRefusal(error)) throw error;
+        host.print({ event: "warning", text: (error as Error).message });
+        await pause(AFTER_MISTAKE_MS, undefined, { signal: ended }).catch(() => {});
       });
   }
 

@@ -23,6 +23,7 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
   const stopping = new AbortController();
   let isFinishing = false;
   let isRefused = false;
+  const wake = { now: () => {} };
   const working = work();
 
   async function work(): Promise<void> {
@@ -47,7 +48,6 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
     }
   }
 
-  const wake = { now: () => {} };
   async function wait(ms: number): Promise<void> {
     const finished = new AbortController();
     wake.now = () => finished.abort();

@@ -2,14 +2,14 @@ import type { Task } from "@board/client";
 import { hostname } from "node:os";
 import { type AgentSessionOptions, runAgent, type SessionResult } from "./agent-session.ts";
 import { toAgentEnvironment } from "./agent-command.ts";
-import { type BoardService, handleOf, type TakenTask } from "./board-service.ts";
-import type { Journal, RunEnding } from "./journal.ts";
+import { type BoardService, handleOf, isLeaseLost, type TakenTask } from "./board-service.ts";
+import type { Journal, RunEnding, RunLink } from "./journal.ts";
 import { keepLease } from "./lease-keeper.ts";
 import type { RunnerHost, RunnerOptions } from "./options.ts";
 import { openPermissionDesk } from "./permission.ts";
 import { writePrompt } from "./prompt.ts";
 import { openPullRequest } from "./pull-request.ts";
-import { isRefusal, untilAnswered } from "./retry.ts";
+import { untilAnswered } from "./retry.ts";
 import { createStepMapper } from "./session-update.ts";
 import { watchStall } from "./stall.ts";
 import { startStepSender } from "./step-sender.ts";
@@ -58,23 +58,13 @@ export async function runTask(context: TaskRunContext, { task, comments }: Taken
   const onStop = () => interrupt({ type: "stopped" });
   context.stopping.addEventListener("abort", onStop, { once: true });
   if (context.stopping.aborted) onStop();
-  let folder: TaskFolder | null = null;
+  let folder = null as TaskFolder | null;
   try {
-    let ending: RunEnding;
-    try {
-      folder = await openFolder(context, task);
-      journal.add({ line: "folder", path: folder.path, branch: folder.branch });
-      print(`works in ${folder.path}`);
-      const said = await work(context, { task, comments, journal, folder, interrupt, signal: interrupted.signal, print });
-      const result = await collectWork(folder, toSubject(task)).catch((error: unknown): WorkResult => {
-        print(`the work could not be committed: ${(error as Error).message}`);
-        return { has_changes: true, links: [] };
-      });
-      ending = await toEnding(context, { task, folder, said, result, interruption, print });
-    } catch (error) {
-      if (isRefusal(error) || !(error instanceof Error)) throw error;
-      ending = giveBack(`The runner could not begin: ${error.message}`);
-    }
+    const ending = await workToEnding().catch((error: unknown): RunEnding => {
+      if (context.killing.aborted) throw error;
+      if (isLeaseLost(error)) return toLost("The lease is lost.", folder, []);
+      return giveBack(`The runner could not do it: ${(error as Error).message}`);
+    });
     // From here on a runner that is killed tells the end at its next start.
     journal.add({ line: "end", ending });
     lease.stop();
@@ -86,6 +76,23 @@ export async function runTask(context: TaskRunContext, { task, comments }: Taken
     sender.stop();
     context.stopping.removeEventListener("abort", onStop);
     folder?.release();
+  }
+
+  async function workToEnding(): Promise<RunEnding> {
+    folder = await openFolder(context, task);
+    journal.add({ line: "folder", path: folder.path, branch: folder.branch });
+    print(`works in ${folder.path}`);
+    const said = await work(context, { task, comments, journal, folder, interrupt, signal: interrupted.signal, print }).catch(
+      (error: unknown): Said => {
+        if (!interruption || context.killing.aborted) throw error;
+        return { result: { outcome: "failed", reason: "The run was cancelled." }, message: "" };
+      },
+    );
+    const result = await collectWork(folder, toSubject(task)).catch((error: unknown): WorkResult => {
+      print(`the work could not be committed: ${(error as Error).message}`);
+      return { has_changes: true, links: [] };
+    });
+    return toEnding(context, { task, folder, said, result, interruption, print });
   }
 }
 
@@ -195,6 +202,17 @@ const giveBack = (comment: string): RunEnding => ({
   reason: cutText(comment, 400),
 });
 
+const whereKept = (folder: TaskFolder | null): string => (folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "");
+
+/** Somebody else holds the task by now, so nothing is said on it. The run tells where its work is. */
+const toLost = (reason: string, folder: TaskFolder | null, links: RunLink[]): RunEnding => ({
+  key: crypto.randomUUID(),
+  comment: null,
+  move: null,
+  links,
+  reason: `${reason}${whereKept(folder)}`,
+});
+
 interface Finished {
   task: Task;
   folder: TaskFolder;
@@ -207,9 +225,8 @@ interface Finished {
 async function toEnding(context: TaskRunContext, finished: Finished): Promise<RunEnding> {
   const { folder, said, result, interruption, task, print } = finished;
   const { links } = result;
-  const kept = folder.branch === null ? "" : ` The work so far is on the branch ${folder.branch}.`;
-  if (interruption?.type === "lost")
-    return { key: crypto.randomUUID(), comment: null, move: null, links, reason: `${interruption.reason}${kept}` };
+  const kept = whereKept(folder);
+  if (interruption?.type === "lost") return toLost(interruption.reason, folder, links);
   if (interruption?.type === "stopped") return { ...giveBack(`The runner was stopped, so the task is free again.${kept}`), links };
   if (interruption?.type === "stalled") {
     const minutes = Math.round(context.options.stall_ms / 6_000) / 10;

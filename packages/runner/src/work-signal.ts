@@ -55,4 +55,4 @@ export function openWorkSignal(service: BoardService, board_id: string | null, s
 }
 
 /** Whether an event may mean a task to take. A task that others work on is none. */
-const mayBeWork = ({ task }: { task?: { status?: string } | null }): boolean => task?.status === "inbox";
+const mayBeWork = (data: object): boolean => (data as { task?: { status?: string } | null }).task?.status === "inbox";

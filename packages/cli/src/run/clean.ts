@@ -9,7 +9,7 @@ export async function cleanWorktrees(run: Run, folder: string): Promise<void> {
   const repository = await findRepository(folder);
   if (!repository) throw new UsageError(`${folder} is not in a git repository.`);
   const session = await run.openSession();
-  const listed = [];
+  const listed: (ListedWorktree & { status: string; removed: boolean })[] = [];
   for (const worktree of await listWorktrees(repository)) {
     const status = await statusOf(session, worktree);
     const isOver = status === "done" || status === "gone";
