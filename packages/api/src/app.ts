@@ -29,6 +29,7 @@ import { problemDetails } from "./edge/problem-details.ts";
 import { createPublicFiles } from "./edge/public-file.ts";
 import { createRequestQueue, RequestSlot } from "./edge/request-slot.ts";
 import type { App, Env, Runtime } from "./runtime.ts";
+import { requireAllowedToRun } from "./edge/run-token.ts";
 import { rateLimitHeaders } from "./edge/rate-limit-headers.ts";
 import { jsonResponse, representation } from "./edge/representation.ts";
 import { createStreamOpener } from "./stream/streams.ts";
@@ -106,6 +107,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       // The board of the path replaces the agent's own board in the log, because a main agent works on other boards.
       c.var.ctx.log.addFields({ ...actorLogFields(c.var.ctx.actor, role), ...pathLogFields(c) });
       if (actor.type === "agent") await limitRequests(c.var.ctx, actor);
+      requireAllowedToRun(endpoint, actor, c.req.param());
       c.set("ctx", as(c.var.ctx, role));
       await next();
     };

@@ -199,6 +199,12 @@ const HINTS = {
       "After 409 task_lease_lost, stop working on the task and take the next one",
     ],
   },
+  agent_run_token: {
+    roles: ["main", "lead", "worker"],
+    when_to_use: ["You start another program for your task and want to give it no token of your own"],
+    when_not_to_use: ["You work on the task yourself"],
+    side_effects: ["An earlier token of the run no longer counts"],
+  },
   agent_task_lease_take: {
     roles: ["lead", "worker"],
     when_to_use: ["You chose a certain task, or a long step needs a longer lease"],

@@ -1,5 +1,6 @@
 import type { Actor, Agent, Role, User } from "@board/core/context/actor";
 import { as, type Context } from "@board/core/context/context";
+import { outOfRunScope, requireInRunScope } from "@board/core/context/run-scope";
 import { InvalidInput } from "@board/core/values/errors";
 import type { Settings } from "@board/core/config/settings";
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
@@ -24,6 +25,8 @@ interface Spec<A extends Caller, Input extends z.ZodObject, Output extends z.Zod
   description: string;
   /** The callers that see the tool in the list. The core function checks everything else. */
   as: Role<A>;
+  /** The token of a run may call it, for the board and the task of its run. */
+  for_runs?: true;
   read_only?: true;
   idempotent?: true;
   /** Clients should ask a person before each call. */
@@ -63,9 +66,21 @@ export function tool<A extends Caller, Input extends z.ZodObject, Output extends
     output_schema: toOutputSchema(output),
     input,
     output,
-    isListed: (actor, settings) => isAdmitted(spec.as, actor, settings),
-    run: async (ctx, sent, signal) => spec.run(as(ctx, spec.as), parseArguments(input, sent), signal),
+    isListed: (actor, settings) => isAdmitted(spec.as, actor, settings) && (spec.for_runs === true || !isRun(actor)),
+    run: async (ctx, sent, signal) => {
+      const parsed = parseArguments(input, sent);
+      if (isRun(ctx.actor)) requireRunMayCall(ctx.actor, spec.for_runs === true, parsed);
+      return spec.run(as(ctx, spec.as), parsed, signal);
+    },
   };
+}
+
+const isRun = (actor: Actor): boolean => actor.type === "agent" && actor.run !== undefined;
+
+/** The board and the task that the arguments name must be those of the run. What they name beside is checked by core. */
+function requireRunMayCall(actor: Actor, for_runs: boolean, named: { board_id?: string; task_id?: string }): void {
+  if (!for_runs) throw outOfRunScope();
+  requireInRunScope(actor, { board_id: named.board_id, task_id: named.task_id });
 }
 
 /**

@@ -2,13 +2,15 @@ import { and, asc, eq, getTableColumns, gt, isNotNull, isNull, ne, or, sql } fro
 import type { Agent } from "../context/actor.ts";
 import { memoPerApp } from "../context/app-memo.ts";
 import { boards } from "../schema/board.sql.ts";
+import { runs } from "../schema/run.sql.ts";
+import { run_tokens } from "../schema/run-token.sql.ts";
 import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { storePrefetchedBoard } from "../context/prefetched-board.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { touchPresence } from "./presence.ts";
-import { tokenLookup, verifyToken } from "./token.ts";
+import { RUN_TOKEN_PREFIX, tokenLookup, verifyToken } from "./token.ts";
 
 /** The columns that identify an agent and those that record its presence. */
 const columns = {
@@ -28,6 +30,7 @@ const columns = {
 
 /** The agent with this token. Its presence is stored at once, even if the transaction of the request is rolled back later. */
 export async function findAgentByToken(ctx: Context, token: string): Promise<Agent | null> {
+  if (token.startsWith(RUN_TOKEN_PREFIX)) return findAgentByRunToken(ctx, token);
   const row = await (ctx.prefetched_board ? findRowWithBoard(ctx, token, ctx.prefetched_board.id) : findRowByToken(ctx, token));
   return row && toActor(row, await touchPresence(ctx, row));
 }
@@ -37,6 +40,22 @@ export async function recheckAgentToken(ctx: Context, token: string): Promise<Ag
   const row = await findRowByToken(ctx, token);
   return row && toActor(row, false);
 }
+
+/** The agent of the running run with this token. It may do less than with its own token (context/run-scope.ts). */
+async function findAgentByRunToken(ctx: Context, token: string): Promise<Agent | null> {
+  const [row] = await agentByRunTokenLookup(ctx.db).execute({ lookup: tokenLookup(ctx.settings.token_pepper, token) });
+  return row ? { ...toActor(row.agent, await touchPresence(ctx, row.agent)), run: row.run } : null;
+}
+
+const agentByRunTokenLookup = preparedQuery((db) =>
+  db
+    .select({ agent: columns, run: { run_id: runs.id, board_id: runs.board_id, task_id: runs.task_id } })
+    .from(run_tokens)
+    .innerJoin(runs, and(eq(runs.id, run_tokens.run_id), eq(runs.status, "running")))
+    .innerJoin(agents, and(eq(agents.id, runs.agent_id), ne(agents.status, "deleting")))
+    .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+    .where(eq(run_tokens.token_lookup, sql.placeholder("lookup"))),
+);
 
 /** Finds the row by the digest of the token: one indexed look-up, whose time does not reveal whether the token exists. */
 async function findRowByToken(ctx: Context, token: string) {

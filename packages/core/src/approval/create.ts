@@ -2,6 +2,7 @@ import { and, eq } from "drizzle-orm";
 import { insertEvents } from "../activity/activity.ts";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import { actorColumns } from "../context/actor.ts";
+import { outOfRunScope, requireInRunScope } from "../context/run-scope.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { insertBoardEvents } from "../subscription/board-event.ts";
 import type { CallerContext } from "../context/context.ts";
@@ -11,6 +12,7 @@ import { DomainError, notFound } from "../values/errors.ts";
 import { oneLine } from "../values/wire.ts";
 import { type Approval, readApproval } from "./approval.ts";
 import { approvalBoardEvents } from "./board-events.ts";
+import { isRunPermission } from "./run-permission.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 import { lockTasks, mapPendingConflict, requireNoPendingApproval } from "./pending.ts";
 import { type CreateApproval, toLinkedTaskIds, toStoredPayload } from "./input.ts";
@@ -24,6 +26,7 @@ export async function createApproval(ctx: CallerContext, board_id: string, input
   const agent_id = await requireRequestingAgent(ctx, board, input);
   const approval = { id: crypto.randomUUID(), agent_id, task_ids: toLinkedTaskIds(input) };
   const { task_ids } = approval;
+  requireTasksOfRun(ctx, board_id, task_ids);
   if (task_ids.length === 0) return storeApproval(ctx, board, approval, input);
   return mapPendingConflict(ctx, board, task_ids, () =>
     withDeadlockRetry(ctx, async (ctx) => {
@@ -31,10 +34,16 @@ export async function createApproval(ctx: CallerContext, board_id: string, input
       const missing_task_ids = task_ids.filter((id) => !existing_ids.includes(id));
       if (missing_task_ids.length > 0)
         throw new DomainError("not_found", "One or more tasks do not exist on this board.", { fields: { missing_task_ids } });
-      await requireNoPendingApproval(ctx, board, task_ids);
+      if (!isRunPermission(input)) await requireNoPendingApproval(ctx, board, task_ids);
       return storeApproval(ctx, board, approval, input);
     }),
   );
+}
+
+/** With the token of a run, an approval concerns the task of the run. */
+function requireTasksOfRun({ actor }: CallerContext, board_id: string, task_ids: readonly string[]): void {
+  if (actor.type === "agent" && actor.run && task_ids.length === 0) throw outOfRunScope();
+  for (const task_id of task_ids) requireInRunScope(actor, { board_id, task_id });
 }
 
 /** The requesting agent: the caller, or the agent of the board that a person names. Null if the person names none. */
@@ -64,7 +73,7 @@ async function storeApproval(
   const { id, agent_id, task_ids } = approval;
   const { action_type, confidence, rubric_scores } = input;
   const task_id = task_ids[0] ?? null;
-  const links = task_ids.map((task_id, position) => ({ approval_id: id, task_id, position, pending: true }));
+  const links = task_ids.map((task_id, position) => ({ approval_id: id, task_id, position, pending: !isRunPermission(input) }));
   const event = {
     organization_id: board.organization_id,
     board_id: board.id,

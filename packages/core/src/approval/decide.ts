@@ -7,18 +7,25 @@ import type { User } from "../context/actor.ts";
 import { insertBoardEvents } from "../subscription/board-event.ts";
 import type { Context } from "../context/context.ts";
 import { changedNow } from "../schema/columns.ts";
+import { DomainError } from "../values/errors.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { runBatch } from "../db/batch.ts";
-import { oneLine, lazyObject } from "../values/wire.ts";
+import { MAX_NAME, oneLine, lazyObject } from "../values/wire.ts";
 import { type Approval, readApproval } from "./approval.ts";
 import { ApprovalStatus } from "./approval-status.ts";
 import { approvalBoardEvents } from "./board-events.ts";
+import { isRunPermission, withSelectedOption } from "./run-permission.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 import { insertDecisionNotifications } from "./notifications.ts";
 import { lockTasks, mapPendingConflict, requireNoPendingApproval, taskIdsOfApproval } from "./pending.ts";
 
 export const DecideApproval = lazyObject(() => ({
   status: ApprovalStatus.optional().describe("The decision. `pending` withdraws an earlier decision."),
+  option_id: z
+    .string()
+    .max(MAX_NAME)
+    .optional()
+    .describe("For the action `run.permission`: the id of the chosen option of the payload. It must mean the same as the status."),
 })).meta({ id: "ApprovalUpdate" });
 export type DecideApproval = z.infer<typeof DecideApproval>;
 
@@ -30,7 +37,7 @@ export async function decideApproval(
   ctx: Context<User>,
   board_id: string,
   approval_id: string,
-  { status }: DecideApproval,
+  { status, option_id }: DecideApproval,
 ): Promise<Approval> {
   const board = await boardFor(ctx, board_id, "write");
   if (status === undefined) return readApproval(ctx, board.id, approval_id);
@@ -40,13 +47,14 @@ export async function decideApproval(
       const stored = await readApproval(ctx, board.id, approval_id, true);
       if (stored.status === status) return stored;
       if (status === "pending") await reopen(ctx, board, stored);
-      else await resolve(ctx, board, { ...stored, status });
+      else await resolve(ctx, board, { ...stored, status, payload: withSelectedOption(stored, status, option_id) });
       return readApproval(ctx, board.id, approval_id);
     }),
   );
 }
 
 async function reopen(ctx: Context<User>, board: BoardRow, approval: Approval): Promise<void> {
+  if (isRunPermission(approval)) throw new DomainError("conflict", "The agent has acted on this decision already.");
   await requireNoPendingApproval(ctx, board, approval.task_ids);
   const message = `Approval reopened: ${oneLine(approval.action_type)}.`;
   await runBatch(ctx, [
@@ -67,7 +75,8 @@ async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval):
   await runBatch(ctx, [
     ...decisionUpdates(ctx, approval, { status, resolved_at: DECIDED_AT, resolved_by_user_id: ctx.actor.user_id }),
     insertEvents(events),
-    ...(await insertDecisionNotifications(ctx, board, approval)),
+    // The runner that asked follows the approval itself, and nobody else waits for it.
+    ...(isRunPermission(approval) ? [] : await insertDecisionNotifications(ctx, board, approval)),
     ...insertBoardEvents(ctx, approvalBoardEvents(board, approval)),
   ]);
 }
@@ -84,10 +93,10 @@ interface Decision {
   resolved_by_user_id: string | null;
 }
 
-const decisionUpdates = (ctx: Context, { id, board_id }: Approval, decision: Decision) => [
+const decisionUpdates = (ctx: Context, { id, board_id, payload, ...approval }: Approval, decision: Decision) => [
   ctx.db
     .update(approvals)
-    .set({ ...decision, ...changedNow, updated_at: DECIDED_AT })
+    .set({ ...decision, ...(isRunPermission(approval) ? { payload } : {}), ...changedNow, updated_at: DECIDED_AT })
     .where(and(eq(approvals.id, id), eq(approvals.board_id, board_id))),
   ctx.db
     .update(approval_task_links)

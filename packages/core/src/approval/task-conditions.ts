@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { tasks } from "../schema/task.sql.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
+import { RUN_PERMISSION } from "./run-permission.ts";
 
 /** A condition on `tasks`: an approval of the task is pending. */
 export const hasPendingApproval = sql<boolean>`exists (
@@ -8,9 +9,9 @@ export const hasPendingApproval = sql<boolean>`exists (
 
 /**
  * A condition on `tasks`: the task is approved. Approvals that are older than its last move out of `done` were for earlier work
- * and do not count.
+ * and do not count. Neither do permissions to use a tool.
  */
 export const isApproved = sql<boolean>`exists (
   select 1 from ${approval_task_links} as link join ${approvals} as approval on approval.id = link.approval_id
-  where link.task_id = ${tasks}.id and approval.board_id = ${tasks}.board_id and approval.status = 'approved'
+  where link.task_id = ${tasks}.id and approval.board_id = ${tasks}.board_id and approval.status = 'approved' and approval.action_type <> ${sql.raw(`'${RUN_PERMISSION}'`)}
     and (${tasks}.left_done_at is null or approval.resolved_at > ${tasks}.left_done_at))`;

@@ -1,5 +1,6 @@
 import { DomainError, unauthenticated } from "../values/errors.ts";
 import type { Settings } from "../config/settings.ts";
+import type { RunScope } from "./run-scope.ts";
 
 export type MemberRole = "owner" | "admin" | "member";
 
@@ -38,6 +39,8 @@ export interface Agent {
   requests_per_minute: number | null;
   /** Whether this request updated `last_seen_at`. */
   newly_seen: boolean;
+  /** With the token of a run, the caller may work on its task and on nothing else. */
+  run?: RunScope;
 }
 export type Lead = Agent & { board_id: string; is_board_lead: true };
 export type Main = Agent & { board_id: null };

@@ -21,6 +21,7 @@ export * from "./organization.sql.ts";
 export * from "./organization-text.sql.ts";
 export * from "./rate-limit.sql.ts";
 export * from "./run.sql.ts";
+export * from "./run-token.sql.ts";
 export * from "./skill-pack.sql.ts";
 export * from "./skill.sql.ts";
 export * from "./stream-lease.sql.ts";

@@ -28,6 +28,7 @@ export const requestApproval = tool({
   description:
     "Asks a person before an action that is irreversible, costs money or leaves the team, or when the board requires it. The decision comes to the inbox.",
   as: agent,
+  for_runs: true,
   input: z.object({ board_id, action_type: action, description, task_ids: tasks, confidence }),
   about: { confidence: "0 to 100", description: "Reason" },
   output,

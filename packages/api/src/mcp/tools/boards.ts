@@ -17,6 +17,7 @@ export const getBoardTool = tool({
   description:
     "Goal, rules, people, agents and task counts of a board. People and main agents: without board_id it lists your boards.",
   as: userOrAgent,
+  for_runs: true,
   read_only: true,
   input: z.object({ board_id }),
   output: BoardResult,

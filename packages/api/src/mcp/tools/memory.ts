@@ -48,6 +48,7 @@ export const remember = tool({
   description:
     "Stores a lasting fact or decision for the whole board, or writes to its chat with the tag chat. No progress reports, no secrets.",
   as: userOrAgent,
+  for_runs: true,
   input: z.object({
     board_id,
     content: CreateMemoryEntry.shape.content,

@@ -48,6 +48,7 @@ export const getTaskTool = tool({
   description:
     "One task with its latest comments, dependencies and approvals. Read it before you work on it, review it or answer on it.",
   as: userOrAgent,
+  for_runs: true,
   read_only: true,
   input: z.object({ task_id, board_id, offset: Integer(0, MAX_TEXT).optional() }),
   about: { offset: "Where a long description begins" },
@@ -132,6 +133,7 @@ export const updateTaskTool = tool({
   description:
     "Moves or changes a task, with a comment in the same call. Submit work with status review and a comment on the result.",
   as: userOrAgent,
+  for_runs: true,
   input: UpdateTask.pick({ ...TASK_FIELDS, comment: true }).extend({ task_id, board_id, fence }),
   about: { fence: "Of your lease" },
   output: z.object({ task: TaskView }),
@@ -146,6 +148,7 @@ export const commentOnTask = tool({
   description:
     "Reports progress, a blocker or a question. It renews your lease. @name wakes an agent, so mention only who must act.",
   as: userOrAgent,
+  for_runs: true,
   input: z.object({ task_id, board_id, fence, content: NonEmpty(MAX_TEXT) }),
   output: z.object({ comment: CommentView }),
   async run(ctx, { task_id, fence = null, content, ...call }) {
@@ -160,6 +163,7 @@ export const releaseTaskTool = tool({
   description:
     "Gives your task back to the inbox when somebody else should do it. If it only waits for an answer, set status blocked instead.",
   as: agentButLead,
+  for_runs: true,
   input: z.object({ task_id, board_id, fence, reason: NonEmpty(MAX_TEXT) }),
   output: z.object({ task: TaskView }),
   async run(ctx, { task_id, fence = null, reason, ...call }) {

@@ -7,6 +7,7 @@ import { agentMemory } from "./memory.ts";
 import { agentOnboarding } from "./onboarding.ts";
 import { agentPayloads } from "./payloads.ts";
 import { agentRuns } from "./runs.ts";
+import { agentRunToken } from "./run-token.ts";
 import { agentSelf } from "./self.ts";
 import { agentTags } from "./tags.ts";
 import { agentTaskComments } from "./task-comments.ts";
@@ -24,6 +25,7 @@ export const agentRoutes = [
   ...agentTaskLeases,
   ...agentRuns,
   ...agentTaskComments,
+  ...agentRunToken,
   ...agentTags,
   ...agentMemory,
   ...agentApprovals,

@@ -1,0 +1,32 @@
+import type { Actor } from "@board/core/context/actor";
+import { outOfRunScope, requireInRunScope } from "@board/core/context/run-scope";
+import type { Endpoint } from "../endpoint.ts";
+
+/**
+ * What the token of a run may call (docs/reference/runs.md#run-tokens): its task, the memory of its board, approvals and usage.
+ * Everything else is refused, also what is added later. What a body names is checked where it is used.
+ */
+const ALLOWED: ReadonlySet<string> = new Set([
+  "GET /api/v1/agent/healthz",
+  "GET /api/v1/boards/{board_id}/tasks/{task_id}",
+  "PATCH /api/v1/boards/{board_id}/tasks/{task_id}",
+  "GET /api/v1/boards/{board_id}/tasks/{task_id}/comments",
+  "POST /api/v1/boards/{board_id}/tasks/{task_id}/comments",
+  "GET /api/v1/agent/boards/{board_id}/tasks/{task_id}",
+  "PATCH /api/v1/agent/boards/{board_id}/tasks/{task_id}",
+  "GET /api/v1/agent/boards/{board_id}/tasks/{task_id}/comments",
+  "POST /api/v1/agent/boards/{board_id}/tasks/{task_id}/comments",
+  "POST /api/v1/boards/{board_id}/approvals",
+  "POST /api/v1/agent/boards/{board_id}/approvals",
+  "POST /api/v1/boards/{board_id}/memory",
+  "POST /api/v1/agent/boards/{board_id}/memory",
+  "POST /api/v1/agent/usage",
+  "POST /mcp",
+]);
+
+/** Throws `forbidden` when a caller with the token of a run asks for anything but its task. */
+export function requireAllowedToRun({ method, paths }: Endpoint, actor: Actor, params: Record<string, string>): void {
+  if (actor.type !== "agent" || !actor.run) return;
+  if (!ALLOWED.has(`${method} ${paths[0]}`)) throw outOfRunScope();
+  requireInRunScope(actor, { board_id: params["board_id"], task_id: params["task_id"] });
+}

@@ -1,0 +1,35 @@
+import { and, eq } from "drizzle-orm";
+import * as z from "zod";
+import type { Agent } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { runs } from "../schema/run.sql.ts";
+import { run_tokens } from "../schema/run-token.sql.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { Id, lazyObject } from "../values/wire.ts";
+import { mintToken, RUN_TOKEN_PREFIX, tokenLookup } from "./token.ts";
+
+export const RunToken = lazyObject(() => ({
+  token: z.string().describe("The token. It is shown only once, and ends with the run."),
+  run_id: Id.describe("Run to which it belongs."),
+  task_id: Id.describe("The only task that it may read and change."),
+  board_id: Id.describe("Board of the task."),
+})).meta({ id: "RunToken", description: "A token with which a coding agent works on the task of one run." });
+export type RunToken = z.infer<typeof RunToken>;
+
+/** Makes the token of a running run. A new one replaces the one before. */
+export async function mintRunToken(ctx: Context<Agent>, run_id: string): Promise<RunToken> {
+  const [run] = await ctx.db
+    .select({ task_id: runs.task_id, board_id: runs.board_id, status: runs.status })
+    .from(runs)
+    .where(and(eq(runs.id, run_id), eq(runs.agent_id, ctx.actor.agent_id)));
+  if (!run) throw notFound();
+  if (run.status !== "running") throw new DomainError("conflict", "The run has ended, so it gets no token.");
+  const token = `${RUN_TOKEN_PREFIX}${mintToken()}`;
+  const token_lookup = tokenLookup(ctx.settings.token_pepper, token);
+  await ctx.db
+    .insert(run_tokens)
+    .values({ run_id, token_lookup })
+    .onConflictDoUpdate({ target: run_tokens.run_id, set: { token_lookup } });
+  const { task_id, board_id } = run;
+  return { token, run_id, task_id, board_id };
+}

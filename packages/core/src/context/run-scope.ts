@@ -1,0 +1,21 @@
+import { DomainError } from "../values/errors.ts";
+import type { Actor } from "./actor.ts";
+
+/** The run to which a token belongs. Its caller may work on this task and on nothing else. */
+export interface RunScope {
+  run_id: string;
+  board_id: string;
+  task_id: string;
+}
+
+/** Throws unless the caller has no run token, or everything that is named belongs to its run. */
+export function requireInRunScope(actor: Actor, named: { [Key in keyof RunScope]?: string | null | undefined }): void {
+  if (actor.type !== "agent" || !actor.run) return;
+  for (const key of ["run_id", "board_id", "task_id"] as const) {
+    const id = named[key];
+    if (id !== undefined && id !== null && id.toLowerCase() !== actor.run[key]) throw outOfRunScope();
+  }
+}
+
+export const outOfRunScope = (): DomainError =>
+  new DomainError("forbidden", "The token of a run may only work on the task of its run.", { code: "outside_of_run" });
