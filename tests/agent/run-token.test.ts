@@ -42,7 +42,10 @@ test("the token of a run reads, comments on and moves the task of the run", asyn
   expect(read.body.id).toBe(task_id);
   const comment = await world.call("POST", `${tasks()}/${task_id}/comments`, { agent, body: { content: "Begun" } });
   expect(comment.body.agent_id).toBe(board.worker.id);
-  const remembered = await world.call("POST", `/api/v1/boards/${board.board_id}/memory`, { agent, body: { content: "Two lamps" } });
+  const remembered = await world.call("POST", `/api/v1/boards/${board.board_id}/memory`, {
+    agent,
+    body: { content: "Two lamps" },
+  });
   expect(remembered.status).toBe(200);
   const body = { action_type: "deploy", description: "It is ready", task_ids: [task_id] };
   expect((await world.call("POST", `/api/v1/boards/${board.board_id}/approvals`, { agent, body })).status).toBe(200);

@@ -16,6 +16,7 @@ const NOT_COUNTED: Record<string, string> = {
   organizations: "one row",
   rate_counters: "removed after ten minutes",
   run_steps: "50 MB a run, removed after RUN_STEPS_RETENTION_DAYS",
+  run_tokens: "one digest a run",
   runs: "at most 20 links a run",
   service_keys: "of the service",
   skill_pack_syncs: "removed by schedule",

@@ -32,7 +32,9 @@ const ALLOWED: Record<string, RegExp> = {
   api: /^(packages\/api\/|node:|@board\/(core|openclaw)\/|hono|@hono\/zod-validator$|@modelcontextprotocol\/server$|zod$|zod-openapi$|jose$|pino$)/,
   functions:
     /^(packages\/functions\/|node:|@board\/(core|openclaw|api)\/|@hono\/node-server$|zod$|@aws-sdk\/|@aws-lambda-powertools\/metrics$|aws-lambda$)/,
-  cli: /^(packages\/cli\/|node:|@board\/client$|commander$)/,
+  cli: /^(packages\/cli\/|node:|@board\/client$|@board\/runner\/|commander$)/,
+  /** The runner is a client like any other, with the protocol of coding agents. */
+  runner: /^(packages\/runner\/|node:|@board\/client$|@agentclientprotocol\/sdk$|zod$)/,
   client: /^(packages\/client\/|openapi-fetch$|eventsource-parser$|openapi-typescript$)/,
   local:
     /^(packages\/local\/|node:|@board\/(core|openclaw|api|client)\/|@board\/functions\/(manifest|body-bucket|event-bus|environment|queue-state)$|@hono\/node-server|croner$|zod$)/,
@@ -143,6 +145,7 @@ test("zod is imported as a namespace, which bundlers can tree-shake", () => {
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
   agent: ["agent", "provisioning", "coordination"],
   "board-access": ["organization"],
+  "run-token": ["agent"],
   "change-seq": [],
   "config-lock": ["host"],
   "gateway-circuit": ["job"],

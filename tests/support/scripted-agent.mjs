@@ -83,7 +83,10 @@ const ACTIONS = {
     const line = `${JSON.stringify({
       jsonrpc: "2.0",
       method: "session/update",
-      params: { sessionId: "scripted", update: { sessionUpdate: "tool_call_update", toolCallId: "call", rawOutput: "x".repeat(8_000) } },
+      params: {
+        sessionId: "scripted",
+        update: { sessionUpdate: "tool_call_update", toolCallId: "call", rawOutput: "x".repeat(8_000) },
+      },
     })}\n`;
     for (let sent = 0; sent < bytes; sent += line.length) writeAll(line);
   },

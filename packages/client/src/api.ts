@@ -2890,6 +2890,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agent/runs/{run_id}/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make the token of a run
+         * @description A token with which a coding agent reads, comments on and updates the task of this run, asks for approvals of it, writes the memory of its board and reports usage. It ends with the run. A new token replaces the one before.
+         */
+        post: operations["agent_run_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agent/boards/{board_id}/tags": {
         parameters: {
             query?: never;
@@ -4395,6 +4415,8 @@ export interface components {
              * @enum {string}
              */
             status?: "pending" | "approved" | "rejected";
+            /** @description For the action `run.permission`: the id of the chosen option of the payload. It must mean the same as the status. */
+            option_id?: string;
         };
         BoardWebhookCreate: {
             /** @description What the agent should do with a payload; sent with every notification. */
@@ -7372,6 +7394,26 @@ export interface components {
              */
             expires_at: string;
         };
+        /** @description A token with which a coding agent works on the task of one run. */
+        RunToken: {
+            /** @description The token. It is shown only once, and ends with the run. */
+            token: string;
+            /**
+             * Format: uuid
+             * @description Run to which it belongs.
+             */
+            run_id: string;
+            /**
+             * Format: uuid
+             * @description The only task that it may read and change.
+             */
+            task_id: string;
+            /**
+             * Format: uuid
+             * @description Board of the task.
+             */
+            board_id: string;
+        };
         /** @description Who asks the user. */
         GatewayMainAskUserResponse: {
             /**
@@ -8277,6 +8319,7 @@ export type TaskDetail = components['schemas']['TaskDetail'];
 export type TaskDependency = components['schemas']['TaskDependency'];
 export type NextTask = components['schemas']['NextTask'];
 export type HeldTaskLease = components['schemas']['HeldTaskLease'];
+export type RunToken = components['schemas']['RunToken'];
 export type GatewayMainAskUserResponse = components['schemas']['GatewayMainAskUserResponse'];
 export type GatewayLeadMessageResponse = components['schemas']['GatewayLeadMessageResponse'];
 export type GatewayLeadBroadcastResponse = components['schemas']['GatewayLeadBroadcastResponse'];
@@ -15367,6 +15410,42 @@ export interface operations {
             408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_run_token: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunToken"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];

@@ -31,7 +31,11 @@ export function toKnownCommand(name: string, environment: Environment): AgentCom
 }
 
 /** A command that a person wrote, either as words after `--` or as the text of `--exec`. */
-export function toCustomCommand(protocol: AgentCommand["protocol"], words: readonly string[], environment: Environment): AgentCommand {
+export function toCustomCommand(
+  protocol: AgentCommand["protocol"],
+  words: readonly string[],
+  environment: Environment,
+): AgentCommand {
   const [name, ...args] = words;
   if (!name) throw new Error("The command of the agent is empty.");
   const file = findProgram(name, environment);

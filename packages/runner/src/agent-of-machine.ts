@@ -29,7 +29,10 @@ export async function openMachineAgent(
   if (stored && (await isStillValid(url, stored))) return { agent: stored, is_new: false };
   const made = await client.post("/api/v1/agents", { body: { name, board_id, is_board_lead: false } }).catch((error: unknown) => {
     if (error instanceof ApiError && error.status === 409)
-      throw new Error(`An agent is named ${name} on this board already, and its token is not on this machine. Choose another --name.`, { cause: error });
+      throw new Error(
+        `An agent is named ${name} on this board already, and its token is not on this machine. Choose another --name.`,
+        { cause: error },
+      );
     throw error;
   });
   if (!made.auth_token) throw new Error("The service made an agent without a token: its board belongs to a gateway with a host.");

@@ -1,4 +1,11 @@
-import { client, methods, PROTOCOL_VERSION, type McpServer, type RequestPermissionOutcome, type RequestPermissionRequest } from "@agentclientprotocol/sdk";
+import {
+  client,
+  methods,
+  PROTOCOL_VERSION,
+  type McpServer,
+  type RequestPermissionOutcome,
+  type RequestPermissionRequest,
+} from "@agentclientprotocol/sdk";
 import type { AgentCommand } from "./agent-command.ts";
 import { openAgentStream } from "./agent-stream.ts";
 import { readLines } from "./lines.ts";
@@ -69,7 +76,11 @@ function limitLog(steps: StepMapper): (stream: string, text: string) => void {
   };
 }
 
-async function copyLines({ child }: ProcessGroup, log: (stream: string, text: string) => void, onSign: () => void): Promise<void> {
+async function copyLines(
+  { child }: ProcessGroup,
+  log: (stream: string, text: string) => void,
+  onSign: () => void,
+): Promise<void> {
   try {
     for await (const { text } of readLines(child.stderr, MAX_LOG_LINE)) {
       onSign();
@@ -115,7 +126,10 @@ async function speak(
       clientInfo: { name: "board-runner", title: "Board runner", version: "1" },
     });
     if (started.protocolVersion !== PROTOCOL_VERSION)
-      return { outcome: "failed", reason: `The agent speaks version ${started.protocolVersion} of the protocol, not ${PROTOCOL_VERSION}.` };
+      return {
+        outcome: "failed",
+        reason: `The agent speaks version ${started.protocolVersion} of the protocol, not ${PROTOCOL_VERSION}.`,
+      };
     const { agentInfo, agentCapabilities } = started;
     onAgent({ name: agentInfo?.name ?? options.command.tool, version: agentInfo?.version ?? null });
     const mcpServers = board && agentCapabilities?.mcpCapabilities?.http ? [toMcpServer(board)] : [];

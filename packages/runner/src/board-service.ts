@@ -36,7 +36,11 @@ export interface PermissionAnswer {
 export interface BoardService {
   readonly url: string;
   readonly client: Client;
-  takeTask(options: { board_id?: string; tags: readonly string[]; lease_seconds: number }): Promise<TakenTask | { retry_after_seconds: number; reason: string | null }>;
+  takeTask(options: {
+    board_id?: string;
+    tags: readonly string[];
+    lease_seconds: number;
+  }): Promise<TakenTask | { retry_after_seconds: number; reason: string | null }>;
   readInstructions(): Promise<string>;
   readTask(handle: TaskHandle): Promise<Task>;
   /** Renews the lease and returns the task, or null when the lease is lost. */
@@ -48,7 +52,10 @@ export interface BoardService {
   readPermission(board_id: string, approval_id: string): Promise<PermissionAnswer>;
   mintRunToken(run_id: string): Promise<string | null>;
   sendSteps(run_id: string, from: number, steps: Step[]): Promise<void>;
-  describeRun(run_id: string, fields: { client?: { name: string; version?: string; host?: string }; links?: RunLink[]; ended_reason?: string }): Promise<void>;
+  describeRun(
+    run_id: string,
+    fields: { client?: { name: string; version?: string; host?: string }; links?: RunLink[]; ended_reason?: string },
+  ): Promise<void>;
 }
 
 export const handleOf = ({ board_id, task_id, fence }: RunFacts): TaskHandle => ({ board_id, task_id, fence });
@@ -71,7 +78,12 @@ export function createBoardService(url: string, agent_token: string): BoardServi
     url,
     client,
     async takeTask({ board_id, tags, lease_seconds }) {
-      const body = { parallel: true, lease_seconds, ...(board_id ? { board_id } : {}), ...(tags.length > 0 ? { tags: [...tags] } : {}) };
+      const body = {
+        parallel: true,
+        lease_seconds,
+        ...(board_id ? { board_id } : {}),
+        ...(tags.length > 0 ? { tags: [...tags] } : {}),
+      };
       const answer = await client.post("/api/v1/agent/tasks/next", { body });
       const { task, lease, comments, retry_after_seconds } = answer;
       const reason = (answer as { reason?: string | null }).reason ?? null;
@@ -118,7 +130,8 @@ export function createBoardService(url: string, agent_token: string): BoardServi
       return { status, option: typeof option === "string" ? option : null };
     },
     async mintRunToken(run_id) {
-      return ((await loose.post("/api/v1/agent/runs/{run_id}/token", { params: { path: { run_id } } })) as { token: string }).token;
+      return ((await loose.post("/api/v1/agent/runs/{run_id}/token", { params: { path: { run_id } } })) as { token: string })
+        .token;
     },
     async sendSteps(run_id, from, steps) {
       await loose.post("/api/v1/agent/runs/{run_id}/steps", { params: { path: { run_id } }, body: { from, steps } });

@@ -40,7 +40,14 @@ export const KNOWN_AGENTS: readonly KnownAgent[] = [
     version: "0.61.0",
   },
   { name: "opencode", title: "opencode", command: "opencode", args: ["acp"], package: "opencode-ai", version: "1.18.33" },
-  { name: "copilot", title: "GitHub Copilot", command: "copilot", args: ["--acp"], package: "@github/copilot", version: "1.0.102" },
+  {
+    name: "copilot",
+    title: "GitHub Copilot",
+    command: "copilot",
+    args: ["--acp"],
+    package: "@github/copilot",
+    version: "1.0.102",
+  },
   {
     name: "qwen",
     title: "Qwen Code",

@@ -44,6 +44,7 @@ export interface RunnerHost {
 export function parseDuration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(s|m|h)$/.exec(text.trim());
   const ms = match ? Number(match[1]) * { s: 1_000, m: 60_000, h: 3_600_000 }[match[2] as "s" | "m" | "h"] : 0;
-  if (!(ms > 0) || ms > 2 ** 31 - 1) throw new Error(`${text} is not a length of time. Use a number with s, m or h, such as 30m.`);
+  if (!(ms > 0) || ms > 2 ** 31 - 1)
+    throw new Error(`${text} is not a length of time. Use a number with s, m or h, such as 30m.`);
   return ms;
 }

@@ -1,4 +1,9 @@
-import type { PermissionOption, RequestPermissionOutcome, RequestPermissionRequest, ToolCallUpdate } from "@agentclientprotocol/sdk";
+import type {
+  PermissionOption,
+  RequestPermissionOutcome,
+  RequestPermissionRequest,
+  ToolCallUpdate,
+} from "@agentclientprotocol/sdk";
 import { setTimeout as pause } from "node:timers/promises";
 import type { BoardService, PermissionAnswer, TaskHandle } from "./board-service.ts";
 import { decideByPolicy, type Policy, type ToolRequest } from "./policy.ts";
@@ -38,7 +43,11 @@ export function openPermissionDesk(options: PermissionOptions): PermissionDesk {
   const always = new Set<string>();
   let waiting = 0;
 
-  async function ask(asked: ToolRequest, request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionOutcome> {
+  async function ask(
+    asked: ToolRequest,
+    request: RequestPermissionRequest,
+    signal: AbortSignal,
+  ): Promise<RequestPermissionOutcome> {
     const { steps, print, onWaiting, timeout_ms } = options;
     const note = (approval_id: string | null, outcome: string) => steps.permission({ approval_id, title: asked.title, outcome });
     onWaiting(++waiting > 0);
@@ -69,8 +78,12 @@ export function openPermissionDesk(options: PermissionOptions): PermissionDesk {
 
   function requestApproval(asked: ToolRequest, { toolCall, options: choices }: RequestPermissionRequest, signal: AbortSignal) {
     const { service, handle, run_id } = options;
-    const given = choices.slice(0, MAX_OPTIONS).map(({ optionId, name, kind }) => ({ id: optionId, name: cutText(name, 200), kind }));
-    const own = given.some(({ kind }) => kind === "allow_once") ? [{ id: ALWAYS, name: "Always in this task", kind: "allow_always" }] : [];
+    const given = choices
+      .slice(0, MAX_OPTIONS)
+      .map(({ optionId, name, kind }) => ({ id: optionId, name: cutText(name, 200), kind }));
+    const own = given.some(({ kind }) => kind === "allow_once")
+      ? [{ id: ALWAYS, name: "Always in this task", kind: "allow_always" }]
+      : [];
     const permission = {
       run_id,
       title: cutText(asked.title, 400),
@@ -118,7 +131,8 @@ export function openPermissionDesk(options: PermissionOptions): PermissionDesk {
     async decide(request, signal) {
       const asked = toToolRequest(request, known.get(request.toolCall.toolCallId));
       const decision = decideByPolicy(options.policy, asked, options.folder);
-      if (decision === "allow" || (decision === "ask" && always.has(kindOf(asked)))) return select(request.options, ["allow_once", "allow_always"]);
+      if (decision === "allow" || (decision === "ask" && always.has(kindOf(asked))))
+        return select(request.options, ["allow_once", "allow_always"]);
       if (decision === "ask") return ask(asked, request, signal);
       options.steps.permission({ approval_id: null, title: asked.title, outcome: "denied" });
       return select(request.options, ["reject_once", "reject_always"]);

@@ -23,8 +23,14 @@ const Rule = z
       .string()
       .max(400)
       .optional()
-      .describe("The words with which a command begins. A rule that allows matches only a single command without a shell's signs."),
-    path: z.string().max(400).optional().describe("What every file matches, relative to the folder of the task; ** stands for any folders."),
+      .describe(
+        "The words with which a command begins. A rule that allows matches only a single command without a shell's signs.",
+      ),
+    path: z
+      .string()
+      .max(400)
+      .optional()
+      .describe("What every file matches, relative to the folder of the task; ** stands for any folders."),
     decision: z.enum(["allow", "deny", "ask"]).describe("What happens when everything that the rule names matches."),
   })
   .describe("A rule. The first that matches decides.");

@@ -18,7 +18,13 @@ export function startProcessGroup(
 ): ProcessGroup {
   const isWindows = process.platform === "win32";
   // Windows has no process groups, and starts scripts of npm only by its shell. `taskkill` ends the tree of a process there.
-  const child = spawn(file, args, { cwd, env, stdio: "pipe", detached: !isWindows, shell: isWindows && /\.(cmd|bat)$/i.test(file) });
+  const child = spawn(file, args, {
+    cwd,
+    env,
+    stdio: "pipe",
+    detached: !isWindows,
+    shell: isWindows && /\.(cmd|bat)$/i.test(file),
+  });
   // A write to a process that has ended fails. Its exit says more.
   child.stdin.on("error", () => {});
   const exited = new Promise<Awaited<ProcessGroup["exited"]>>((resolve) => {

@@ -44,11 +44,17 @@ export async function openPullRequest(
     try {
       const { stdout, stderr } = await run(program, args, { cwd: folder, timeout: TIMEOUT_MS });
       const url = /https:\/\/\S+/.exec(`${stdout}\n${stderr}`)?.[0];
-      return url ? { text: `Pull request: ${url}`, links: [{ kind: "pull_request", url }] } : none(`${name} opened a pull request for ${branch}.`);
+      return url
+        ? { text: `Pull request: ${url}`, links: [{ kind: "pull_request", url }] }
+        : none(`${name} opened a pull request for ${branch}.`);
     } catch (error) {
       const { stderr, message: reason } = error as { stderr?: string; message: string };
-      return none(`The branch ${branch} is pushed, but ${name} opened no pull request: ${(stderr ?? "").trim().split("\n").at(-1) || reason}`);
+      return none(
+        `The branch ${branch} is pushed, but ${name} opened no pull request: ${(stderr ?? "").trim().split("\n").at(-1) || reason}`,
+      );
     }
   }
-  return none(`The branch ${branch} is pushed. Neither gh nor glab is installed, so open the pull request on the page of the repository.`);
+  return none(
+    `The branch ${branch} is pushed. Neither gh nor glab is installed, so open the pull request on the page of the repository.`,
+  );
 }

@@ -30,4 +30,5 @@ export async function untilAnswered<T>(call: () => Promise<T>, signal: AbortSign
 
 export const hasCode = (error: unknown, ...codes: string[]): boolean =>
   error instanceof ApiError && error.code !== undefined && codes.includes(error.code);
-export const isRefusal = (error: unknown): error is ApiError => error instanceof ApiError && error.status >= 400 && error.status < 500;
+export const isRefusal = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.status >= 400 && error.status < 500;

@@ -13,12 +13,16 @@ export async function tellEnding(service: BoardService, journal: Journal, ending
   const { comment, key, move, links, reason } = ending;
   if (comment !== null) {
     // A comment under the fence renews the lease. When the lease is lost, what was done is still worth telling.
-    await told(() => service.addComment(handle, comment, key, move !== null)).catch(async (error: unknown) => {
-      if (!isLeaseLost(error)) throw error;
-      await told(() => service.addComment(handle, comment, `${key}-late`, false));
-    }).catch(ignoreRefusal);
+    await told(() => service.addComment(handle, comment, key, move !== null))
+      .catch(async (error: unknown) => {
+        if (!isLeaseLost(error)) throw error;
+        await told(() => service.addComment(handle, comment, `${key}-late`, false));
+      })
+      .catch(ignoreRefusal);
   }
-  await told(() => service.describeRun(facts.run_id, { links, ...(reason === null ? {} : { ended_reason: reason }) })).catch(ignoreRefusal);
+  await told(() => service.describeRun(facts.run_id, { links, ...(reason === null ? {} : { ended_reason: reason }) })).catch(
+    ignoreRefusal,
+  );
   if (move === null) return;
   const task = await told(() => service.readTask(handle)).catch(ignoreRefusal);
   if (!task || task.status !== "in_progress" || task.lease?.fence !== facts.fence) return;

@@ -49,9 +49,12 @@ export async function runTasks(
   const clock = setInterval(show, 1_000);
 
   const deliver = () =>
-    deliverAbandonedRuns({ service, agent_id, folder: state_folder, print: host.print, signal: killing }).catch((error: unknown) => {
-      if (!killing.aborted) host.print({ event: "warning", text: `Earlier runs could not be delivered: ${(error as Error).message}` });
-    });
+    deliverAbandonedRuns({ service, agent_id, folder: state_folder, print: host.print, signal: killing }).catch(
+      (error: unknown) => {
+        if (!killing.aborted)
+          host.print({ event: "warning", text: `Earlier runs could not be delivered: ${(error as Error).message}` });
+      },
+    );
 
   /** Takes one task, or waits until there may be one. */
   async function workOnce(): Promise<void> {

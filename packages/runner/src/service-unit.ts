@@ -23,11 +23,19 @@ interface UnitOptions {
 const KEPT = ["PATH", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "BOARD_URL", "BOARD", "LANG"];
 
 export function toServiceUnit({ name, command, folder, environment, platform = process.platform }: UnitOptions): ServiceUnit {
-  const id = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-+|-+$/g, "") || "agent";
+  const id =
+    name
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, "-")
+      .replaceAll(/^-+|-+$/g, "") || "agent";
   const home = environment["HOME"] || homedir();
   const kept = KEPT.flatMap((key) => (environment[key] ? [[key, environment[key]] as const] : []));
   if (platform === "linux") {
-    const file = path.join(environment["XDG_CONFIG_HOME"] || path.join(home, ".config"), "systemd/user", `board-run-${id}.service`);
+    const file = path.join(
+      environment["XDG_CONFIG_HOME"] || path.join(home, ".config"),
+      "systemd/user",
+      `board-run-${id}.service`,
+    );
     const unit = path.basename(file);
     return {
       file,

@@ -1,4 +1,4 @@
-/** What happened inside a run (docs/reference/runs.md). The service stores it as it is sent. */
+/** What happened inside a run. The service stores it as it is sent. */
 export type Step = { at: string } & (
   | { kind: "message" | "thought"; text: string }
   | ToolCallStep

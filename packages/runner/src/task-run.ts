@@ -33,11 +33,7 @@ export interface TaskRunContext {
 }
 
 /** Why a run was cut short, other than by the agent. */
-type Interruption =
-  | { type: "stopped" }
-  | { type: "lost"; reason: string }
-  | { type: "moved"; task: Task }
-  | { type: "stalled" };
+type Interruption = { type: "stopped" } | { type: "lost"; reason: string } | { type: "moved"; task: Task } | { type: "stalled" };
 
 /** Works on a task that was taken, until its end is told to the service. */
 export async function runTask(context: TaskRunContext, { task, comments }: TakenTask, journal: Journal): Promise<void> {
@@ -192,7 +188,8 @@ function baseOf(task: Task): string | null {
 }
 
 /** One line for a commit. The title is data: git gets it as the value of one option. */
-const toSubject = (task: Task): string => `${task.title.replaceAll(/[\p{Cc}\s]+/gu, " ").slice(0, 60)} (task ${task.id.slice(0, 8)})`;
+const toSubject = (task: Task): string =>
+  `${task.title.replaceAll(/[\p{Cc}\s]+/gu, " ").slice(0, 60)} (task ${task.id.slice(0, 8)})`;
 
 const giveBack = (comment: string): RunEnding => ({
   key: crypto.randomUUID(),
@@ -202,7 +199,8 @@ const giveBack = (comment: string): RunEnding => ({
   reason: cutText(comment, 400),
 });
 
-const whereKept = (folder: TaskFolder | null): string => (folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "");
+const whereKept = (folder: TaskFolder | null): string =>
+  folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "";
 
 /** Somebody else holds the task by now, so nothing is said on it. The run tells where its work is. */
 const toLost = (reason: string, folder: TaskFolder | null, links: RunLink[]): RunEnding => ({
@@ -227,23 +225,31 @@ async function toEnding(context: TaskRunContext, finished: Finished): Promise<Ru
   const { links } = result;
   const kept = whereKept(folder);
   if (interruption?.type === "lost") return toLost(interruption.reason, folder, links);
-  if (interruption?.type === "stopped") return { ...giveBack(`The runner was stopped, so the task is free again.${kept}`), links };
+  if (interruption?.type === "stopped")
+    return { ...giveBack(`The runner was stopped, so the task is free again.${kept}`), links };
   if (interruption?.type === "stalled") {
     const minutes = Math.round(context.options.stall_ms / 6_000) / 10;
     return { ...giveBack(`The agent showed no sign of life for ${minutes} minutes, so it was ended.${kept}`), links };
   }
   if (interruption?.type === "moved") return { key: crypto.randomUUID(), comment: null, move: null, links, reason: null };
   if (said.result.outcome === "failed") return { ...giveBack(`${said.result.reason}${kept}`), move: "blocked", links };
-  if (said.result.stop_reason === "refusal") return { ...giveBack(`The agent refused the task. ${said.message}`), move: "blocked", links };
+  if (said.result.stop_reason === "refusal")
+    return { ...giveBack(`The agent refused the task. ${said.message}`), move: "blocked", links };
   if (!result.has_changes && said.message === "")
     return { ...giveBack("The agent changed nothing and said nothing."), move: "blocked", links };
-  const notes = result.has_changes && context.options.opens_pull_request ? await openPullRequest(folder, task, said.message, context.host.environment) : null;
+  const notes =
+    result.has_changes && context.options.opens_pull_request
+      ? await openPullRequest(folder, task, said.message, context.host.environment)
+      : null;
   if (notes) print(notes.text);
   const comment = [said.message || `The agent said nothing.${kept}`, notes?.text].filter(Boolean).join("\n\n");
   return { key: crypto.randomUUID(), comment, move: "review", links: [...links, ...(notes?.links ?? [])], reason: null };
 }
 
 function describeEnding({ move, reason }: RunEnding, interruption: Interruption | null, isDelivered: boolean): string {
-  const what = interruption?.type === "moved" ? `is ${interruption.task.status}` : { review: "submitted for review", blocked: "blocked", release: "given back", none: "ended" }[move ?? "none"];
+  const what =
+    interruption?.type === "moved"
+      ? `is ${interruption.task.status}`
+      : { review: "submitted for review", blocked: "blocked", release: "given back", none: "ended" }[move ?? "none"];
   return `${what}${reason ? `: ${reason}` : ""}${isDelivered ? "" : " (some steps were refused)"}`;
 }

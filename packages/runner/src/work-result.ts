@@ -22,10 +22,18 @@ export async function collectWork(folder: TaskFolder, subject: string): Promise<
   if (commits === 0) return { has_changes: false, links: [] };
   const web = toWebAddress((await tryGit(folder.path, "remote", "get-url", "origin")) ?? "");
   const log = await git(folder.path, "log", `--max-count=${MAX_COMMIT_LINKS}`, "--format=%H %s", `${folder.base}..HEAD`);
-  const branch: RunLink = { kind: "branch", url: web ? `${web}/tree/${folder.branch}` : toGitAddress(folder.branch), title: folder.branch };
+  const branch: RunLink = {
+    kind: "branch",
+    url: web ? `${web}/tree/${folder.branch}` : toGitAddress(folder.branch),
+    title: folder.branch,
+  };
   const links = log.split("\n").map((line): RunLink => {
     const [hash = ""] = line.split(" ", 1);
-    return { kind: "commit", url: web ? `${web}/commit/${hash}` : toGitAddress(hash), title: line.slice(hash.length + 1, 200) || hash };
+    return {
+      kind: "commit",
+      url: web ? `${web}/commit/${hash}` : toGitAddress(hash),
+      title: line.slice(hash.length + 1, 200) || hash,
+    };
   });
   return { has_changes: true, links: [branch, ...links] };
 }

@@ -82,7 +82,8 @@ async function addWorktree(
   base: string | null,
 ): Promise<WorktreeNote> {
   await tryGit(root, "worktree", "prune");
-  if (existsSync(folder)) throw new Error(`${folder} is in the way: it is no worktree of this task. Remove it, and the task can begin.`);
+  if (existsSync(folder))
+    throw new Error(`${folder} is in the way: it is no worktree of this task. Remove it, and the task can begin.`);
   const commit = await resolveBase(root, base);
   const wanted = toBranch(task.id, task.title);
   const existing = await findBranch(root, task.id);

@@ -152,6 +152,7 @@ export const INPUTS: Record<string, Input> = {
       return verdict === "through" && caller.agent === "lead" ? 403 : verdict;
     },
   },
+  "POST /api/v1/agent/runs/{run_id}/token": { rule: ownRun },
   /** The task has no lease. */
   "DELETE /api/v1/agent/boards/{board_id}/tasks/{task_id}/lease": { answers: 409 },
   "POST /api/v1/agent/boards/{board_id}/tasks": { body: () => TASK },

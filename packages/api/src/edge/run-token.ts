@@ -3,7 +3,7 @@ import { outOfRunScope, requireInRunScope } from "@board/core/context/run-scope"
 import type { Endpoint } from "../endpoint.ts";
 
 /**
- * What the token of a run may call (docs/reference/runs.md#run-tokens): its task, the memory of its board, approvals and usage.
+ * What the token of a run may call (docs/runner.md#the-token-of-a-run): its task, the memory of its board, approvals and usage.
  * Everything else is refused, also what is added later. What a body names is checked where it is used.
  */
 const ALLOWED: ReadonlySet<string> = new Set([

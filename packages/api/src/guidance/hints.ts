@@ -200,10 +200,9 @@ const HINTS = {
     ],
   },
   agent_run_token: {
-    roles: ["main", "lead", "worker"],
-    when_to_use: ["You start another program for your task and want to give it no token of your own"],
-    when_not_to_use: ["You work on the task yourself"],
-    side_effects: ["An earlier token of the run no longer counts"],
+    roles: [],
+    when_to_use: ["A program that you start works on your task"],
+    routing_policy: ["Give it this token and never your own"],
   },
   agent_task_lease_take: {
     roles: ["lead", "worker"],
@@ -290,7 +289,7 @@ export function hintsOf(intent: AgentIntent): AgentHints {
   const { roles = ["main", "lead", "worker"] } = entry;
   return {
     roles,
-    required_actor: roles.length > 1 ? "any_agent" : roles[0] === "main" ? "agent_main" : "board_lead",
+    required_actor: roles.length !== 1 ? "any_agent" : roles[0] === "main" ? "agent_main" : "board_lead",
     when_not_to_use: ["You read the same data earlier in this turn and nothing has changed since"],
     prerequisites: ["A valid agent token in X-Agent-Token"],
     side_effects: ["None, except that the agent is shown as online"],

@@ -31,12 +31,21 @@ export async function runCommand(agent: string | undefined, flags: RunFlags, com
   const { runner, name } = await findAgent(run, session, flags.name, agentCommand.tool);
   const options = await toOptions(flags, agentCommand, folder, runner.board_id);
   const view = createLiveView(run, name);
-  const { stopping, killing, stopListening } = listenForSignals(() => view.note("Stopping: the tasks are given back. Press Ctrl-C again to stop at once."));
+  const { stopping, killing, stopListening } = listenForSignals(() =>
+    view.note("Stopping: the tasks are given back. Press Ctrl-C again to stop at once."),
+  );
   view.note(`${name} waits for tasks of ${session.url}.`);
   const service = createBoardService(session.url, runner.token);
   const state = runsFolder(host.environment);
   try {
-    await runTasks(service, runner.agent_id, state, options, { ...view, environment: host.environment, verbose: flags.verbose === true }, { stopping, killing });
+    await runTasks(
+      service,
+      runner.agent_id,
+      state,
+      options,
+      { ...view, environment: host.environment, verbose: flags.verbose === true },
+      { stopping, killing },
+    );
   } finally {
     stopListening();
     view.close();
@@ -55,11 +64,17 @@ function chooseCommand(agent: string | undefined, { exec }: RunFlags, { environm
   const dashes = process.argv.indexOf("--");
   if (dashes >= 0) return toCustomCommand("acp", process.argv.slice(dashes + 1), environment);
   if (exec !== undefined) return toCustomCommand("exec", splitWords(exec), environment);
-  if (agent === undefined) throw new Error('Name the agent, such as "board run claude". "board run --list" shows the known ones.');
+  if (agent === undefined)
+    throw new Error('Name the agent, such as "board run claude". "board run --list" shows the known ones.');
   return toKnownCommand(agent, environment);
 }
 
-async function toOptions(flags: RunFlags, command: AgentCommand, folder: string, board_id: string | null): Promise<RunnerOptions> {
+async function toOptions(
+  flags: RunFlags,
+  command: AgentCommand,
+  folder: string,
+  board_id: string | null,
+): Promise<RunnerOptions> {
   const repository = await findRepository(folder);
   if (flags.worktree && !repository) throw new UsageError(`${folder} is not in a git repository, so there are no worktrees.`);
   if (flags.parallel > 1 && (flags.inPlace || !repository))
@@ -99,7 +114,14 @@ function readPolicy(named: string | undefined, root: string): Policy | null {
 function listAgents({ output, environment }: Run): void {
   const listed = KNOWN_AGENTS.map(({ name, title, command, args, package: pack, version }) => {
     const found = findProgram(command, environment);
-    return { name, title, starts: [found ?? `npx ${pack}@${version}`, ...args].join(" "), package: pack, version, is_installed: found !== null };
+    return {
+      name,
+      title,
+      starts: [found ?? `npx ${pack}@${version}`, ...args].join(" "),
+      package: pack,
+      version,
+      is_installed: found !== null,
+    };
   });
   output.result(listed, () =>
     output.table(

@@ -19,23 +19,29 @@ export async function findAgent(
   }
   const board_id = await session.findBoardId();
   const name = wanted ?? nameOfMachine(tool);
-  const { agent, is_new } = await openMachineAgent(client, url, { board_id, name }, {
-    find(key) {
-      const stored = config.runners[key];
-      if (!stored) return null;
-      try {
-        return { agent_id: stored.agent_id, board_id, token: readFileSync(stored.token_file, "utf8").trim() };
-      } catch {
-        return null;
-      }
+  const { agent, is_new } = await openMachineAgent(
+    client,
+    url,
+    { board_id, name },
+    {
+      find(key) {
+        const stored = config.runners[key];
+        if (!stored) return null;
+        try {
+          return { agent_id: stored.agent_id, board_id, token: readFileSync(stored.token_file, "utf8").trim() };
+        } catch {
+          return null;
+        }
+      },
+      store(key, { agent_id, token: agentToken }) {
+        const token_file = path.join(config.folder, "agents", `${agent_id}.token`);
+        writePrivateFile(token_file, `${agentToken}\n`);
+        config.runners[key] = { agent_id, token_file };
+        config.save();
+      },
     },
-    store(key, { agent_id, token: agentToken }) {
-      const token_file = path.join(config.folder, "agents", `${agent_id}.token`);
-      writePrivateFile(token_file, `${agentToken}\n`);
-      config.runners[key] = { agent_id, token_file };
-      config.save();
-    },
-  });
-  if (is_new) run.output.event({ event: "agent", agent_id: agent.agent_id, name }, () => run.output.line(`Agent ${name} is made.`));
+  );
+  if (is_new)
+    run.output.event({ event: "agent", agent_id: agent.agent_id, name }, () => run.output.line(`Agent ${name} is made.`));
   return { runner: agent, name };
 }

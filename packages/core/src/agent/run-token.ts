@@ -9,11 +9,11 @@ import { Id, lazyObject } from "../values/wire.ts";
 import { mintToken, RUN_TOKEN_PREFIX, tokenLookup } from "./token.ts";
 
 export const RunToken = lazyObject(() => ({
-  token: z.string().describe("The token. It is shown only once, and ends with the run."),
-  run_id: Id.describe("Run to which it belongs."),
-  task_id: Id.describe("The only task that it may read and change."),
+  token: z.string().describe("Shown only once."),
+  run_id: Id.describe("Its run."),
+  task_id: Id.describe("Its task."),
   board_id: Id.describe("Board of the task."),
-})).meta({ id: "RunToken", description: "A token with which a coding agent works on the task of one run." });
+})).meta({ id: "RunToken", description: "The token of a run." });
 export type RunToken = z.infer<typeof RunToken>;
 
 /** Makes the token of a running run. A new one replaces the one before. */

@@ -25,7 +25,9 @@ export const DecideApproval = lazyObject(() => ({
     .string()
     .max(MAX_NAME)
     .optional()
-    .describe("For the action `run.permission`: the id of the chosen option of the payload. It must mean the same as the status."),
+    .describe(
+      "For the action `run.permission`: the id of the chosen option of the payload. It must mean the same as the status.",
+    ),
 })).meta({ id: "ApprovalUpdate" });
 export type DecideApproval = z.infer<typeof DecideApproval>;
 

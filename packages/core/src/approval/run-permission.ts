@@ -32,7 +32,8 @@ export function withSelectedOption(
     option_id === undefined
       ? (matching.find(({ kind }) => kind === `${group}_once`) ?? matching[0])
       : matching.find(({ id }) => id === option_id);
-  if (option_id !== undefined && !chosen) throw invalidOption(`No option of the approval has this id and means ${status}`, option_id);
+  if (option_id !== undefined && !chosen)
+    throw invalidOption(`No option of the approval has this id and means ${status}`, option_id);
   return { ...approval.payload, selected_option: chosen?.id ?? null };
 }
 

@@ -1,6 +1,5 @@
 import { DomainError, unauthenticated } from "../values/errors.ts";
 import type { Settings } from "../config/settings.ts";
-import type { RunScope } from "./run-scope.ts";
 
 export type MemberRole = "owner" | "admin" | "member";
 
@@ -24,6 +23,13 @@ export interface User {
 export type Member = User & { active: Membership };
 export type Admin = Member & { active: Membership & { role: "owner" | "admin" } };
 
+/** The run to which a token belongs. Its caller may work on this task and on nothing else (run-scope.ts). */
+export interface RunScope {
+  run_id: string;
+  board_id: string;
+  task_id: string;
+}
+
 /** An agent, authenticated by its token. It belongs to the organization of its gateway. */
 export interface Agent {
   type: "agent";
@@ -39,7 +45,7 @@ export interface Agent {
   requests_per_minute: number | null;
   /** Whether this request updated `last_seen_at`. */
   newly_seen: boolean;
-  /** With the token of a run, the caller may work on its task and on nothing else. */
+  /** Only with the token of a run. */
   run?: RunScope;
 }
 export type Lead = Agent & { board_id: string; is_board_lead: true };

@@ -1,12 +1,5 @@
 import { DomainError } from "../values/errors.ts";
-import type { Actor } from "./actor.ts";
-
-/** The run to which a token belongs. Its caller may work on this task and on nothing else. */
-export interface RunScope {
-  run_id: string;
-  board_id: string;
-  task_id: string;
-}
+import type { Actor, RunScope } from "./actor.ts";
 
 /** Throws unless the caller has no run token, or everything that is named belongs to its run. */
 export function requireInRunScope(actor: Actor, named: { [Key in keyof RunScope]?: string | null | undefined }): void {

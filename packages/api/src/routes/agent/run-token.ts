@@ -10,8 +10,7 @@ export const agentRunToken = [
     {
       as: agent,
       summary: "Make the token of a run",
-      description:
-        "A token with which a coding agent reads, comments on and updates the task of this run, asks for approvals of it, writes the memory of its board and reports usage. It ends with the run. A new token replaces the one before.",
+      description: "For a program that works on the task: it may do nothing else, and ends with the run.",
       operation_id: "agent_run_token",
       errors: [404, 409],
       returns: RunToken,
