@@ -135,7 +135,6 @@ const AGENT_OPERATIONS = [
   "get /agent/inbox                | main lead worker | agent_inbox                        | any_agent",
   "get /agent/instructions         | main lead worker | agent_instructions                 | any_agent",
   "post /agent/inbox/ack           | main lead worker | agent_inbox_acknowledge            | any_agent",
-  "post /agent/runs/r/token        |                  | agent_run_token                    | any_agent",
   "get /agent/boards               | main lead worker | agent_board_discovery              | any_agent",
   "get /agent/boards/b             | main lead worker | agent_board_lookup                 | any_agent",
   "get /agent/agents               | main lead worker | agent_roster_discovery             | any_agent",

@@ -36,6 +36,9 @@ export interface RunnerFixture {
   task(id: string): Promise<any>;
   comments(id: string): Promise<string[]>;
   steps(run_id: string): Promise<any[]>;
+  run(run_id: string): Promise<any>;
+  /** Files of the home folder, with the repository, that contain a text. */
+  grep(text: string): string[];
   git(...args: string[]): string;
   worktree(task_id: string): string;
   journals(): string[];
@@ -43,7 +46,7 @@ export interface RunnerFixture {
 
 let built: string | undefined;
 
-/** Builds the command line once per process, into a folder of its own. */
+/** Builds the command line once per process, into a temporary folder. */
 export function buildCommandLine(): string {
   if (built) return built;
   const folder = path.join(temporaryFolder(), "dist");
@@ -132,6 +135,12 @@ export async function openRunnerFixture(world: World, { program, subject, interc
         cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;
       }
     },
+    run: (run_id) => read(`/api/v1/boards/${board.board_id}/runs/${run_id}`),
+    grep: (text) =>
+      readdirSync(home, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => path.join(entry.parentPath, entry.name))
+        .filter((file) => readFileSync(file).includes(text)),
     git,
     worktree: (task_id) => path.join(repository, ".board/worktrees", task_id),
     journals: () => (existsSync(runs) ? readdirSync(runs).filter((name) => name.endsWith(".jsonl")) : []),

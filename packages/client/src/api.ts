@@ -2901,9 +2901,9 @@ export interface paths {
         put?: never;
         /**
          * Make the token of a run
-         * @description A token with which a coding agent reads, comments on and updates the task of this run, asks for approvals of it, writes the memory of its board and reports usage. It ends with the run. A new token replaces the one before.
+         * @description For a program that works on the task: it may do nothing else, and ends with the run.
          */
-        post: operations["agent_run_token"];
+        post: operations["agent_create_run_token"];
         delete?: never;
         options?: never;
         head?: never;
@@ -7394,18 +7394,18 @@ export interface components {
              */
             expires_at: string;
         };
-        /** @description A token with which a coding agent works on the task of one run. */
+        /** @description The token of a run. */
         RunToken: {
-            /** @description The token. It is shown only once, and ends with the run. */
+            /** @description Shown only once. */
             token: string;
             /**
              * Format: uuid
-             * @description Run to which it belongs.
+             * @description Its run.
              */
             run_id: string;
             /**
              * Format: uuid
-             * @description The only task that it may read and change.
+             * @description Its task.
              */
             task_id: string;
             /**
@@ -15415,7 +15415,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    agent_run_token: {
+    agent_create_run_token: {
         parameters: {
             query?: never;
             header?: {

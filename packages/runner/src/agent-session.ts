@@ -40,7 +40,7 @@ export type SessionResult =
 /** How long an agent may take to leave after its work, or after it was asked to cancel. */
 const GRACE_MS = 4_000;
 const MAX_LOG_LINE = 4_000;
-/** Lines that programs print beside their messages are helpful at the beginning, and a burden when they never end. */
+/** Lines that programs print between their messages are helpful at the beginning, and a burden when they never end. */
 const MAX_LOG_LINES = 500;
 
 /** Starts an agent, gives it a prompt and waits for its answer. The agent and everything it started have ended when this returns. */

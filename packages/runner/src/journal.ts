@@ -32,7 +32,7 @@ export interface RunLink {
   title?: string;
 }
 
-/** How a run ends: everything that is still to be told to the service, written down before the first part of it is told. */
+/** How a run ends: what the service still has to learn, written down before the first request. */
 export interface RunEnding {
   /** The key under which the comment is posted, so that a repetition adds no second one. */
   key: string;
@@ -67,7 +67,7 @@ export interface Journal {
   noteSent(next: number): void;
   flush(): void;
   close(): void;
-  /** Deletes the file once everything in it was told. */
+  /** Deletes the file once everything in it was sent. */
   remove(): void;
 }
 
@@ -130,7 +130,7 @@ function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
     } else if (line.line === "sent") sent = line.next;
     else lines.push(line);
   };
-  // A line without its end was being written when the process was killed. It is cut off, because nobody was told of it.
+  // A line without its end was being written when the process was killed. It is cut off, because nothing of it was sent.
   for (const { text, offset, length } of readFrom(descriptor, 0)) {
     try {
       note(JSON.parse(text) as JournalLine, offset, length);

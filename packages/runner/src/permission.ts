@@ -27,7 +27,7 @@ export interface PermissionOptions {
 }
 
 export interface PermissionDesk {
-  /** Notes what is known of a tool call. The request for its permission may leave out what was told before. */
+  /** Notes what is known of a tool call. The request for its permission may leave out what an earlier report had. */
   noteToolCall(call: ToolCallUpdate): void;
   decide(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionOutcome>;
 }
@@ -95,7 +95,7 @@ export function openPermissionDesk(options: PermissionOptions): PermissionDesk {
     return untilAnswered(() => service.askPermission(handle, permission, key), signal);
   }
 
-  /** Follows the approvals of the board. The stream tells of a decision within two seconds, and costs one connection. */
+  /** Follows the approvals of the board. The stream shows a decision within two seconds, and costs one connection. */
   async function waitForAnswer(approval_id: string, signal: AbortSignal): Promise<PermissionAnswer> {
     const { service, handle } = options;
     const { board_id } = handle;

@@ -24,7 +24,7 @@ export interface TaskRunContext {
   options: RunnerOptions;
   host: RunnerHost;
   repository: Repository | null;
-  /** Aborted when the runner is told to stop: the agent cancels, and the task is given back. */
+  /** Aborted when the runner should stop: the agent cancels, and the task is given back. */
   stopping: AbortSignal;
   /** Aborted at the second signal. */
   killing: AbortSignal;
@@ -35,7 +35,7 @@ export interface TaskRunContext {
 /** Why a run was cut short, other than by the agent. */
 type Interruption = { type: "stopped" } | { type: "lost"; reason: string } | { type: "moved"; task: Task } | { type: "stalled" };
 
-/** Works on a task that was taken, until its end is told to the service. */
+/** Works on a task that was taken, until the service knows how it ended. */
 export async function runTask(context: TaskRunContext, { task, comments }: TakenTask, journal: Journal): Promise<void> {
   const { service, host, options } = context;
   const { facts } = journal;
@@ -229,7 +229,7 @@ async function toEnding(context: TaskRunContext, finished: Finished): Promise<Ru
     return { ...giveBack(`The runner was stopped, so the task is free again.${kept}`), links };
   if (interruption?.type === "stalled") {
     const minutes = Math.round(context.options.stall_ms / 6_000) / 10;
-    return { ...giveBack(`The agent showed no sign of life for ${minutes} minutes, so it was ended.${kept}`), links };
+    return { ...giveBack(`The agent was silent for ${minutes} minutes, so it was ended.${kept}`), links };
   }
   if (interruption?.type === "moved") return { key: crypto.randomUUID(), comment: null, move: null, links, reason: null };
   if (said.result.outcome === "failed") return { ...giveBack(`${said.result.reason}${kept}`), move: "blocked", links };

@@ -16,7 +16,7 @@ export function isInside(folder: string, file: string): boolean {
 const leavesFolder = (relative: string) => relative === ".." || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative);
 
 /** Programs read `~` as the home folder, so it is outside. */
-const expandHome = (file: string) => (/^~/.test(file) ? path.join(path.parse(process.cwd()).root, file) : file);
+const expandHome = (file: string) => (file.startsWith("~") ? path.join(path.parse(process.cwd()).root, file) : file);
 
 /** The real path of a file that may not exist yet: that of its nearest folder that exists. */
 function toReal(file: string): string {

@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { git, tryGit } from "./git.ts";
 import type { RunLink } from "./journal.ts";
 import { countCommits, type TaskFolder } from "./worktree.ts";
@@ -9,7 +10,7 @@ export interface WorkResult {
 
 const MAX_COMMIT_LINKS = 10;
 
-/** Commits what the agent left in its worktree and says what there is. In place nothing is committed: the folder is a person's. */
+/** Commits what the agent left in its worktree and lists it. In place nothing is committed: the folder is a person's. */
 export async function collectWork(folder: TaskFolder, subject: string): Promise<WorkResult> {
   if (folder.base === null) return { has_changes: false, links: [] };
   const isDirty = (await git(folder.path, "status", "--porcelain")) !== "";
@@ -39,7 +40,7 @@ export async function collectWork(folder: TaskFolder, subject: string): Promise<
 }
 
 /** The address of something that only this machine has. It is no web page. */
-const toGitAddress = (name: string) => `git:${name}`;
+const toGitAddress = (name: string) => `git://${hostname()}/${name}`;
 
 async function commitAll(folder: string, subject: string): Promise<void> {
   await git(folder, "add", "--all");
@@ -53,7 +54,7 @@ async function commitAll(folder: string, subject: string): Promise<void> {
 export function toWebAddress(remote: string): string | null {
   const ssh = /^(?:ssh:\/\/)?git@([\w.-]+)[:/]([\w./~-]+?)(?:\.git)?\/?$/.exec(remote);
   if (ssh) return `https://${ssh[1]}/${ssh[2]}`;
-  if (!URL.canParse(remote) || !/^https:/.test(remote)) return null;
+  if (!URL.canParse(remote) || !remote.startsWith("https:")) return null;
   const { host, pathname } = new URL(remote);
   return `https://${host}${pathname.replace(/(\.git)?\/?$/, "")}`;
 }

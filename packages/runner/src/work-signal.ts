@@ -6,7 +6,7 @@ export interface WorkSignal {
   wait(how: { retry_after_seconds: number; isFinal: boolean; max_ms: number }): Promise<void>;
 }
 
-/** Without events, the service is asked this often. It counts as a sign of life of the agent. */
+/** Without events, the service is asked this often. The service also sees by it that the agent is there. */
 const CHECK_MS = 240_000;
 /** Events come in groups, and several runners wait for the same ones. */
 const SPREAD_MS = 700;

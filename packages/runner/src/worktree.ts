@@ -22,7 +22,7 @@ export interface Repository {
   common: string;
 }
 
-/** What is known of a worktree, beside its folder. */
+/** What is known of a worktree. It is stored next to its folder. */
 interface WorktreeNote {
   task_id: string;
   branch: string;
@@ -179,7 +179,7 @@ export async function listWorktrees({ root }: Repository): Promise<ListedWorktre
 export const countCommits = async (folder: string, base: string): Promise<number> =>
   Number((await tryGit(folder, "rev-list", "--count", `${base}..HEAD`)) ?? 0);
 
-/** Removes a worktree that has nothing that is not committed. Its branch stays unless it has no commit of its own. */
+/** Removes a worktree that has nothing that is not committed. Its branch stays unless it has no commits. */
 export async function removeWorktree({ root }: Repository, { path: folder, branch, commits }: ListedWorktree): Promise<boolean> {
   const lock = takeOwnership(`${folder}.lock`);
   if (!lock) return false;

@@ -199,11 +199,6 @@ const HINTS = {
       "After 409 task_lease_lost, stop working on the task and take the next one",
     ],
   },
-  agent_run_token: {
-    roles: [],
-    when_to_use: ["A program that you start works on your task"],
-    routing_policy: ["Give it this token and never your own"],
-  },
   agent_task_lease_take: {
     roles: ["lead", "worker"],
     when_to_use: ["You chose a certain task, or a long step needs a longer lease"],
@@ -289,7 +284,7 @@ export function hintsOf(intent: AgentIntent): AgentHints {
   const { roles = ["main", "lead", "worker"] } = entry;
   return {
     roles,
-    required_actor: roles.length !== 1 ? "any_agent" : roles[0] === "main" ? "agent_main" : "board_lead",
+    required_actor: roles.length > 1 ? "any_agent" : roles[0] === "main" ? "agent_main" : "board_lead",
     when_not_to_use: ["You read the same data earlier in this turn and nothing has changed since"],
     prerequisites: ["A valid agent token in X-Agent-Token"],
     side_effects: ["None, except that the agent is shown as online"],

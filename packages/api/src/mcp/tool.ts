@@ -77,7 +77,7 @@ export function tool<A extends Caller, Input extends z.ZodObject, Output extends
 
 const isRun = (actor: Actor): boolean => actor.type === "agent" && actor.run !== undefined;
 
-/** The board and the task that the arguments name must be those of the run. What they name beside is checked by core. */
+/** The board and the task that the arguments name must be those of the run. Core checks the other ids that they name. */
 function requireRunMayCall(actor: Actor, for_runs: boolean, named: { board_id?: string; task_id?: string }): void {
   if (!for_runs) throw outOfRunScope();
   requireInRunScope(actor, { board_id: named.board_id, task_id: named.task_id });

@@ -1,10 +1,9 @@
-import { and, eq } from "drizzle-orm";
 import * as z from "zod";
 import type { Agent } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
-import { runs } from "../schema/run.sql.ts";
+import { readOwnRun } from "../run/report.ts";
 import { run_tokens } from "../schema/run-token.sql.ts";
-import { DomainError, notFound } from "../values/errors.ts";
+import { DomainError } from "../values/errors.ts";
 import { Id, lazyObject } from "../values/wire.ts";
 import { mintToken, RUN_TOKEN_PREFIX, tokenLookup } from "./token.ts";
 
@@ -18,11 +17,7 @@ export type RunToken = z.infer<typeof RunToken>;
 
 /** Makes the token of a running run. A new one replaces the one before. */
 export async function mintRunToken(ctx: Context<Agent>, run_id: string): Promise<RunToken> {
-  const [run] = await ctx.db
-    .select({ task_id: runs.task_id, board_id: runs.board_id, status: runs.status })
-    .from(runs)
-    .where(and(eq(runs.id, run_id), eq(runs.agent_id, ctx.actor.agent_id)));
-  if (!run) throw notFound();
+  const run = await readOwnRun(ctx, run_id);
   if (run.status !== "running") throw new DomainError("conflict", "The run has ended, so it gets no token.");
   const token = `${RUN_TOKEN_PREFIX}${mintToken()}`;
   const token_lookup = tokenLookup(ctx.settings.token_pepper, token);

@@ -10,7 +10,7 @@ const HASH_BYTES = 32;
 /** Limits the work of checking a token, because an imported hash may name any number of iterations. */
 const MAX_ITERATIONS = 2_000_000;
 
-/** How the token of a run begins, by which it is told from that of an agent. */
+/** The token of a run begins with this, and the token of an agent does not. */
 export const RUN_TOKEN_PREFIX = "run_";
 
 /** A new agent token: 32 random bytes in URL-safe Base64, 43 characters, opaque. */
