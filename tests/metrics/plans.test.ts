@@ -34,7 +34,7 @@ test("the statements of a dashboard keep one plan for all ranges", async () => {
   for (let round = 0; round < ROUNDS; round++)
     for (const range of RANGES) expect((await readDashboard(world, home.owner, { range })).status).toBe(200);
   const result = await world.db.execute(sql`
-    select generic_plans::int as kept, custom_plans::int as made from pg_prepared_statements where statement like '%with given as materialized%'`);
+    select generic_plans::int as kept, custom_plans::int as made from pg_prepared_statements where statement like '%with input as materialized%'`);
   const statements = rowsOf<{ kept: number; made: number }>(result);
   // One statement each for the flow by hour, day, week and month, and one for the events.
   expect(statements).toHaveLength(5);

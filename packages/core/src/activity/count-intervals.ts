@@ -3,7 +3,7 @@ import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { input, selectInputs } from "../db/stable-plan.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { dividedDays, dividedHours, endOfHour } from "../values/time.ts";
+import { toIntervalValues } from "../values/time.ts";
 import { boardEvents, eventHour, isCounted, isFailed, isUncounted } from "./count.ts";
 import { activity_counts, activity_day_counts } from "../schema/activity-count.sql.ts";
 
@@ -24,16 +24,7 @@ export const hasDays = (board_id: SQL): SQL =>
  */
 export async function countEvents(ctx: Context, board_ids: readonly string[], edges: readonly Date[]): Promise<EventCount[]> {
   if (edges.length < 2) return [];
-  const toTimes = (times: readonly Date[]) => times.map((time) => time.toISOString());
-  const result = await selectCounts(ctx.db).execute({
-    board_ids: [...board_ids],
-    edges: toTimes(edges),
-    start: edges[0]!.toISOString(),
-    stop: edges.at(-1)!.toISOString(),
-    hour_stop: endOfHour(edges.at(-1)!).toISOString(),
-    divided_hours: toTimes(dividedHours(edges.slice(0, -1))),
-    divided_days: toTimes(dividedDays(edges)),
-  });
+  const result = await selectCounts(ctx.db).execute({ board_ids: [...board_ids], ...toIntervalValues(edges) });
   const counts = edges.slice(1).map(() => ({ events: 0, failed: 0 }));
   for (const { place, events, failed } of rowsOf<EventCount & { place: number }>(result)) counts[place - 1] = { events, failed };
   return counts;

@@ -1,6 +1,6 @@
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { addMs, DAY_MS, dividedDays, dividedHours, endOfHour, HOUR_MS } from "../values/time.ts";
+import { addMs, DAY_MS, HOUR_MS, toIntervalValues, toTimes } from "../values/time.ts";
 import { type FlowRow, selectFlow } from "./flow-query.ts";
 import { type Bucket, type Timeline, toEdges } from "./range.ts";
 
@@ -34,12 +34,7 @@ export async function readFlow(ctx: Context, board_ids: readonly string[], timel
   const cut = [timeline.comparison, timeline.primary].map(([first]) => first!).filter(isCutAtStart);
   const result = await selectFlow(ctx.db, timeline.size).execute({
     board_ids: [...board_ids],
-    edges: toTimes(edges),
-    start: edges[0]!.toISOString(),
-    stop: edges.at(-1)!.toISOString(),
-    hour_stop: endOfHour(edges.at(-1)!).toISOString(),
-    divided_hours: toTimes(dividedHours(edges.slice(0, -1))),
-    divided_days: toTimes(dividedDays(edges)),
+    ...toIntervalValues(edges),
     cut_places: cut.map((bucket) => [...timeline.comparison, ...timeline.primary].indexOf(bucket) + 1),
     cut_starts: toTimes(cut.map(({ start }) => start)),
     cut_ends: toTimes(cut.map(({ end }) => end)),
@@ -55,8 +50,6 @@ export async function readFlow(ctx: Context, board_ids: readonly string[], timel
     status_counts: undoMoves(now, rows.get(edges.length), places.slice(1)),
   };
 }
-
-const toTimes = (times: readonly Date[]) => times.map((time) => time.toISOString());
 
 const isCutAtStart = ({ period, start }: Bucket) => start > period;
 

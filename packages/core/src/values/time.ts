@@ -6,18 +6,32 @@ export const addMs = (time: Date, ms: number): Date => new Date(time.getTime() +
 /** The start of the UTC hour that contains the time. */
 export const startOfHour = (time: Date): Date => new Date(Math.floor(time.getTime() / HOUR_MS) * HOUR_MS);
 
-/** The end of the UTC hour that contains the time; a time at the start of an hour is the end of the hour before it. */
-export const endOfHour = (time: Date): Date => new Date(Math.ceil(time.getTime() / HOUR_MS) * HOUR_MS);
-
 /** The start of the UTC day that contains the time. */
 export const startOfDay = (time: Date): Date => new Date(Math.floor(time.getTime() / DAY_MS) * DAY_MS);
 
-/** The starts of the UTC hours that contain one of the times strictly inside. A time exactly at the start of an hour has none. */
-export const dividedHours = (times: readonly Date[]): Date[] => distinctDivided(times, startOfHour);
+export const toTimes = (times: readonly Date[]): string[] => times.map((time) => time.toISOString());
 
-/** The starts of the UTC days that contain one of the times strictly inside. A time exactly at the start of a day has none. */
-export const dividedDays = (times: readonly Date[]): Date[] => distinctDivided(times, startOfDay);
+/**
+ * What a query needs to sum up counts by day and by hour between edges in ascending order: the days and hours that an edge
+ * divides. The hour of the last edge, which may be busy now, is not divided by it; the query subtracts what follows the edge
+ * until `hour_stop`. There is nothing to subtract if an earlier edge divides the hour.
+ */
+export function toIntervalValues(edges: readonly Date[]) {
+  const stop = edges.at(-1)!;
+  const divided_hours = toTimes(distinctDivided(edges.slice(0, -1), startOfHour));
+  const isDivided = divided_hours.includes(startOfHour(stop).toISOString());
+  const end_of_hour = new Date(Math.ceil(stop.getTime() / HOUR_MS) * HOUR_MS);
+  return {
+    edges: toTimes(edges),
+    start: edges[0]!.toISOString(),
+    stop: stop.toISOString(),
+    hour_stop: (isDivided ? stop : end_of_hour).toISOString(),
+    divided_hours,
+    divided_days: toTimes(distinctDivided(edges, startOfDay)),
+  };
+}
 
+/** The starts of the periods that contain one of the times strictly inside. A time exactly at the start of one divides none. */
 function distinctDivided(times: readonly Date[], startOf: (time: Date) => Date): Date[] {
   const divided = times.filter((time) => startOf(time).getTime() !== time.getTime());
   return [...new Set(divided.map((time) => startOf(time).getTime()))].map((start) => new Date(start));
