@@ -96,6 +96,13 @@ export async function fillOrganization(world: World, home: Tenant, code_point: n
     select now(), '${subscription_id}', gen_random_uuid(), 'task.created', now(), '{}', pg_current_xact_id(), n,
       'failed', ${text(500)}, jsonb_build_object('webhook-id', repeat('h', 1000)), 500, ${text(1_000)}, 15000 ${rows()}`);
 
+  await run(`with budget as (
+      insert into budgets (organization_id, scope, board_id, period, timezone, limit_cost_usd, limit_total_tokens, reserve_cost_usd,
+        warn_at, on_limit)
+      select '${organization_id}', 'board', '${board_id}', 'month', 'America/Argentina/ComodRivadavia',
+        999999999.999999999999, 1000000000000, 999999999.999999999999, 0.8, 'stop' ${rows()} returning id)
+    insert into budget_spending (budget_id, cost_usd, total_tokens) select id, 999999999.999999999999, 1000000000000 from budget`);
+
   await run(`insert into users (auth_subject, email, name, preferred_name)
     select 'subject ' || n, n || ${text(300)}, ${text(200)}, ${text(200)} ${rows()}`);
   await run(`insert into organization_members (organization_id, user_id, role)
@@ -134,6 +141,7 @@ export async function fillOrganization(world: World, home: Tenant, code_point: n
     subscription_id,
     delivery_id: await idOf("subscription_deliveries"),
     approval_id: await idOf("approvals"),
+    budget_id: await idOf("budgets"),
     payload_id: await idOf("board_webhook_payloads"),
     task_run_id: await idOf("runs"),
     sync_run_id: await idOf("sync_runs"),

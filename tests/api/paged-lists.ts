@@ -8,6 +8,8 @@ import {
   board_webhook_payloads,
   board_webhooks,
   boards,
+  budget_spending,
+  budgets,
   gateways,
   organization_invites,
   organization_members,
@@ -136,6 +138,25 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
     format: "standard",
     secret_sealed: Buffer.from("x"),
   }));
+  const budget = (path: string): PagedList => {
+    const stored = storedIn(budgets, () => ({
+      ...own,
+      scope: "organization",
+      period: "total",
+      timezone: "UTC",
+      limit_runs: 1,
+      warn_at: 0.8,
+      on_limit: "warn",
+    }))(path, owner);
+    return {
+      ...stored,
+      async add(created_at) {
+        const budget_id = await stored.add(created_at);
+        await db.insert(budget_spending).values({ budget_id });
+        return budget_id;
+      },
+    };
+  };
   const member = (path: string): PagedList => ({
     ...storedIn(organization_members, () => ({}))(path, owner),
     async add() {
@@ -180,5 +201,6 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
     invite("/api/v1/organizations/me/invites", owner),
     subscription("/api/v1/subscriptions", owner),
     subscription(`${b}/subscriptions`, owner),
+    budget("/api/v1/budgets"),
   ];
 }

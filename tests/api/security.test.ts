@@ -56,6 +56,8 @@ beforeAll(async () => {
     pack_id: (await world.call("POST", "/api/skills/packs", { token, body: { source_url: "https://github.com/acme/pack" } })).body
       .id,
     tag_id: (await world.call("POST", "/api/tags", { token, body: { name: "Tag" } })).body.id,
+    budget_id: (await world.call("POST", "/api/v1/budgets", { token, body: { scope: "organization", limit: { runs: 9 } } })).body
+      .id,
     approval_id: (
       await world.call("POST", `/api/v1/boards/${home.board_id}/approvals`, {
         token,

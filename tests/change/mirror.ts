@@ -22,6 +22,7 @@ const emptyItems = (): Items => ({
   agent: new Map(),
   board: new Map(),
   run: new Map(),
+  budget: new Map(),
 });
 
 type Item = { id: string };
@@ -42,6 +43,7 @@ export async function openMirror(world: World, { owner }: Tenant): Promise<Mirro
     if (type === "comment") return find(`${board}/tasks/${task_id}/comments?limit=200`, id);
     if (type === "approval") return find(`${board}/approvals?limit=200`, id);
     if (type === "run") return read(`${board}/runs/${id}`);
+    if (type === "budget") return read(`/api/v1/budgets/${id}`);
     if (type === "memory") return find(`${board}/memory?limit=200`, id);
     return type === "agent" ? read(`/api/v1/agents/${id}`) : read(board);
   };
@@ -72,6 +74,7 @@ export async function readLists(world: World, by: { token: string }): Promise<It
   };
   await add("board", "/api/v1/boards");
   await add("agent", "/api/v1/agents");
+  await add("budget", "/api/v1/budgets");
   for (const board_id of items.board.keys()) {
     const board = `/api/v1/boards/${board_id}`;
     await add("task", `${board}/tasks`);

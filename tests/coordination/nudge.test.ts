@@ -149,6 +149,7 @@ test("while the host is waited for no transaction is open: with one connection o
     is_board_lead: true,
     openclaw_session_id: home.lead.session_key,
     requests_per_minute: null,
+    has_budgets: false,
     newly_seen: false,
   };
   const ctx = { ...world.context(), actor, gateways: held.gateways };

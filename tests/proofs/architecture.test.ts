@@ -87,6 +87,8 @@ test("only board-rights.ts knows which columns give a right to a board", () => {
 /** Files that read such rows for a caller without a condition of access, with the reason. Do not add one without a reason. */
 const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
   "packages/core/src/agent/pull-gateway.ts": "an admin: agents of a gateway of the organization",
+  "packages/core/src/budget/announce.ts": "an agent reports: the board where it works",
+  "packages/core/src/budget/spend.ts": "an agent reports: the budgets under which it spends",
   "packages/core/src/gateway/target.ts": "an admin: agents of a gateway of the organization",
   "packages/core/src/inbox/inbox.ts": "an agent: its own messages",
   "packages/core/src/job/operate.ts": "an admin: the board of an agent of the organization's job",
@@ -97,6 +99,7 @@ const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
   "packages/core/src/subscription/subscription.ts": "the owner is checked by its route (subscription/owner.ts)",
   "packages/core/src/task/field/custom-field.ts": "an admin binds a field to boards; counts of tasks with it",
   "packages/core/src/task/transition.ts": "writes of a task that the caller has locked",
+  "packages/core/src/usage/stop.ts": "an agent reports: the runs of its organization under a budget",
   "packages/openclaw/src/gateway/gateway.ts": "an admin: what uses a gateway of the organization",
   "packages/openclaw/src/gateway/session-entry.ts": "an admin: agents of a gateway of the organization",
 };

@@ -26,6 +26,7 @@ const boardAgent = (agent_id: string, is_board_lead = false): BoardAgent & Agent
   is_board_lead,
   openclaw_session_id: `session-${agent_id}`,
   requests_per_minute: null,
+  has_budgets: false,
   newly_seen: false,
 });
 const lead = boardAgent("lead", true);

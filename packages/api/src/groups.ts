@@ -8,6 +8,7 @@ import { approvals } from "./routes/approvals.ts";
 import { boardGroups } from "./routes/board-groups.ts";
 import { boards } from "./routes/boards.ts";
 import { consolePage } from "./routes/console.ts";
+import { budgets } from "./routes/budgets.ts";
 import { changes } from "./routes/changes.ts";
 import { changesStream } from "./routes/changes-stream.ts";
 import { customFields } from "./routes/custom-fields.ts";
@@ -70,6 +71,7 @@ export const groups = {
   activity: [...activity, ...taskCommentFeed, ...taskCommentStream],
   changes: [...changes, ...changesStream],
   metrics,
+  budgets,
   skills: [...skills, ...skillPacks],
   souls,
 } satisfies Record<string, Endpoint[]>;

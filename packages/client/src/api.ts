@@ -2910,6 +2910,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agent/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report usage
+         * @description Counts tokens and prices for a run, a task or, without both, as idle use. Each entry has a key of your choice: for seven days a repeated key counts nothing, so that a report may be sent again after a failure. Either all entries of a request are counted or none.
+         */
+        post: operations["agent_create_usage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agent/boards/{board_id}/tags": {
         parameters: {
             query?: never;
@@ -3259,6 +3279,98 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the usage of agents
+         * @description Sums of what agents reported to have used: tokens, prices and runs, with idle use apart. It covers the boards of the active organization that the caller may read: all of them, one board, or one group. Callers who may read all boards also get the usage of removed boards and of the main agents of gateways.
+         */
+        get: operations["get_metrics_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics/usage.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the usage of agents as CSV
+         * @description The rows of the usage of agents, with a header. Cells that a spreadsheet would run as formulas begin with `'`.
+         */
+        get: operations["get_metrics_usage_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/budgets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List budgets
+         * @description Newest first. Members see the budgets of boards that they may change and of tasks on these, admins also those of the organization and of agents.
+         */
+        get: operations["list_budgets"];
+        put?: never;
+        /**
+         * Create a budget
+         * @description Limits what is spent from now on. Members may do so for boards that they may change and for tasks on these, admins also for the organization and for agents.
+         */
+        post: operations["create_budget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/budgets/{budget_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a budget
+         * @description Get a budget.
+         */
+        get: operations["get_budget"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a budget
+         * @description Remove a budget.
+         */
+        delete: operations["delete_budget"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a budget
+         * @description What was spent stays. After a limit is raised, agents get work again at their next question. A new period or zone starts from zero.
+         */
+        patch: operations["update_budget"];
         trace?: never;
     };
     "/api/skills/marketplace": {
@@ -4286,11 +4398,19 @@ export interface components {
             custom_field_values?: {
                 [key: string]: unknown;
             } | null;
+            budget?: components["schemas"]["TaskBudget"];
             /**
              * Format: uuid
              * @description Board to create the task on.
              */
             board_id: string;
+        };
+        /** @description Limits what all runs on the task may spend together; at the limit they are stopped. */
+        TaskBudget: {
+            /** @description US dollars as the providers report them; null for no limit. */
+            cost_usd?: string | null;
+            /** @description Tokens that models read and write; null for no limit. */
+            total_tokens?: number | null;
         };
         TaskCreate: {
             /** @description What has to be done, in one line. */
@@ -4322,6 +4442,7 @@ export interface components {
             custom_field_values?: {
                 [key: string]: unknown;
             } | null;
+            budget?: components["schemas"]["TaskBudget"];
         };
         TaskUpdate: {
             /** @description What has to be done, in one line. */
@@ -4686,6 +4807,59 @@ export interface components {
             /** @description Why the run ends or ended, in one sentence. */
             ended_reason?: string | null;
         };
+        UsageReportWrite: {
+            /** @description What was used, at most 100 entries. */
+            entries: components["schemas"]["UsageEntryWrite"][];
+        };
+        UsageEntryWrite: {
+            /** @description Names the entry. For seven days, a repeated key of the agent counts nothing. */
+            key: string;
+            /**
+             * Format: date-time
+             * @description When it was used, in the last seven days; now when absent. A later time counts as now.
+             */
+            at?: string;
+            /**
+             * @description Name of the model, as the provider has it.
+             * @default null
+             */
+            model?: string | null;
+            /**
+             * @description Tokens that the model read, cached ones included.
+             * @default 0
+             */
+            input_tokens?: number;
+            /**
+             * @description Tokens that the model wrote, reasoning included.
+             * @default 0
+             */
+            output_tokens?: number;
+            /**
+             * @description The part of `input_tokens` that came from a cache.
+             * @default 0
+             */
+            cached_input_tokens?: number;
+            /**
+             * @description The part of `output_tokens` that was reasoning.
+             * @default 0
+             */
+            reasoning_tokens?: number;
+            /**
+             * @description Price in US dollars as the provider reported it; null when it reported none. The service never computes one.
+             * @default null
+             */
+            cost_usd?: string | null;
+            /**
+             * @description Run of the agent for which it was used.
+             * @default null
+             */
+            run_id?: string | null;
+            /**
+             * @description Task for which it was used. Without task and run, the entry is idle use of the agent.
+             * @default null
+             */
+            task_id?: string | null;
+        };
         GatewayMainAskUserRequest: {
             /** @description The question, with everything the user needs to answer it. */
             content: string;
@@ -4752,6 +4926,91 @@ export interface components {
              * @default null
              */
             board_ids?: string[] | null;
+        };
+        BudgetCreate: {
+            /**
+             * @description What the budget is for.
+             * @enum {string}
+             */
+            scope: "organization" | "board" | "agent" | "task";
+            /**
+             * Format: uuid
+             * @description Id of the board, agent or task. For the organization it may be absent.
+             */
+            scope_id?: string;
+            /**
+             * @description After what time spending starts from zero; `total` never does.
+             * @default month
+             * @enum {string}
+             */
+            period?: "day" | "month" | "total";
+            /**
+             * @description IANA name of the zone in which days and months begin.
+             * @default UTC
+             */
+            timezone?: string;
+            /** @description What may be spent in a period: at least one limit. */
+            limit: {
+                /** @description US dollars as the providers report them; null for no limit. */
+                cost_usd?: string | null;
+                /** @description Tokens that models read and write; null for no limit. */
+                total_tokens?: number | null;
+                /** @description Runs that agents begin; null for no limit. */
+                runs?: number | null;
+            };
+            /**
+             * @description What is set aside for each running run, so that several cannot overspend together.
+             * @default {}
+             */
+            reserve?: {
+                /** @description US dollars; null when nothing is set aside. */
+                cost_usd?: string | null;
+                /** @description Tokens; null when nothing is set aside. */
+                total_tokens?: number | null;
+            };
+            /**
+             * @description The share of a limit at which it warns.
+             * @default 0.8
+             */
+            warn_at?: number;
+            /**
+             * @description `stop` ends runs at the limit and gives out no task; `warn` only tells.
+             * @default stop
+             * @enum {string}
+             */
+            on_limit?: "stop" | "warn";
+        };
+        BudgetUpdate: {
+            /**
+             * @description After what time spending starts from zero; `total` never does.
+             * @enum {string}
+             */
+            period?: "day" | "month" | "total";
+            /** @description IANA name of the zone in which days and months begin. */
+            timezone?: string;
+            /** @description The limits to change; null removes one, and one has to remain. */
+            limit?: {
+                /** @description US dollars as the providers report them; null for no limit. */
+                cost_usd?: string | null;
+                /** @description Tokens that models read and write; null for no limit. */
+                total_tokens?: number | null;
+                /** @description Runs that agents begin; null for no limit. */
+                runs?: number | null;
+            };
+            /** @description The reserves to change; null removes one. */
+            reserve?: {
+                /** @description US dollars; null when nothing is set aside. */
+                cost_usd?: string | null;
+                /** @description Tokens; null when nothing is set aside. */
+                total_tokens?: number | null;
+            };
+            /** @description The share of a limit at which it warns. */
+            warn_at?: number;
+            /**
+             * @description `stop` ends runs at the limit and gives out no task; `warn` only tells.
+             * @enum {string}
+             */
+            on_limit?: "stop" | "warn";
         };
         MarketplaceSkillCreate: {
             /** @description URL of the skill: https, at a public host. */
@@ -7380,6 +7639,13 @@ export interface components {
             comments: components["schemas"]["TaskComment"][];
             /** @description When to ask again: 0 with a task. */
             retry_after_seconds: number;
+            /**
+             * @description Why there is no task, when there is work but no budget for it.
+             * @constant
+             */
+            reason?: "budget_exhausted";
+            /** @description The budgets without room, with `reason`. */
+            budget_ids?: string[];
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
         };
@@ -7413,6 +7679,20 @@ export interface components {
              * @description Board of the task.
              */
             board_id: string;
+        };
+        /** @description What became of reported usage. */
+        UsageReport: {
+            /**
+             * @description All entries are counted.
+             * @constant
+             */
+            ok: true;
+            /** @description Entries that were counted now. */
+            accepted: number;
+            /** @description Budgets without room, whose runs were stopped: end the work that belongs to them. Mostly empty. */
+            exhausted_budget_ids: string[];
+            /** @description Entries whose key was known, so that they were counted before. */
+            repeated: number;
         };
         /** @description Who asks the user. */
         GatewayMainAskUserResponse: {
@@ -7608,7 +7888,7 @@ export interface components {
              * @description What has changed. `memory` is an entry of a board's memory.
              * @enum {string}
              */
-            type: "task" | "comment" | "approval" | "memory" | "agent" | "board" | "run";
+            type: "task" | "comment" | "approval" | "memory" | "agent" | "board" | "run" | "budget";
             /**
              * @description How it has changed.
              * @enum {string}
@@ -7787,6 +8067,177 @@ export interface components {
                 /** @description Title of the first linked task. */
                 task_title: string | null;
             }[];
+        };
+        /** @description What agents reported to have used. */
+        UsageMetrics: {
+            /**
+             * @description The range of the figures.
+             * @enum {string}
+             */
+            range: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
+            /**
+             * @description What a row stands for.
+             * @enum {string}
+             */
+            group_by: "day" | "agent" | "board" | "model" | "task";
+            /**
+             * Format: date-time
+             * @description Start of the UTC day in which the range begins. Entries since then are counted.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The end of the range.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            until: string;
+            /** @description Sums of all entries, also of those that no row shows. */
+            total: {
+                /** @description Usage for tasks. */
+                work: components["schemas"]["UsageSums"];
+                /** @description Usage without a task, such as an agent's look at an empty inbox. */
+                idle: components["schemas"]["UsageSums"];
+            };
+            /** @description Number of groups; `rows` has the most expensive of them. */
+            groups: number;
+            /** @description Sums by group: days from the first to the last, everything else from the highest price down. */
+            rows: {
+                /** @description The UTC day, the model, or the id of the agent, board or task; null without one. */
+                key: string | null;
+                /** @description Name of agent, board or task, also after its removal. */
+                name: string | null;
+                /** @description Whether anything was reported. An agent that reports nothing has no figures. */
+                reported: boolean;
+                /** @description Usage for tasks. */
+                work: components["schemas"]["UsageSums"];
+                /** @description Usage without a task, such as an agent's look at an empty inbox. */
+                idle: components["schemas"]["UsageSums"];
+            }[];
+        };
+        /** @description Sums of usage. They are null for an agent that reported nothing. */
+        UsageSums: {
+            /** @description Reported entries. */
+            entries: number | null;
+            /** @description Runs that reported usage, counted with their first entry. */
+            runs: number | null;
+            /** @description Tokens that models read. */
+            input_tokens: number | null;
+            /** @description Tokens that models wrote. */
+            output_tokens: number | null;
+            /** @description The part of `input_tokens` that came from caches. */
+            cached_input_tokens: number | null;
+            /** @description The part of `output_tokens` that was reasoning. */
+            reasoning_tokens: number | null;
+            /** @description Sum of `input_tokens` and `output_tokens`. */
+            total_tokens: number | null;
+            /** @description Sum of the reported prices in US dollars; null when none was reported. */
+            cost_usd: string | null;
+        };
+        /** @description Comma-separated values. */
+        UsageCsv: string;
+        /** @description A page of a list. */
+        BudgetPage: {
+            /** @description The items of this page, in the order of the list. */
+            items: components["schemas"]["Budget"][];
+            /** @description Total number of items in the list; -1 with `cursor`. */
+            total: number;
+            /** @description The limit that was applied. */
+            limit: number;
+            /** @description The offset that was applied. */
+            offset: number;
+        };
+        /** @description What an organization, a board, an agent or a task may spend. */
+        Budget: {
+            /**
+             * Format: uuid
+             * @description Id of the budget.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Organization that the budget belongs to.
+             */
+            organization_id: string;
+            /**
+             * @description What the budget is for.
+             * @enum {string}
+             */
+            scope: "organization" | "board" | "agent" | "task";
+            /**
+             * Format: uuid
+             * @description Id of the organization, board, agent or task.
+             */
+            scope_id: string;
+            /** @description Name of the organization, board or agent, or title of the task. */
+            scope_name: string;
+            /** @description The board, or that of the task; null for the organization and for agents. */
+            board_id: string | null;
+            /**
+             * @description After what time spending starts from zero; `total` never does.
+             * @enum {string}
+             */
+            period: "day" | "month" | "total";
+            /** @description IANA name of the zone in which days and months begin. */
+            timezone: string;
+            /** @description What may be spent in a period. */
+            limit: {
+                /** @description US dollars; null for no limit. */
+                cost_usd: string | null;
+                /** @description Tokens; null for no limit. */
+                total_tokens: number | null;
+                /** @description Runs; null for no limit. */
+                runs: number | null;
+            };
+            /** @description What is set aside for each running run. */
+            reserve: {
+                /** @description US dollars; null when nothing is set aside. */
+                cost_usd: string | null;
+                /** @description Tokens; null when nothing is set aside. */
+                total_tokens: number | null;
+            };
+            /** @description The share of a limit at which it warns. */
+            warn_at: number;
+            /**
+             * @description `stop` ends runs at the limit and gives out no task; `warn` only tells.
+             * @enum {string}
+             */
+            on_limit: "stop" | "warn";
+            /** @description What was spent since the period or the budget began. */
+            spent: {
+                /** @description US dollars of this period. */
+                cost_usd: string;
+                /** @description Tokens of this period. */
+                total_tokens: number;
+                /** @description Runs that agents began in this period. */
+                runs: number;
+            };
+            /** @description What is set aside now. */
+            reserved: {
+                /** @description US dollars set aside for running runs. */
+                cost_usd: string;
+                /** @description Tokens set aside for running runs. */
+                total_tokens: number;
+            };
+            /**
+             * @description Whether `spent` has reached a limit, or the share of it that warns.
+             * @enum {string}
+             */
+            state: "ok" | "warned" | "exhausted";
+            /** @description When the period ends; null when it does not. */
+            resets_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the budget was created. Earlier usage does not count.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the budget last changed.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            updated_at: string;
         };
         /** @description A skill that gateways can install. */
         MarketplaceSkillCard: {
@@ -8189,6 +8640,7 @@ export type OnboardingLeadAgent = components['schemas']['OnboardingLeadAgent'];
 export type OnboardingQuestion = components['schemas']['OnboardingQuestion'];
 export type OnboardingConfirm = components['schemas']['OnboardingConfirm'];
 export type TaskCreateOnBoard = components['schemas']['TaskCreateOnBoard'];
+export type TaskBudget = components['schemas']['TaskBudget'];
 export type TaskCreate = components['schemas']['TaskCreate'];
 export type TaskUpdate = components['schemas']['TaskUpdate'];
 export type TaskCommentWrite = components['schemas']['TaskCommentWrite'];
@@ -8212,9 +8664,13 @@ export type SoulUpdate = components['schemas']['SoulUpdate'];
 export type NextTaskRequest = components['schemas']['NextTaskRequest'];
 export type TaskLeaseWrite = components['schemas']['TaskLeaseWrite'];
 export type RunUpdate = components['schemas']['RunUpdate'];
+export type UsageReportWrite = components['schemas']['UsageReportWrite'];
+export type UsageEntryWrite = components['schemas']['UsageEntryWrite'];
 export type GatewayMainAskUserRequest = components['schemas']['GatewayMainAskUserRequest'];
 export type GatewayLeadMessageRequest = components['schemas']['GatewayLeadMessageRequest'];
 export type GatewayLeadBroadcastRequest = components['schemas']['GatewayLeadBroadcastRequest'];
+export type BudgetCreate = components['schemas']['BudgetCreate'];
+export type BudgetUpdate = components['schemas']['BudgetUpdate'];
 export type MarketplaceSkillCreate = components['schemas']['MarketplaceSkillCreate'];
 export type SkillPackCreate = components['schemas']['SkillPackCreate'];
 export type SkillPackUpdate = components['schemas']['SkillPackUpdate'];
@@ -8320,6 +8776,7 @@ export type TaskDependency = components['schemas']['TaskDependency'];
 export type NextTask = components['schemas']['NextTask'];
 export type HeldTaskLease = components['schemas']['HeldTaskLease'];
 export type RunToken = components['schemas']['RunToken'];
+export type UsageReport = components['schemas']['UsageReport'];
 export type GatewayMainAskUserResponse = components['schemas']['GatewayMainAskUserResponse'];
 export type GatewayLeadMessageResponse = components['schemas']['GatewayLeadMessageResponse'];
 export type GatewayLeadBroadcastResponse = components['schemas']['GatewayLeadBroadcastResponse'];
@@ -8340,6 +8797,11 @@ export type MetricWorkPoint = components['schemas']['MetricWorkPoint'];
 export type MetricWorkSeries = components['schemas']['MetricWorkSeries'];
 export type MetricWorkComparison = components['schemas']['MetricWorkComparison'];
 export type MetricPendingApprovals = components['schemas']['MetricPendingApprovals'];
+export type UsageMetrics = components['schemas']['UsageMetrics'];
+export type UsageSums = components['schemas']['UsageSums'];
+export type UsageCsv = components['schemas']['UsageCsv'];
+export type BudgetPage = components['schemas']['BudgetPage'];
+export type Budget = components['schemas']['Budget'];
 export type MarketplaceSkillCard = components['schemas']['MarketplaceSkillCard'];
 export type MarketplaceSkillActionResponse = components['schemas']['MarketplaceSkillActionResponse'];
 export type SkillPack = components['schemas']['SkillPack'];
@@ -15451,6 +15913,44 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    agent_create_usage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UsageReportWrite"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     agent_list_board_tags: {
         parameters: {
             query?: {
@@ -16081,7 +16581,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Only changes on this board. */
                 board_id?: string;
-                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board, run. All when absent. */
+                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board, run, budget. All when absent. */
                 types?: string;
                 /** @description Maximum number of changes to return. */
                 limit?: number;
@@ -16118,7 +16618,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Only changes on this board. */
                 board_id?: string;
-                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board, run. All when absent. */
+                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board, run, budget. All when absent. */
                 types?: string;
                 /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;
@@ -16180,6 +16680,265 @@ export interface operations {
             304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_metrics_usage: {
+        parameters: {
+            query?: {
+                /** @description The time before now that the figures cover, in whole UTC days; `7d` when absent. */
+                range?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
+                /** @description Another name of `range`. When both are sent, `range` is used. */
+                range_key?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
+                /** @description What a row of the answer stands for. */
+                group_by?: "day" | "agent" | "board" | "model" | "task";
+                /** @description Only this board. */
+                board_id?: string;
+                /** @description Only the boards of this group. */
+                group_id?: string;
+                /** @description Most rows; those with the highest price are returned. It does not apply to days. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageMetrics"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_metrics_usage_csv: {
+        parameters: {
+            query?: {
+                /** @description The time before now that the figures cover, in whole UTC days; `7d` when absent. */
+                range?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
+                /** @description Another name of `range`. When both are sent, `range` is used. */
+                range_key?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
+                /** @description What a row of the answer stands for. */
+                group_by?: "day" | "agent" | "board" | "model" | "task";
+                /** @description Only this board. */
+                board_id?: string;
+                /** @description Only the boards of this group. */
+                group_id?: string;
+                /** @description Most rows; those with the highest price are returned. It does not apply to days. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": components["schemas"]["UsageCsv"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_budgets: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+                /** @description Only budgets of this scope. */
+                scope?: "organization" | "board" | "agent" | "task";
+                /** @description Only budgets of this organization, board, agent or task. */
+                scope_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_budget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BudgetCreate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_budget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the budget. */
+                budget_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_budget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id of the budget. */
+                budget_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    update_budget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the resource as the caller knows it; 412 when it has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id of the budget. */
+                budget_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BudgetUpdate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Strong tag of the resource, for If-None-Match and If-Match. */
+                    ETag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];

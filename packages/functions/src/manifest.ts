@@ -104,6 +104,7 @@ export const groups = {
   activity: { routes: anyMethodBelow("/api/v1/activity", "/api/activity"), ...streamSize },
   changes: { routes: anyMethodBelow("/api/v1/changes"), ...streamSize, enqueues: false },
   metrics: { routes: anyMethodBelow("/api/v1/metrics"), ...defaultSize },
+  budgets: { routes: anyMethodBelow("/api/v1/budgets"), ...defaultSize, enqueues: false },
   /** Requests wait for a host, or unpack an archive of several megabytes. */
   skills: { routes: anyMethodBelow("/api/v1/skills", "/api/skills"), memory_mb: 1024, timeout_seconds: 28 },
   /** Requests wait up to 15 s for the remote directory. */

@@ -114,6 +114,7 @@ export async function seedBoard(world: World, tenant: Tenant, ours: string, mark
   const request = { action_type: `Deploy ${mark}`, description: mark, task_ids: [waiting.id] };
   const approval = await send("POST", `${board}/approvals`, request);
   await send("POST", `${board}/onboarding/start`, {});
+  const budget = await send("POST", "/api/v1/budgets", { scope: "board", scope_id: board_id, limit: { runs: 1_000_000 } });
   const unused = { field_key: `unused-${ours}`, board_ids: [board_id] };
   const field = await send("POST", "/organizations/me/custom-fields", unused);
   const named = {
@@ -137,6 +138,7 @@ export async function seedBoard(world: World, tenant: Tenant, ours: string, mark
     doing_task_id: leased.id,
     task_run_id: leased.run_id!,
     approval_id: approval.id,
+    budget_id: budget.id,
     field_id: field.id,
     used_field_id: used.id,
     field_key,

@@ -15,6 +15,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   activity: "What happened, newest first, and as streams.",
   changes: "Every change in commit order, for mirrors and clients that resume.",
   metrics: "Figures of the dashboard.",
+  budgets: "What organizations, boards, agents and tasks may spend.",
   webhooks: "Inbound webhooks of a board and the payloads that they received.",
   subscriptions: "Outbound messages about events of an organization or a board.",
   "board-groups": "Groups of boards that share a memory.",

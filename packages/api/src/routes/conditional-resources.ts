@@ -4,6 +4,8 @@ import { getAgentForLead } from "@board/core/agent/lookup";
 import { Approval } from "@board/core/approval/approval";
 import { getApproval } from "@board/core/approval/list";
 import { Board, getBoard } from "@board/core/board/board";
+import { Budget } from "@board/core/budget/budget";
+import { getBudget } from "@board/core/budget/store";
 import type { CallerContext, Context } from "@board/core/context/context";
 import { Gateway, getGateway } from "@board/openclaw/gateway/gateway";
 import { getTag, Tag } from "@board/core/tag/tag";
@@ -68,6 +70,12 @@ export const tagResource = define<Member, { tag_id: string }>({
   table: "tags",
   id: "tag_id",
   representations: [{ schema: Tag, read: (ctx, p) => getTag(ctx, p.tag_id) }],
+});
+
+export const budgetResource = define<Member, { budget_id: string }>({
+  table: "budgets",
+  id: "budget_id",
+  representations: [{ schema: Budget, read: (ctx, p) => getBudget(ctx, p.budget_id) }],
 });
 
 export const gatewayResource = define<Admin, { gateway_id: string }>({

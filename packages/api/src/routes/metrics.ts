@@ -1,8 +1,11 @@
 import { member } from "@board/core/context/actor";
 import { Dashboard, DashboardQuery, getDashboard } from "@board/core/metrics/dashboard";
+import { toCsv } from "@board/core/usage/csv";
+import { getUsage, UsageMetrics, UsageQuery } from "@board/core/usage/metrics";
+import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 
-/** Dashboard metrics about the work on boards. */
+/** Figures about the work on boards, and about what it cost. */
 export const metrics = [
   endpoint(
     "GET",
@@ -18,5 +21,42 @@ export const metrics = [
       returns: Dashboard,
     },
     (ctx, { query }) => getDashboard(ctx, query),
+  ),
+  endpoint(
+    "GET",
+    "/api/v1/metrics/usage",
+    {
+      as: member,
+      summary: "Get the usage of agents",
+      errors: [404],
+      description:
+        "Sums of what agents reported to have used: tokens, prices and runs, with idle use apart. It covers the boards of the active " +
+        "organization that the caller may read: all of them, one board, or one group. Callers who may read all boards also get the " +
+        "usage of removed boards and of the main agents of gateways.",
+      query: UsageQuery,
+      returns: UsageMetrics,
+    },
+    (ctx, { query }) => getUsage(ctx, query),
+  ),
+  endpoint(
+    "GET",
+    "/api/v1/metrics/usage.csv",
+    {
+      as: member,
+      summary: "Get the usage of agents as CSV",
+      errors: [404],
+      description:
+        "The rows of the usage of agents, with a header. Cells that a spreadsheet would run as formulas begin with `'`.",
+      query: UsageQuery,
+      returns: z.string().meta({ id: "UsageCsv", description: "Comma-separated values." }),
+      media_type: "text/csv",
+    },
+    async (ctx, { query }) =>
+      new Response(toCsv(await getUsage(ctx, query)), {
+        headers: {
+          "content-type": "text/csv; charset=utf-8",
+          "content-disposition": `attachment; filename="usage-by-${query.group_by}.csv"`,
+        },
+      }),
   ),
 ];

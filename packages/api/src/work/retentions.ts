@@ -12,6 +12,7 @@ import { rate_counters } from "@board/core/schema/rate-limit.sql";
 import { skill_pack_syncs } from "@board/core/schema/skill-pack.sql";
 import { subscription_deliveries } from "@board/core/schema/subscription.sql";
 import { sync_runs } from "@board/core/schema/sync.sql";
+import { usage_counts, usage_entries } from "@board/core/schema/usage.sql";
 import { board_webhook_payloads, webhook_delivery_ids } from "@board/core/schema/webhook.sql";
 import { REMEMBERED_DAYS } from "@board/core/webhook/delivery-id";
 import { isNotPending, removeOldPayloads } from "@board/core/webhook/retention";
@@ -75,4 +76,8 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     remove: removeAnswers,
     batch: 2_000,
   },
+  // A repeated key counts nothing for so long.
+  "usage entries": { table: usage_entries, since: usage_entries.stored_at, days: 7, batch: 5_000 },
+  // A year, the longest range of a report, and the month in which it begins.
+  "sums of usage": { table: usage_counts, since: usage_counts.start, days: 400, batch: 5_000 },
 };

@@ -4,6 +4,7 @@ import { memoPerApp } from "../context/app-memo.ts";
 import { boards } from "../schema/board.sql.ts";
 import { runs } from "../schema/run.sql.ts";
 import { run_tokens } from "../schema/run-token.sql.ts";
+import { budgets } from "../schema/budget.sql.ts";
 import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { gateways } from "../schema/gateway.sql.ts";
@@ -26,6 +27,7 @@ const columns = {
   wake_attempts: agents.wake_attempts,
   checkin_deadline_at: agents.checkin_deadline_at,
   requests_per_minute: agents.requests_per_minute,
+  has_budgets: sql<boolean>`exists (select 1 from ${budgets} where ${budgets.organization_id} = ${gateways.organization_id})`,
 };
 
 /** The agent with this token. Its presence is stored at once, even if the transaction of the request is rolled back later. */
@@ -91,9 +93,9 @@ const agentWithBoardLookup = preparedQuery((db) =>
 
 function toActor(row: Omit<Agent, "type" | "newly_seen">, newly_seen: boolean): Agent {
   const { agent_id, name, organization_id, gateway_id, board_id, is_board_lead } = row;
-  const { openclaw_session_id, requests_per_minute } = row;
+  const { openclaw_session_id, requests_per_minute, has_budgets } = row;
   const identity = { agent_id, name, organization_id, gateway_id, board_id, is_board_lead, openclaw_session_id };
-  return { type: "agent", ...identity, requests_per_minute, newly_seen };
+  return { type: "agent", ...identity, requests_per_minute, has_budgets, newly_seen };
 }
 
 /** Each app runs one scan at a time, because checking the hash of a row takes about 50 ms. */

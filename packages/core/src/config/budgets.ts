@@ -133,6 +133,12 @@ export const BUDGETS = {
     max: 1_000_000_000,
     describe: "Organizations that a person may create in a day (UTC), 0 = no limit. Each has its own budgets.",
   },
+  organization_usage_entries_per_day: {
+    default: 500_000,
+    max: 1_000_000_000,
+    describe:
+      "Usage entries that the agents of an organization may report in a day (UTC), 0 = no limit. Each takes 300 bytes for a week.",
+  },
   organization_running_deliveries: {
     default: 48,
     max: 1_000,

@@ -43,6 +43,8 @@ export interface Agent {
   openclaw_session_id: string | null;
   /** Null means no limit. */
   requests_per_minute: number | null;
+  /** Whether the organization has any budget. Without one, no work asks for budgets. */
+  has_budgets: boolean;
   /** Whether this request updated `last_seen_at`. */
   newly_seen: boolean;
   /** Only with the token of a run. */

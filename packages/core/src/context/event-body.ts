@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { AGENT_STATUSES } from "../schema/agent.sql.ts";
+import { BUDGET_PERIODS, BUDGET_SCOPES } from "../schema/budget.sql.ts";
 import { APPROVAL_STATUSES } from "../schema/approval.sql.ts";
 import { RUN_STATUSES, TASK_STATUSES } from "../schema/task.sql.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
@@ -65,6 +66,14 @@ export const BoardEvent = z.discriminatedUnion("type", [
     task_id: Id.describe("Task of the run."),
     agent_id: Id.describe("Agent whose run it was."),
   })),
+  lazyObject(() => ({
+    type: z.enum(["budget.warned", "budget.exhausted"]).describe("What happened."),
+    ...Envelope.shape,
+    subject: subject("budget"),
+    scope: z.enum(BUDGET_SCOPES).describe("What the budget is for."),
+    scope_id: Id.describe("Id of the organization, board, agent or task."),
+    period: z.enum(BUDGET_PERIODS).describe("The period in which it happens once."),
+  })),
 ]);
 export type BoardEvent = z.infer<typeof BoardEvent>;
 
@@ -80,6 +89,8 @@ export const BOARD_EVENT_TYPES = [
   "approval.resolved",
   "run.expired",
   "run.stopped",
+  "budget.warned",
+  "budget.exhausted",
 ] as const satisfies readonly BoardEvent["type"][];
 
 type DistributiveOmit<Event, Key extends keyof BoardEvent> = Event extends unknown ? Omit<Event, Key> : never;

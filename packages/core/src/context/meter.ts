@@ -4,6 +4,8 @@ import type { Log } from "../values/log.ts";
 export const METRICS = {
   /** Rejected credentials. */
   AuthFailures: "Count",
+  /** Budgets whose limit was reached, by `scope`. */
+  BudgetExhausted: "Count",
   /** Circuits of gateways that opened or closed, by `state`. */
   CircuitChanges: "Count",
   /** Attempts to run a job, by `kind` and `outcome`. */

@@ -29,7 +29,7 @@ export async function countRequest(ctx: Context, name: BudgetName, scope: string
 const DAY_SECONDS = DAY_MS / 1000;
 
 /**
- * Counts toward a limit per UTC day; above it, throws `limited` with the text of `toDetail`. The counter is stored under the end
+ * Adds `by` toward a limit per UTC day; above it, throws `limited` with the text of `toDetail`. The counter is stored under the end
  * of its day, so that the retention does not remove it earlier.
  */
 export async function countOfDay(
@@ -37,12 +37,13 @@ export async function countOfDay(
   name: BudgetName,
   key: string,
   toDetail: (limit: number) => string,
+  by = 1,
 ): Promise<void> {
   const quota = ctx.settings.budgets[name];
   if (quota === 0) return;
   const now = ctx.now().getTime();
   const end = Math.floor(now / DAY_MS + 1) * DAY_MS;
-  const [row] = await addToCounters(ctx, name, [key], new Date(end));
+  const [row] = await addToCounters(ctx, name, [key], new Date(end), by);
   const reset_seconds = Math.ceil((end - now) / 1000);
   const remaining = Math.max(0, quota - row!.count);
   reportLimit(ctx.limits, { name, quota, window_seconds: DAY_SECONDS, remaining, reset_seconds });

@@ -21,6 +21,8 @@ const KIND_BY_HEADER: ReadonlyMap<string, string> = new Map([
   ["GROUP BROADCAST", "group.broadcast"],
   ["GATEWAY MAIN QUESTION", "lead.question"],
   ["GATEWAY MAIN HANDOFF", "lead.handoff"],
+  ["BUDGET ALMOST SPENT", "budget.warned"],
+  ["BUDGET SPENT", "budget.exhausted"],
   ["WEBHOOK EVENT RECEIVED", "webhook.received"],
 ]);
 

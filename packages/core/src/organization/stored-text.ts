@@ -15,6 +15,7 @@ import { skill_packs } from "../schema/skill-pack.sql.ts";
 import { tags } from "../schema/tag.sql.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { task_custom_field_definitions, task_custom_field_values } from "../schema/task-custom-field.sql.ts";
+import { usage_counts } from "../schema/usage.sql.ts";
 import { board_webhooks } from "../schema/webhook.sql.ts";
 
 /** Bytes that each row counts in addition to its texts, so that a great number of rows with short texts has a limit too. */
@@ -117,6 +118,7 @@ export const STORED_TEXTS = {
     through: task_custom_field_definitions,
   },
   tasks: { columns: [tasks.title, tasks.description], owner: tasks.board_id, through: boards },
+  usage_counts: { columns: [usage_counts.model, usage_counts.name], owner: usage_counts.organization_id },
 } as const satisfies Record<string, StoredText>;
 
 const toSize = (columns: readonly PgColumn[]): SQL =>

@@ -1,4 +1,5 @@
 import { getTableColumns, sql } from "drizzle-orm";
+import { insertTaskBudget } from "../budget/store.ts";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import type { Lead, User } from "../context/actor.ts";
 import { type Context, FinalWrites } from "../context/context.ts";
@@ -24,7 +25,8 @@ type CreatorContext = Context<User | Lead>;
 /** Creates a task for a person or the board's lead. */
 export async function createTask(ctx: CreatorContext, board_id: string, input: CreateTask): Promise<Task> {
   const board = await boardFor(ctx, board_id, "write");
-  const newTask = { ...toTaskPatch(input), title: input.title, status: input.status, priority: input.priority };
+  const { title, status, priority, budget } = input;
+  const newTask = { ...toTaskPatch(input), title, status, priority, budget };
   const match = () => matchSentValues(ctx, board, newTask.custom_field_values);
   return withMatchResults(match, (matched) => storeNewTask(ctx, board, newTask, matched));
 }
@@ -37,6 +39,7 @@ function storeNewTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask, ma
     await addDependencies(ctx, board, row.id, newTask.depends_on_task_ids ?? []);
     await assignTags(ctx, row.id, newTask.tag_ids ?? []);
     await storeFieldValues(ctx, row.id, fields);
+    if (newTask.budget) await insertTaskBudget(ctx, board.organization_id, row.id, newTask.budget);
     return new FinalWrites(async () => {
       const effects = storeEffects(ctx, toCreationEffects(ctx.actor, board, row, agents));
       const [task] = await Promise.all([readTask(ctx, board.id, row.id), effects]);
@@ -45,7 +48,7 @@ function storeNewTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask, ma
   });
 }
 
-type NewTask = TaskPatch & Required<Pick<CreateTask, "title" | "status" | "priority">>;
+type NewTask = TaskPatch & Required<Pick<CreateTask, "title" | "status" | "priority">> & Pick<CreateTask, "budget">;
 
 /** Checks a new task in the documented order (docs/reference/tasks.md#creating-a-task) and returns the agents of the board. */
 async function requireCreatable(ctx: CreatorContext, board: BoardRow, newTask: NewTask): Promise<BoardAgent[]> {

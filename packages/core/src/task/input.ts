@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { TaskBudget } from "../budget/budget.ts";
 import { Id, InstantInput, JsonObject, MAX_IDS, MAX_TEXT, NonEmpty, lazyObject } from "../values/wire.ts";
 import { TaskStatus } from "./task-status.ts";
 
@@ -22,6 +23,7 @@ export const CreateTask = lazyObject(() => ({
   status: TaskStatus.default("inbox").describe("State of the new task."),
   priority: NonEmpty(MAX_PRIORITY).default("medium").describe("`high`, `medium`, `low` or any other word."),
   ...Fields.shape,
+  budget: TaskBudget.optional(),
 })).meta({ id: "TaskCreate" });
 export type CreateTask = z.infer<typeof CreateTask>;
 

@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { beginRunInBudgets } from "../budget/begin-run.ts";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import { type Agent, agentIdOf } from "../context/actor.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
@@ -87,7 +88,9 @@ async function changeInTransaction(
   const { before, facts, agents } = await lockAndRead(ctx, board, task_id, patch, dependents);
   await requireFence(ctx, before, fence);
   const update = { ...change, board, before, facts, agents, links: toLinkChanges(patch, facts) };
-  const { writeRow, ...stored } = await storeLinks(ctx, update, await decideUpdate(ctx, update));
+  const result = await decideUpdate(ctx, update);
+  if (beginsRun(ctx, update, result)) await beginRunInBudgets(ctx, board, task_id);
+  const { writeRow, ...stored } = await storeLinks(ctx, update, result);
   const writeEffects = (returned: readonly ReturnedTask[]) => {
     const { comment } = patch;
     const { review_comment, dependents } = facts;
@@ -146,6 +149,12 @@ const isSameList = (list: readonly string[], other: readonly string[]) =>
   list.length === other.length && list.every((id, index) => id === other[index]);
 
 const toIds = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
+
+/** Whether an agent begins a new run by the change, as opposed to continuing its own. */
+function beginsRun(ctx: CallerContext, { before }: UpdateInput, after: TransitionResult): ctx is Context<Agent> {
+  if (ctx.actor.type !== "agent" || after.status !== "in_progress" || after.assigned_agent_id === null) return false;
+  return before.run_status !== "running" || before.run_agent_id !== after.assigned_agent_id;
+}
 
 async function decideUpdate(ctx: CallerContext, update: UpdateInput): Promise<TransitionResult> {
   const { board, before, patch, facts, agents, was_unassigned, links } = update;

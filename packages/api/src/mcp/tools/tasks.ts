@@ -1,4 +1,5 @@
 import { type Agent, agent, lead, type Lead, type Role, type User, user, userOrAgent } from "@board/core/context/actor";
+import { as, type Context } from "@board/core/context/context";
 import { DomainError } from "@board/core/values/errors";
 import { createComment } from "@board/core/task/comment/comment";
 import { createTask } from "@board/core/task/create";
@@ -8,6 +9,8 @@ import { releaseTask } from "@board/core/task/lease/release";
 import type { Task } from "@board/core/task/task";
 import { getTaskDetail, TaskDetail } from "@board/core/task/task-detail";
 import { updateTask } from "@board/core/task/update";
+import { UsageOfCall } from "@board/core/usage/entry";
+import { reportUsageOfCall } from "@board/core/usage/report";
 import { Id, Integer, MAX_INTEGER, MAX_NAME, MAX_TEXT, NonEmpty } from "@board/core/values/wire";
 import * as z from "zod";
 import { CommentView, commentsText, toCommentView } from "../comment-view.ts";
@@ -20,6 +23,22 @@ import { boardIdOf, type Caller, tool, toQuery } from "../tool.ts";
 const board_id = Id.optional();
 const task_id = Id;
 const fence = Integer(0, MAX_INTEGER).optional();
+const usage = UsageOfCall.optional();
+const USAGE = "input_tokens, output_tokens, cost_usd, model";
+
+/** Counts what an agent used for a task, whether or not its change of the task succeeds: it is spent. */
+async function withUsage<T>(
+  ctx: Context<Caller>,
+  task_id: string,
+  usage: UsageOfCall | undefined,
+  change: () => Promise<T>,
+): Promise<T> {
+  if (usage === undefined) return change();
+  if (ctx.actor.type !== "agent") throw new DomainError("forbidden", "Only agents report usage.");
+  const asAgent = as(ctx, agent);
+  // The change comes first, because at the limit of a budget the report ends the lease.
+  return change().finally(() => reportUsageOfCall(asAgent, task_id, usage));
+}
 
 /** Who may create tasks: people and leads. */
 const userOrLead: Role<User | Lead> = {
@@ -117,8 +136,7 @@ const TASK_FIELDS = {
 export const createTaskTool = tool({
   title: "Create a task",
   name: "create_task",
-  description:
-    "Creates a task with one outcome, for an agent or free for any worker. Look for a duplicate with list_tasks first.",
+  description: "Creates a task with one outcome, for an agent or any worker. Look for a duplicate with list_tasks first.",
   as: userOrLead,
   input: CreateTask.pick(TASK_FIELDS).extend({ board_id }),
   output: z.object({ task: TaskView }),
@@ -130,29 +148,29 @@ export const createTaskTool = tool({
 export const updateTaskTool = tool({
   title: "Change a task",
   name: "update_task",
-  description:
-    "Moves or changes a task, with a comment in the same call. Submit work with status review and a comment on the result.",
+  description: "Moves or changes a task, with a comment in one call. Submit work with status review and a comment on the result.",
   as: userOrAgent,
   for_runs: true,
-  input: UpdateTask.pick({ ...TASK_FIELDS, comment: true }).extend({ task_id, board_id, fence }),
-  about: { fence: "Of your lease" },
+  input: UpdateTask.pick({ ...TASK_FIELDS, comment: true }).extend({ task_id, board_id, fence, usage }),
+  about: { fence: "Of your lease", usage: USAGE },
   output: z.object({ task: TaskView }),
-  async run(ctx, { task_id, board_id, fence = null, ...input }) {
-    return toTaskResult(await updateTask(ctx, boardIdOf(ctx, { board_id }), task_id, input, fence), ctx.actor);
+  async run(ctx, { task_id, board_id, fence = null, usage, ...input }) {
+    const change = () => updateTask(ctx, boardIdOf(ctx, { board_id }), task_id, input, fence);
+    return toTaskResult(await withUsage(ctx, task_id, usage, change), ctx.actor);
   },
 });
 
 export const commentOnTask = tool({
   title: "Comment on a task",
   name: "comment_on_task",
-  description:
-    "Reports progress, a blocker or a question. It renews your lease. @name wakes an agent, so mention only who must act.",
+  description: "Reports progress, a blocker or a question. It renews your lease. @name wakes an agent: name only who must act.",
   as: userOrAgent,
   for_runs: true,
-  input: z.object({ task_id, board_id, fence, content: NonEmpty(MAX_TEXT) }),
+  input: z.object({ task_id, board_id, fence, content: NonEmpty(MAX_TEXT), usage }),
   output: z.object({ comment: CommentView }),
-  async run(ctx, { task_id, fence = null, content, ...call }) {
-    const comment = toCommentView(await createComment(ctx, boardIdOf(ctx, call), task_id, { content, tags: null }, fence));
+  async run(ctx, { task_id, fence = null, content, usage, ...call }) {
+    const write = () => createComment(ctx, boardIdOf(ctx, call), task_id, { content, tags: null }, fence);
+    const comment = toCommentView(await withUsage(ctx, task_id, usage, write));
     return { data: { comment }, text: `Comment ${comment.id} is on the task.` };
   },
 });

@@ -13,6 +13,7 @@ import { agentTags } from "./tags.ts";
 import { agentTaskComments } from "./task-comments.ts";
 import { agentTaskLeases } from "./task-leases.ts";
 import { agentTasks } from "./tasks.ts";
+import { agentUsage } from "./usage.ts";
 
 /** All operations under /api/v1/agent. */
 export const agentRoutes = [
@@ -26,6 +27,7 @@ export const agentRoutes = [
   ...agentRuns,
   ...agentTaskComments,
   ...agentRunToken,
+  ...agentUsage,
   ...agentTags,
   ...agentMemory,
   ...agentApprovals,

@@ -1,5 +1,7 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
+import { BudgetExhausted } from "../../budget/begin-run.ts";
+import { hasSpentBudget } from "../../budget/task-condition.ts";
 import { boardFor, boardsOfAgent } from "../../organization/access.ts";
 import type { Agent } from "../../context/actor.ts";
 import { hasPendingApproval } from "../../approval/task-conditions.ts";
@@ -23,6 +25,8 @@ import { conditionOf } from "../../lists/filter.ts";
 
 const MAX_TAGS = 50;
 const COMMENTS = 10;
+/** Boards and tasks without budget that one request passes over. */
+const MAX_REFUSALS = 20;
 /** Seconds after which an agent without work asks again. */
 const RETRY_AFTER = 60;
 
@@ -42,6 +46,8 @@ export const NextTask = lazyObject(() => ({
   lease: HeldLease.nullable().describe("The lease of the task."),
   comments: z.array(TaskComment).describe(`The latest ${COMMENTS} comments on the task, oldest first.`),
   retry_after_seconds: z.int().describe("When to ask again: 0 with a task."),
+  reason: z.literal("budget_exhausted").optional().describe("Why there is no task, when there is work but no budget for it."),
+  budget_ids: z.array(Id).optional().describe("The budgets without room, with `reason`."),
   ...truncatable,
 })).meta({ id: "NextTask", description: "The next task of an agent." });
 export type NextTask = z.infer<typeof NextTask>;
@@ -58,6 +64,7 @@ export async function takeNextTask(ctx: Context<Agent>, request: TakeNextTask): 
   await expireLeases(ctx, boardCondition(ctx.actor, board_id));
   const task = await takeOne(ctx, board_id, request);
   if (task === null) return NOTHING;
+  if (task instanceof BudgetExhausted) return withoutBudget(task);
   const comments = await readLatestComments(ctx, task.board_id, task.id, COMMENTS);
   return { task, lease: toHeldLease(task), comments, retry_after_seconds: 0 };
 }
@@ -65,15 +72,18 @@ export async function takeNextTask(ctx: Context<Agent>, request: TakeNextTask): 
 const boardCondition = (actor: Agent, board_id: string | null) =>
   and(conditionOf(boardsOfAgent(actor)), board_id === null ? undefined : eq(boards.id, board_id));
 
-async function takeOne(ctx: Context<Agent>, board_id: string | null, request: TakeNextTask): Promise<Task | null> {
+const withoutBudget = ({ budget_ids, retry_after_seconds }: BudgetExhausted): NextTask => ({
+  ...NOTHING,
+  retry_after_seconds,
+  reason: "budget_exhausted",
+  budget_ids,
+});
+
+async function takeOne(ctx: Context<Agent>, board_id: string | null, request: TakeNextTask) {
   try {
     return await withDeadlockRetry(ctx, async (ctx) => {
       if (!request.parallel) await waitForOwnChoice(ctx);
-      const chosen = await chooseTask(ctx, board_id, request);
-      if (!chosen) return null;
-      const board = await boardFor(ctx, chosen.board_id, "write");
-      const { lease_seconds } = request;
-      return changeLease(ctx, board, chosen.id, { type: "begin", lease_seconds, resume: true }).catch(chooseAgain);
+      return takeWithinBudgets(ctx, board_id, request);
     });
   } catch (error) {
     if (error instanceof RetryTransaction) return null;
@@ -81,19 +91,53 @@ async function takeOne(ctx: Context<Agent>, board_id: string | null, request: Ta
   }
 }
 
+/** A budget that has no room for a chosen task may leave room for one of another board, or for one that has no such budget. */
+async function takeWithinBudgets(
+  ctx: Context<Agent>,
+  board_id: string | null,
+  request: TakeNextTask,
+): Promise<Task | BudgetExhausted | null> {
+  const without: Without = { board_ids: [], task_ids: [] };
+  for (let refused: BudgetExhausted | null = null; ; ) {
+    const chosen = await chooseTask(ctx, board_id, request, without);
+    if (!chosen) return refused;
+    const board = await boardFor(ctx, chosen.board_id, "write");
+    const { lease_seconds } = request;
+    const action = { type: "begin" as const, lease_seconds, resume: true };
+    const task = await changeLease(ctx, board, chosen.id, action).catch(chooseAgain);
+    if (!(task instanceof BudgetExhausted)) return task;
+    refused ??= task;
+    if (task.is_final || without.board_ids.length + without.task_ids.length === MAX_REFUSALS) return task;
+    if (task.is_of_task) without.task_ids.push(chosen.id);
+    else without.board_ids.push(chosen.board_id);
+  }
+}
+
+/** The boards and tasks for which budgets have no room. */
+interface Without {
+  board_ids: string[];
+  task_ids: string[];
+}
+
 /** Two concurrent requests of one agent must not get two tasks. So the second waits, and then finds the task of the first. */
 const waitForOwnChoice = ({ db, actor }: Context<Agent>) =>
   db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`next task of ${actor.agent_id}`}, 0))`);
 
 /** A rule refuses a chosen task only if the task or its board has changed since the choice, so choosing again helps. */
-function chooseAgain(error: unknown): never {
+function chooseAgain(error: unknown): BudgetExhausted {
+  if (error instanceof BudgetExhausted) return error;
   throw error instanceof DomainError ? new RetryTransaction() : error;
 }
 
 /**
  * Locks and returns a task: one that the agent works on, else one assigned to it in the inbox, else (for a worker) a free one.
  */
-async function chooseTask(ctx: Context<Agent>, board_id: string | null, { tags: slugs = [], parallel }: TakeNextTask) {
+async function chooseTask(
+  ctx: Context<Agent>,
+  board_id: string | null,
+  { tags: slugs = [], parallel }: TakeNextTask,
+  { board_ids, task_ids }: Without,
+) {
   const { agent_id, is_board_lead } = ctx.actor;
   // For a single board, an equality lets PostgreSQL take the order of waiting tasks from their index.
   const onBoard = (condition: SQL) => {
@@ -102,7 +146,11 @@ async function chooseTask(ctx: Context<Agent>, board_id: string | null, { tags: 
   };
   const hasTag = sql`exists (select 1 from ${tag_assignments} as assignment join ${tags} as tag on tag.id = assignment.tag_id
     where assignment.task_id = ${tasks}.id and tag.slug = any(${sql.param([...slugs])}))`;
-  const isWanted = slugs.length > 0 ? hasTag : sql`true`;
+  const isTagged = slugs.length > 0 ? hasTag : sql`true`;
+  const isRefused = sql`(${tasks.board_id} = any(${sql.param(board_ids)}::uuid[]) or ${tasks.id} = any(${sql.param(task_ids)}::uuid[])
+    or ${hasSpentBudget(ctx.now())})`;
+  // Without a refusal this is the statement of an organization without budgets.
+  const isWanted = board_ids.length + task_ids.length > 0 ? sql`${isTagged} and not ${isRefused}` : isTagged;
   const mayStart = onBoard(is_board_lead ? sql`true` : sql`not only_lead`);
   const isStartable = sql`${mayStart} and ${tasks.status} = 'inbox' and not ${hasOpenDependency} and ${isWanted}
     and not ((select gated from home where id = ${tasks.board_id}) and ${hasPendingApproval})`;

@@ -1,0 +1,67 @@
+import { sql } from "drizzle-orm";
+import type { Agent } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { rowsOf } from "../db/database.ts";
+import { preparedQuery } from "../db/prepared.ts";
+import type { BoardRow } from "../organization/access.ts";
+import { DomainError } from "../values/errors.ts";
+import { announceBudgets } from "./announce.ts";
+
+/** Seconds after which an agent asks again at the latest, since a budget may be raised at any time. */
+const MAX_RETRY = 3_600;
+
+/** The refusal of a run for which its budgets have no room. */
+export class BudgetExhausted extends DomainError {
+  /** Ids of the budgets without room. */
+  readonly budget_ids: string[];
+  /** True if no other board and no other task would help. */
+  readonly is_final: boolean;
+  /** True if only other tasks help; another board otherwise. */
+  readonly is_of_task: boolean;
+  readonly retry_after_seconds: number;
+  constructor(refused: readonly RefusedRow[], now: Date) {
+    const resets = refused.map(({ ends_at }) =>
+      ends_at === null ? MAX_RETRY : (new Date(ends_at).getTime() - now.getTime()) / 1000,
+    );
+    const retry_after_seconds = Math.max(1, Math.min(MAX_RETRY, Math.ceil(Math.max(...resets))));
+    const budget_ids = refused.map(({ id }) => id);
+    super("conflict", "The budget for this work is spent, so no run can begin now.", {
+      fields: { code: "budget_exhausted", budget_ids },
+      retry_after_seconds,
+    });
+    this.budget_ids = budget_ids;
+    this.is_final = refused.some(({ scope }) => scope === "organization" || scope === "agent");
+    this.is_of_task = refused.every(({ scope }) => scope === "task");
+    this.retry_after_seconds = retry_after_seconds;
+  }
+}
+
+interface RefusedRow {
+  id: string;
+  refused: boolean;
+  scope: string;
+  ends_at: string | null;
+  now_warned: boolean;
+  now_exhausted: boolean;
+}
+
+const beginning = preparedQuery(
+  () => sql`select id, refused, scope, ends_at::text, now_warned, now_exhausted from begin_run_in_budgets(
+    ${sql.placeholder("organization_id")}::uuid, ${sql.placeholder("board_id")}::uuid, ${sql.placeholder("agent_id")}::uuid,
+    ${sql.placeholder("task_id")}::uuid, ${sql.placeholder("now")}::timestamptz)`,
+);
+
+/**
+ * Counts a run that an agent begins, in the transaction of the lease. Throws `BudgetExhausted` if a budget that stops has no room
+ * for it. Without a budget in the organization it sends nothing.
+ */
+export async function beginRunInBudgets(ctx: Context<Agent>, board: BoardRow, task_id: string): Promise<void> {
+  const { agent_id, organization_id, has_budgets } = ctx.actor;
+  if (!has_budgets) return;
+  const now = ctx.now();
+  const values = { organization_id, board_id: board.id, agent_id, task_id, now: now.toISOString() };
+  const rows = rowsOf<RefusedRow>(await beginning(ctx.db).execute(values));
+  const refused = rows.filter((row) => row.refused);
+  if (refused.length > 0) throw new BudgetExhausted(refused, now);
+  if (rows.length > 0) await announceBudgets(ctx, rows, board.id);
+}

@@ -1,0 +1,196 @@
+import { and, eq, type SQL, sql } from "drizzle-orm";
+import { recordEvent } from "../activity/activity.ts";
+import type { EventType } from "../activity/event-type.ts";
+import { actorColumns, type Member } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { actingAs } from "../db/change-actor.ts";
+import { isForeignKeyViolation } from "../db/query-error.ts";
+import { toTimestamp } from "../db/timestamp.ts";
+import { filterBy } from "../lists/filter.ts";
+import { newestFirst } from "../lists/keyset.ts";
+import { listOf } from "../lists/list.ts";
+import type { Page, PageQuery } from "../lists/page.ts";
+import { budget_spending, budgets } from "../schema/budget.sql.ts";
+import { changedFields, isEmpty } from "../values/changed-fields.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { type Place, requireScope, type Scope, visibleBudgets } from "./access.ts";
+import { describe } from "./announce.ts";
+import { type Budget, budgetColumns, type TaskBudget, toBudget } from "./budget.ts";
+import { type CreateBudget, hasLimit, type UpdateBudget } from "./input.ts";
+
+/** Budgets of an organization, those of tasks included. Each report of usage looks up the few that apply. */
+const MAX_BUDGETS = 10_000;
+
+export interface BudgetFilter {
+  scope?: Scope | undefined;
+  scope_id?: string | undefined;
+}
+
+const join = { table: budget_spending, on: eq(budget_spending.budget_id, budgets.id) };
+const budgetList = listOf({
+  name: "budgets",
+  table: budgets,
+  joins: [join],
+  columns: budgetColumns,
+  order: newestFirst(budgets),
+});
+
+export const listBudgets = (
+  ctx: Context<Member>,
+  { scope, scope_id, ...query }: PageQuery & BudgetFilter,
+): Promise<Page<Budget>> =>
+  budgetList.read(ctx, query, {
+    owner: ctx.actor.active.organization_id,
+    filters: [
+      visibleBudgets(ctx),
+      filterBy("scope", scope, (value) => eq(budgets.scope, value as Scope)),
+      filterBy(
+        "scope_id",
+        scope_id,
+        (id) => sql`coalesce(${budgets.board_id}, ${budgets.agent_id}, ${budgets.task_id}, ${budgets.organization_id}) = ${id}`,
+      ),
+    ],
+    values: { now: ctx.now().toISOString() },
+    toItem: (row) => toBudget(row, ctx.now()),
+  });
+
+const selectBudget = (ctx: Context, condition: SQL | undefined) =>
+  ctx.db
+    .select(budgetColumns)
+    .from(budgets)
+    .innerJoin(budget_spending, join.on)
+    .where(condition)
+    .prepare("")
+    .execute({ now: ctx.now().toISOString() });
+
+const isOwn = (ctx: Context<Member>, budget_id: string) =>
+  and(eq(budgets.id, budget_id), eq(budgets.organization_id, ctx.actor.active.organization_id));
+
+/** A budget that the member may change; others do not exist for them. */
+export async function getBudget(ctx: Context<Member>, budget_id: string): Promise<Budget> {
+  const [row] = await selectBudget(ctx, isOwn(ctx, budget_id));
+  if (!row) throw notFound();
+  await requireScope(ctx, row.scope, row.board_id ?? row.agent_id ?? row.task_id ?? row.organization_id);
+  return toBudget(row, ctx.now());
+}
+
+export async function createBudget(ctx: Context<Member>, input: CreateBudget): Promise<Budget> {
+  const { organization_id } = ctx.actor.active;
+  const { scope, scope_id = organization_id } = input;
+  const place = await requireScope(ctx, scope, scope_id);
+  return transaction(ctx, async (ctx) => {
+    const id = await insertBudget(ctx, organization_id, { ...input, ...place });
+    const budget = await getBudget(ctx, id);
+    await record(ctx, "budget.created", budget, place);
+    return budget;
+  });
+}
+
+/** Stores the budget that a new task was given, in the transaction of its creation. */
+export async function insertTaskBudget(ctx: Context, organization_id: string, task_id: string, limit: TaskBudget): Promise<void> {
+  const place = { board_id: null, agent_id: null, task_id };
+  await insertBudget(ctx, organization_id, {
+    scope: "task",
+    period: "total",
+    timezone: "UTC",
+    limit,
+    reserve: {},
+    warn_at: 0.8,
+    on_limit: "stop",
+    ...place,
+  });
+}
+
+type NewBudget = Omit<CreateBudget, "scope_id"> & Place;
+
+async function insertBudget(ctx: Context, organization_id: string, input: NewBudget): Promise<string> {
+  const { limit, reserve, ...fields } = input;
+  const [room] = await ctx.db
+    .select({ total: sql<number>`count(*)`.mapWith(Number) })
+    .from(budgets)
+    .where(eq(budgets.organization_id, organization_id));
+  if (room!.total >= MAX_BUDGETS)
+    throw new DomainError("conflict", `An organization can have ${MAX_BUDGETS} budgets. Remove those that are no longer needed.`);
+  try {
+    const [row] = await ctx.db
+      .insert(budgets)
+      .values({ organization_id, ...fields, ...limitColumns(limit), ...reserveColumns(reserve) })
+      .returning({ id: budgets.id });
+    const resets_at = sql`budget_period_end(${input.period}, ${input.timezone}, ${toTimestamp(ctx.now())})`;
+    await ctx.db.insert(budget_spending).values({ budget_id: row!.id, resets_at });
+    return row!.id;
+  } catch (error) {
+    if (isForeignKeyViolation(error)) throw notFound();
+    throw error;
+  }
+}
+
+const limitColumns = ({ cost_usd, total_tokens, runs }: NonNullable<UpdateBudget["limit"]>) => ({
+  limit_cost_usd: cost_usd,
+  limit_total_tokens: total_tokens,
+  limit_runs: runs,
+});
+const reserveColumns = ({ cost_usd, total_tokens }: NonNullable<UpdateBudget["reserve"]>) => ({
+  reserve_cost_usd: cost_usd,
+  reserve_total_tokens: total_tokens,
+});
+
+/** Changes a budget. What was spent stays, except that a new period or zone begins a new period. */
+export function updateBudget(ctx: Context<Member>, budget_id: string, input: UpdateBudget): Promise<Budget> {
+  return transaction(ctx, async (ctx) => {
+    const condition = and(isOwn(ctx, budget_id), actingAs(ctx));
+    const [stored] = await ctx.db.select().from(budgets).where(condition).for("no key update");
+    if (!stored) throw notFound();
+    const before = await getBudget(ctx, budget_id);
+    const { limit, reserve, ...fields } = input;
+    if (limit && !hasLimit({ ...before.limit, ...limit })) throw new DomainError("invalid", "A budget needs a limit.");
+    const sent = { ...fields, ...limitColumns(limit ?? {}), ...reserveColumns(reserve ?? {}) };
+    const changes = changedFields(stored, sent, isSameValue);
+    if (isEmpty(changes)) return before;
+    await ctx.db.update(budgets).set(changes).where(isOwn(ctx, budget_id));
+    if ("period" in changes || "timezone" in changes) await beginPeriod(ctx, budget_id);
+    await ctx.db.execute(announceAgain(budget_id));
+    const budget = await getBudget(ctx, budget_id);
+    await record(ctx, "budget.updated", budget, stored);
+    return budget;
+  });
+}
+
+/** A stored number has trailing zeros as it was sent, so costs are compared as numbers. */
+const isSameValue = (value: unknown, other: unknown): boolean =>
+  value === other || (typeof value === "string" && typeof other === "string" && value !== "" && Number(value) === Number(other));
+
+const beginPeriod = (ctx: Context, budget_id: string) =>
+  ctx.db.execute(sql`
+    update ${budget_spending} as spending set cost_usd = 0, total_tokens = 0, runs = 0,
+      resets_at = budget_period_end(budget.period, budget.timezone, ${toTimestamp(ctx.now())})
+    from ${budgets} as budget where budget.id = spending.budget_id and budget.id = ${budget_id}`);
+
+/** Forgets announcements that are no longer true, so that a raised budget warns again. */
+const announceAgain = (budget_id: string): SQL => {
+  const reaches = (share: SQL) => sql`(coalesce(spending.cost_usd >= budget.limit_cost_usd * ${share}, false)
+    or coalesce(spending.total_tokens >= budget.limit_total_tokens * ${share}, false)
+    or coalesce(spending.runs >= budget.limit_runs * ${share}, false))`;
+  return sql`
+    update ${budget_spending} as spending set warned = warned and ${reaches(sql`budget.warn_at::numeric`)},
+      exhausted = exhausted and ${reaches(sql`1`)}
+    from ${budgets} as budget where budget.id = spending.budget_id and budget.id = ${budget_id}`;
+};
+
+export function removeBudget(ctx: Context<Member>, budget_id: string): Promise<void> {
+  return transaction(ctx, async (ctx) => {
+    const budget = await getBudget(ctx, budget_id);
+    const [row] = await ctx.db
+      .delete(budgets)
+      .where(and(isOwn(ctx, budget_id), actingAs(ctx)))
+      .returning();
+    if (!row) throw notFound();
+    await record(ctx, "budget.removed", budget, row);
+  });
+}
+
+async function record(ctx: Context<Member>, type: EventType, budget: Budget, { board_id, task_id }: Omit<Place, "agent_id">) {
+  const what = { "budget.created": "created", "budget.updated": "changed", "budget.removed": "removed" }[type as string];
+  const place = { organization_id: budget.organization_id, board_id, task_id };
+  await recordEvent(ctx, type, { message: `Budget ${what}: ${describe(budget)}.`, ...place, ...actorColumns(ctx.actor) });
+}

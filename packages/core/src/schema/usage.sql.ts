@@ -1,0 +1,96 @@
+import { sql } from "drizzle-orm";
+import { bigint, boolean, check, date, index, integer, numeric, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import { instant, isOneOf } from "./columns.ts";
+import { organizations } from "./organization.sql.ts";
+
+const counter = () => bigint({ mode: "number" }).notNull();
+
+/** What was used. `total_tokens` is the sum of the first two; the other two are parts of them. */
+const amounts = () => ({
+  input_tokens: counter(),
+  output_tokens: counter(),
+  cached_input_tokens: counter(),
+  reasoning_tokens: counter(),
+  /** Null if nobody reported a price: a price is never invented. */
+  cost_usd: numeric(),
+});
+
+const organization = () => ({
+  organization_id: uuid()
+    .notNull()
+    .references(() => organizations.id, { onDelete: "cascade" }),
+});
+
+/**
+ * The reports of agents, kept for a week so that a repeated key counts once. There are no foreign keys to agents, boards, tasks
+ * and runs: what was spent stays spent when they are removed.
+ */
+export const usage_entries = pgTable(
+  "usage_entries",
+  {
+    agent_id: uuid().notNull(),
+    key: text().notNull(),
+    ...organization(),
+    /** Null for the main agent of a gateway that reports no task. */
+    board_id: uuid(),
+    /** Null for idle use. */
+    task_id: uuid(),
+    run_id: uuid(),
+    at: instant().notNull(),
+    model: text(),
+    ...amounts(),
+    stored_at: instant().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.agent_id, t.key] }),
+    index("usage_entries_by_age").on(t.stored_at),
+    index("usage_entries_by_organization").on(t.organization_id),
+  ],
+);
+
+export const USAGE_DIMENSIONS = ["board", "agent", "task"] as const;
+export const USAGE_SPANS = ["day", "month"] as const;
+
+const none = sql`'00000000-0000-0000-0000-000000000000'::uuid`;
+
+/**
+ * The sums of all entries per UTC day and month, in the transaction of the entries. Each entry is counted once per dimension, so
+ * that a report reads few rows. Names are kept for boards, agents and tasks that are removed later.
+ */
+export const usage_counts = pgTable(
+  "usage_counts",
+  {
+    ...organization(),
+    dimension: text({ enum: USAGE_DIMENSIONS }).notNull(),
+    span: text({ enum: USAGE_SPANS }).notNull(),
+    /** The zero id if there is none, since a primary key has no nulls. */
+    board_id: uuid().notNull().default(none),
+    start: date().notNull(),
+    /** Set in the dimension `agent`, together with the model. */
+    agent_id: uuid().notNull().default(none),
+    /** Set in the dimension `task`. */
+    task_id: uuid().notNull().default(none),
+    /** Empty if none was reported. */
+    model: text().notNull().default(""),
+    is_idle: boolean().notNull(),
+    name: text().notNull(),
+    entries: integer().notNull(),
+    /** Runs whose first entry is among these. */
+    runs: integer().notNull(),
+    ...amounts(),
+  },
+  (t) => [
+    primaryKey({
+      name: "usage_counts_pk",
+      columns: [t.organization_id, t.dimension, t.span, t.start, t.board_id, t.agent_id, t.task_id, t.model, t.is_idle],
+    }),
+    index("usage_counts_by_age").on(t.start),
+    check("usage_counts_dimension", isOneOf(t.dimension, USAGE_DIMENSIONS)),
+    check("usage_counts_span", isOneOf(t.span, USAGE_SPANS)),
+  ],
+);
+
+/** The names of models that an organization's usage is counted under. Their number is limited; further ones count as `other`. */
+export const usage_models = pgTable("usage_models", { ...organization(), model: text().notNull() }, (t) => [
+  primaryKey({ columns: [t.organization_id, t.model] }),
+]);

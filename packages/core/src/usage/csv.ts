@@ -1,0 +1,35 @@
+import type { UsageMetrics } from "./metrics.ts";
+
+const SUMS = [
+  "entries",
+  "runs",
+  "input_tokens",
+  "output_tokens",
+  "cached_input_tokens",
+  "reasoning_tokens",
+  "total_tokens",
+  "cost_usd",
+] as const;
+
+/** The rows as CSV (RFC 4180), with a header. Figures of idle use have the prefix `idle_`. */
+export function toCsv({ group_by, rows }: UsageMetrics): string {
+  const header = [group_by, "name", "reported", ...SUMS, ...SUMS.map((name) => `idle_${name}`)];
+  const lines = rows.map(({ key, name, reported, work, idle }) => [
+    key,
+    name,
+    reported,
+    ...SUMS.map((sum) => work[sum]),
+    ...SUMS.map((sum) => idle[sum]),
+  ]);
+  return [header, ...lines].map((cells) => `${cells.map(toCell).join(",")}\r\n`).join("");
+}
+
+/** Spreadsheets run a text that begins like a formula, and names are free text. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+function toCell(value: string | number | boolean | null): string {
+  if (value === null) return "";
+  if (typeof value !== "string") return String(value);
+  const text = FORMULA.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

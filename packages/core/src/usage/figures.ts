@@ -1,0 +1,131 @@
+import { type SQL, sql } from "drizzle-orm";
+import type { Context } from "../context/context.ts";
+import { rowsOf } from "../db/database.ts";
+import { preparedQuery } from "../db/prepared.ts";
+import { agents } from "../schema/agent.sql.ts";
+import { boards } from "../schema/board.sql.ts";
+import { gateways } from "../schema/gateway.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { usage_counts } from "../schema/usage.sql.ts";
+
+export const GROUPINGS = ["day", "agent", "board", "model", "task"] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+const AMOUNTS = [
+  "entries",
+  "runs",
+  "input_tokens",
+  "output_tokens",
+  "cached_input_tokens",
+  "reasoning_tokens",
+  "total_tokens",
+] as const;
+
+/** The sums of a group of entries as the statement returns them; of idle use apart. */
+export type Figures = Record<(typeof AMOUNTS)[number], number> & { cost_usd: string | null };
+export interface FigureRow {
+  key: string;
+  name: string | null;
+  /** Number of all groups, of which a limited number is returned. */
+  groups: number;
+  work: Figures;
+  idle: Figures;
+}
+
+export interface Window {
+  organization_id: string;
+  /** Null for the whole organization, with boards that were removed and the main agents of gateways. */
+  board_ids: readonly string[] | null;
+  /** First day, as a date. */
+  from: string;
+  /** First month that lies in the window as a whole: from there on, sums of months are read. */
+  month: string;
+}
+
+export async function readFigures(ctx: Context, window: Window, grouping: Grouping, limit: number): Promise<FigureRow[]> {
+  const values = { ...window, board_ids: window.board_ids ?? [], limit };
+  return rowsOf<FigureRow>(await selectFigures(ctx.db, grouping, window.board_ids !== null).execute(values));
+}
+
+/** The sums of all entries in the window. */
+export async function readTotals(ctx: Context, window: Window): Promise<Pick<FigureRow, "work" | "idle">> {
+  const values = { ...window, board_ids: window.board_ids ?? [] };
+  return rowsOf<FigureRow>(await selectTotals(ctx.db, window.board_ids !== null).execute(values))[0]!;
+}
+
+const DIMENSIONS = { day: "board", board: "board", agent: "agent", model: "agent", task: "task" } as const;
+
+/** The rows of a dimension that make up the window. `named` limits them to boards. */
+function countsOf(dimension: "board" | "agent" | "task", named: boolean, by_day: boolean): SQL {
+  const where = (span: "day" | "month", condition: SQL) => sql`
+    select * from ${usage_counts} where organization_id = ${sql.placeholder("organization_id")}::uuid
+      and dimension = ${sql.raw(`'${dimension}'`)} and span = ${sql.raw(`'${span}'`)} and ${condition}
+      and ${named ? sql`board_id = any(${sql.placeholder("board_ids")}::uuid[])` : sql`true`}`;
+  const from = sql`start >= ${sql.placeholder("from")}::date`;
+  const month = sql`${sql.placeholder("month")}::date`;
+  if (by_day) return where("day", from);
+  return sql`${where("day", sql`${from} and start < ${month}`)} union all ${where("month", sql`start >= ${month}`)}`;
+}
+
+function sumsOf(idle: boolean): SQL {
+  const when = sql.raw(idle ? "filter (where is_idle)" : "filter (where not is_idle)");
+  const parts = AMOUNTS.map((name) => {
+    const value = name === "total_tokens" ? "input_tokens + output_tokens" : name;
+    return sql`${sql.raw(`'${name}'`)}, coalesce(sum(${sql.raw(value)}) ${when}, 0)`;
+  });
+  return sql`json_build_object(${sql.join(parts, sql`, `)}, 'cost_usd', trim_scale(sum(cost_usd) ${when})::text)`;
+}
+
+const KEYS: Record<Grouping, SQL> = {
+  day: sql.raw("start::text"),
+  board: sql.raw("board_id::text"),
+  agent: sql.raw("agent_id::text"),
+  model: sql.raw("model"),
+  task: sql.raw("task_id::text"),
+};
+
+/** The present name, else the one that the newest of the rows has. */
+const nameOf = (grouping: Grouping): SQL => {
+  if (grouping === "day") return sql`null::text`;
+  if (grouping === "model") return sql`nullif(key, '')`;
+  const present = {
+    board: sql`select ${boards.name} from ${boards} where ${boards.id} = key::uuid`,
+    agent: sql`select ${agents.name} from ${agents} where ${agents.id} = key::uuid`,
+    task: sql`select ${tasks.title} from ${tasks} where ${tasks.id} = key::uuid`,
+  }[grouping];
+  return sql`coalesce((${present}), nullif(stored_name, ''))`;
+};
+
+/** Agents in the window that have reported nothing: their rows have no figures. */
+const silentAgents = (named: boolean) => sql`
+  union all
+  select agent.id::text, agent.name, 0, 0, ${NO_FIGURES}, ${NO_FIGURES}, null, 0
+  from ${agents} as agent join ${gateways} as gateway on gateway.id = agent.gateway_id
+  where gateway.organization_id = ${sql.placeholder("organization_id")}::uuid
+    and ${named ? sql`agent.board_id = any(${sql.placeholder("board_ids")}::uuid[])` : sql`true`}
+    and not exists (select 1 from summed where summed.key = agent.id::text)`;
+
+const NO_FIGURES = sql.raw(`json_build_object(${AMOUNTS.map((name) => `'${name}', 0`).join(", ")}, 'cost_usd', null)`);
+
+const selectFigures = preparedQuery((_db, grouping: Grouping, named: boolean) => {
+  const by_day = grouping === "day";
+  return sql`
+    with summed as materialized (
+      select ${KEYS[grouping]} as key, (array_agg(name order by start desc))[1] as stored_name, sum(entries) as entries,
+        ${sumsOf(false)} as work, ${sumsOf(true)} as idle, sum(cost_usd) as cost, sum(input_tokens + output_tokens) as tokens
+      from (${countsOf(DIMENSIONS[grouping], named, by_day)}) as counts group by 1
+    ), grouped as (
+      select key, stored_name, entries, 1 as reported, work, idle, cost, tokens from summed
+      ${grouping === "agent" ? silentAgents(named) : sql``}
+    ), first as materialized (
+      select *, count(*) over ()::int as groups from grouped
+      order by ${by_day ? sql`key` : sql`cost desc nulls last, tokens desc, key`} limit ${sql.placeholder("limit")}::int
+    )
+    select key, ${nameOf(grouping)} as name, groups, work, idle from first
+    order by ${by_day ? sql`key` : sql`cost desc nulls last, tokens desc, key`}`;
+});
+
+const selectTotals = preparedQuery(
+  (_db, named: boolean) => sql`
+    select ${sumsOf(false)} as work, ${sumsOf(true)} as idle from (${countsOf("board", named, false)}) as counts`,
+);

@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import { announceBudgets } from "../budget/announce.ts";
+import { lockBudgets, type ReachedBudget, spend } from "../budget/spend.ts";
+import type { Agent } from "../context/actor.ts";
+import { type Context, FinalWrites } from "../context/context.ts";
+import { requireInRunScope } from "../context/run-scope.ts";
+import { countOfDay } from "../db/rate-limit.ts";
+import { withDeadlockRetry } from "../db/retry-transaction.ts";
+import { DomainError } from "../values/errors.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import type { ReportedUsage, ReportUsage, UsageEntry, UsageOfCall } from "./entry.ts";
+import { findPlaces } from "./place.ts";
+import { stopRunsUnder } from "./stop.ts";
+import { type PlacedEntry, storeEntries } from "./store.ts";
+
+/** Keys are remembered for so long, so an older entry could count twice. */
+const MAX_AGE_MS = 7 * DAY_MS;
+
+/** Counts what an agent used (docs/reference/usage.md). It may be repeated: a key counts once. */
+export async function reportUsage(ctx: Context<Agent>, { entries: sent }: ReportUsage): Promise<ReportedUsage> {
+  const entries = sent.map((entry) => inRunOf(ctx.actor, entry));
+  const places = await findPlaces(ctx, entries);
+  const placed = entries.map((entry, index) => ({ ...entry, ...places[index]!, at: timeOf(ctx, entry) }));
+  const distinct = [...new Map(placed.toReversed().map((entry) => [entry.key, entry])).values()].toReversed();
+  await countOfDay(
+    ctx,
+    "organization_usage_entries_per_day",
+    ctx.actor.organization_id,
+    (limit) => `The organization has reported ${limit} usage entries today. Send these again tomorrow, or sum up several in one.`,
+    distinct.length,
+  );
+  const { stored, reached } = await withDeadlockRetry(ctx, async (ctx) => {
+    if (ctx.actor.has_budgets) return countInBudgets(ctx, distinct);
+    return new FinalWrites(async () => ({ stored: await storeEntries(ctx, distinct), reached: [] }));
+  });
+  const accepted = stored.reduce((sum, row) => sum + row.entries, 0);
+  const exhausted_budget_ids = reached.filter(isStopping).map(({ id }) => id);
+  return { ok: true, accepted, repeated: entries.length - accepted, exhausted_budget_ids };
+}
+
+const isStopping = ({ is_spent, on_limit }: ReachedBudget): boolean => is_spent && on_limit === "stop";
+
+/**
+ * Counts the entries also in budgets, and at a limit stops all runs under the budget, in one transaction. The budgets are locked
+ * first, so that reports of other agents wait before they lock their tasks.
+ */
+async function countInBudgets(ctx: Context<Agent>, entries: readonly PlacedEntry[]) {
+  await lockBudgets(ctx, entries);
+  const stored = await storeEntries(ctx, entries);
+  const reached = await spend(ctx, stored);
+  await announceBudgets(ctx, reached, stored[0]?.board_id ?? null);
+  const stopping = reached.filter(isStopping);
+  if (stopping.length > 0) await stopRunsUnder(ctx, stopping);
+  return { stored, reached };
+}
+
+/** With the token of a run, everything is used for that run. */
+function inRunOf(actor: Agent, entry: UsageEntry): UsageEntry {
+  requireInRunScope(actor, { run_id: entry.run_id, task_id: entry.task_id });
+  return actor.run ? { ...entry, run_id: actor.run.run_id } : entry;
+}
+
+/** Counts what an agent sends together with a change of a task. */
+export async function reportUsageOfCall(ctx: Context<Agent>, task_id: string, { key, ...usage }: UsageOfCall): Promise<void> {
+  await reportUsage(ctx, { entries: [{ key: key ?? randomUUID(), run_id: null, task_id, ...usage }] });
+}
+
+function timeOf(ctx: Context, { at, key }: UsageEntry): Date {
+  const now = ctx.now();
+  if (at === undefined || at > now) return now;
+  if (at >= addMs(now, -MAX_AGE_MS)) return at;
+  throw new DomainError(
+    "invalid",
+    `The entry with the key "${key}" is older than seven days. No entry was counted: send the others again without it.`,
+    { fields: { code: "usage_entry_too_old", key } },
+  );
+}
