@@ -152,7 +152,7 @@ export const REFERENCES: Record<string, Reference[]> = {
   "POST /api/v1/agent/tasks/next": [
     { about: "no board", body: () => ({}), answers: 200 },
     { about: "a tag", body: () => ({ tags: ["tag-proprietary"] }), answers: 200 },
-    { about: "a tag, beside other work", body: () => ({ tags: ["tag-proprietary"], parallel: true }), answers: 200 },
+    { about: "a tag, while it works on a task", body: () => ({ tags: ["tag-proprietary"], parallel: true }), answers: 200 },
     foreignReference("board", "theirs", 404, ({ board_id }) => ({ board_id })),
   ],
   "GET /api/v1/agent/boards/{board_id}/tasks/{task_id}": [
