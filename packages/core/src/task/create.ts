@@ -6,7 +6,7 @@ import { type Context, FinalWrites } from "../context/context.ts";
 import { actingValue, preparedActor } from "../db/change-actor.ts";
 import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
-import { type BoardAgent, readBoardAgents } from "../notification/board-agents.ts";
+import type { BoardAgent } from "../notification/board-agents.ts";
 import { assignTags, listMissingTagIds } from "../tag/assignment.ts";
 import { storeFieldValues, validateFieldValues } from "./field/field-value.ts";
 import { addDependencies, lockDependencies, readRequestedDependencies } from "./dependency/dependency.ts";
@@ -16,6 +16,7 @@ import { blockedError, missingTagsError } from "./errors.ts";
 import { type CreateTask, PLAIN_FIELDS, type TaskPatch, toTaskPatch } from "./input.ts";
 import { allowsOpenDependencies, NEW_TASK_TIMES, nextTimes, requireOpenGates, type TaskRow, toTaskRole } from "./status-rules.ts";
 import { storeEffects } from "./store-effects.ts";
+import { readTaskAgents } from "./task-agents.ts";
 import { readTask, type Task } from "./task.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { findAssignee, requireAssignable } from "./transition-checks.ts";
@@ -50,7 +51,7 @@ function storeNewTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask, ma
 
 type NewTask = TaskPatch & Required<Pick<CreateTask, "title" | "status" | "priority">> & Pick<CreateTask, "budget">;
 
-/** Checks a new task in the documented order (docs/reference/tasks.md#creating-a-task) and returns the agents of the board. */
+/** Checks a new task in the documented order (docs/reference/tasks.md#creating-a-task) and returns the agents that it concerns. */
 async function requireCreatable(ctx: CreatorContext, board: BoardRow, newTask: NewTask): Promise<BoardAgent[]> {
   const { status, assigned_agent_id, depends_on_task_ids = [], tag_ids = [] } = newTask;
   if (depends_on_task_ids.length > 0) await lockDependencies(ctx, board);
@@ -59,7 +60,7 @@ async function requireCreatable(ctx: CreatorContext, board: BoardRow, newTask: N
   const missing = await listMissingTagIds(ctx, board.organization_id, tag_ids);
   if (missing.length > 0) throw missingTagsError(missing);
   if (open_ids.length > 0 && (assigned_agent_id || !allowsOpenDependencies(status))) throw blockedError(open_ids);
-  const agents = await readBoardAgents(ctx, board, assigned_agent_id ? [assigned_agent_id] : []);
+  const agents = await readTaskAgents(ctx, board, null, [assigned_agent_id]);
   if (assigned_agent_id) requireAssignable(toTaskRole(ctx.actor, board), findAssignee(board, agents, assigned_agent_id));
   // A task that is created as `done` must pass the gates of `done`. The comment gate of `review` applies only to moves.
   requireOpenGates(board, "inbox", status, { pending: false, approved: false, commented: true });

@@ -4,6 +4,7 @@ import { type BoardRow, boardFor } from "../organization/access.ts";
 import { type Agent, agentIdOf } from "../context/actor.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { type CallerContext, type Context, FinalWrites, isInTransaction, transaction } from "../context/context.ts";
+import { parseMentions } from "../values/mention.ts";
 import { placeholders, preparedQuery } from "../db/prepared.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
@@ -21,6 +22,7 @@ import { type LeaseAction, nextLease } from "./lease/lease-state.ts";
 import { type ReturnedTask, returnDependentsToInbox } from "./dependency/return-dependents.ts";
 import { type TaskRow, toTaskRole } from "./status-rules.ts";
 import { storeEffects } from "./store-effects.ts";
+import { readTaskAgents } from "./task-agents.ts";
 import { isTask, readTask, type Task, taskColumns, toTask } from "./task.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { changesStatusOrAssignee, decideTransition, findAssignee, isClaim, type TransitionResult } from "./transition-checks.ts";
@@ -112,12 +114,14 @@ async function changeInTransaction(
  * they need the ids of the locked dependents.
  */
 async function lockAndRead(ctx: CallerContext, board: BoardRow, task_id: string, patch: TaskPatch, dependents: boolean) {
-  const { depends_on_task_ids: also_ids, assigned_agent_id } = patch;
+  const { depends_on_task_ids: also_ids, assigned_agent_id, comment } = patch;
+  // A mention names an agent of the board, so only then are all of them read.
+  const readAgents = () =>
+    comment !== undefined && parseMentions(comment).size > 0
+      ? readBoardAgents(ctx, board, assigned_agent_id ? [assigned_agent_id] : [])
+      : readTaskAgents(ctx, board, task_id, [assigned_agent_id, agentIdOf(ctx.actor)]);
   const read = (locked_ids: readonly string[] | null) =>
-    Promise.all([
-      readTaskFacts(ctx, { board_id: board.id, task_id, locked_ids }),
-      readBoardAgents(ctx, board, assigned_agent_id ? [assigned_agent_id] : []),
-    ]);
+    Promise.all([readTaskFacts(ctx, { board_id: board.id, task_id, locked_ids }), readAgents()]);
   const locking = lockTask(ctx, board, task_id, { also_ids, dependents });
   const reading = dependents ? locking.then(({ locked_ids }) => read(locked_ids)) : read(null);
   // If there is no task, `locking` throws the error that the caller gets; an error of `reading` is then ignored.

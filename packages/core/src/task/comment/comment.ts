@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type BoardRow, boardFor } from "../../organization/access.ts";
 import { activity_events } from "../../schema/activity.sql.ts";
 import { type EventRow, eventValues, insertEventRow } from "../../activity/activity.ts";
-import { type CallerContext, transaction } from "../../context/context.ts";
+import { type CallerContext, type Context, transaction } from "../../context/context.ts";
 import type { Db } from "../../context/db.ts";
 import { placeholdersOf, toKey, toValues } from "../../db/batch.ts";
 import { createStatement, createStatementCache, preparedQuery } from "../../db/prepared.ts";
@@ -22,6 +22,7 @@ import { commentEvent } from "../activity-events.ts";
 import { needsRenewal, renewalByComment } from "../lease/lease.ts";
 import { requireFence } from "../lease/fence.ts";
 import { commentNotifications } from "../notifications.ts";
+import { readTaskAgents } from "../task-agents.ts";
 import { isTask } from "../task.ts";
 import { tasks } from "../../schema/task.sql.ts";
 import { listOf } from "../../lists/list.ts";
@@ -144,8 +145,7 @@ export async function createComment(
 
 async function insertComment(ctx: CallerContext, board: BoardRow, task: CommentedTask, input: CreateComment) {
   const message = (input.content ?? input.message)!;
-  const hasRecipients = task.assigned_agent_id !== null || parseMentions(message).size > 0;
-  const agents = hasRecipients ? await readBoardAgents(ctx, board) : [];
+  const agents = await readRecipients(ctx, board, task, message);
   const event = commentEvent(ctx.actor, board, task.id, message, input.tags);
   const notifications = insertNotifications(ctx, commentNotifications(ctx.actor, board, task, message, agents));
   const isHolder = ctx.actor.type === "agent" && ctx.actor.agent_id === task.assigned_agent_id;
@@ -154,6 +154,12 @@ async function insertComment(ctx: CallerContext, board: BoardRow, task: Commente
   const statement = renewal ? createStatement<EventRow[]>(build()) : statements.get(toKey(notifications)!, build);
   const [row] = await statement.execute(ctx.db, { ...eventValues(event), ...toValues(notifications), ...actingValue(ctx) });
   return toComment(row!);
+}
+
+/** A mention names an agent of the board; otherwise only the assignee can be told. */
+async function readRecipients(ctx: Context, board: BoardRow, { assigned_agent_id }: CommentedTask, message: string) {
+  if (parseMentions(message).size > 0) return readBoardAgents(ctx, board);
+  return assigned_agent_id === null ? [] : readTaskAgents(ctx, board, null, [assigned_agent_id]);
 }
 
 const statements = createStatementCache<EventRow[]>();
