@@ -45,6 +45,14 @@ test("the same POST with the same Idempotency-Key has one effect and the same an
   expect(await count("Once")).toBe(1);
 });
 
+test("a repeated POST reads the stored answer without doing the work again only to roll it back", async () => {
+  await post(tasks, "read only", { title: "Read only" });
+  world.statements.length = 0;
+  await post(tasks, "read only", { title: "Read only" });
+  expect(world.statements.filter((statement) => /^(insert|update|with|begin)/i.test(statement))).toEqual([]);
+  expect(world.statements).toHaveLength(2);
+});
+
 test("after a change of the encryption key the repeated POST has no effect and gets the reason", async () => {
   await post(tasks, "rotated", { title: "Before the change" });
   const stored = eq(idempotency_keys.key, "rotated");

@@ -19,7 +19,7 @@ import { cors } from "./edge/cors.ts";
 import { type Endpoint, type HttpExchange, isStream, type Method } from "./endpoint.ts";
 import { json, toErrorResponse } from "./edge/errors.ts";
 import { toEntityTag } from "./edge/etag.ts";
-import { runOnce, toRepeatableRequest } from "./edge/idempotency.ts";
+import { createKnownRequests, type KnownRequests, runOnce, toRepeatableRequest } from "./edge/idempotency.ts";
 import { createValidators, readInput } from "./edge/input.ts";
 import { linkHeaders } from "./edge/link.ts";
 import { actorLogFields, pathLogFields, requestId, requestLog, securityHeaders } from "./edge/middleware.ts";
@@ -51,7 +51,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   const queue = createRequestQueue(runtime);
   const bodyBudget = createBodyBudget(settings.budgets);
   const limitCaller = limitRequestsOfCaller(settings.budgets);
-  const running = new Set<string>();
+  const known = createKnownRequests();
 
   app.use(requestId, async (c, next) => {
     c.set("runtime", runtime);
@@ -122,7 +122,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
         authenticateRequest(endpoint),
         confirmStrictness(endpoint),
         ...createValidators(endpoint),
-        (c) => runEndpoint(endpoint, c, running),
+        (c) => runEndpoint(endpoint, c, known),
       );
   }
   return app;
@@ -136,8 +136,7 @@ const isHeld = (endpoint: Endpoint, { streams }: Runtime) => isStream(endpoint) 
 const takesSlot = (endpoint: Endpoint, runtime: Runtime): boolean =>
   !endpoint.spec.in_memory && !endpoint.spec.calls_out && !isHeld(endpoint, runtime);
 
-/** `running` contains the keys of the requests with an Idempotency-Key that this process is working on. */
-async function runEndpoint(endpoint: Endpoint, c: AppContext, running: Set<string>): Promise<Response> {
+async function runEndpoint(endpoint: Endpoint, c: AppContext, known: KnownRequests): Promise<Response> {
   const { spec } = endpoint;
   const { params, query, body, sent } = await readInput(endpoint, c);
   const { ctx, runtime, openStream, publicFile, slot } = c.var;
@@ -154,7 +153,7 @@ async function runEndpoint(endpoint: Endpoint, c: AppContext, running: Set<strin
   };
   if (takesSlot(endpoint, runtime)) await slot.take(ctx, c.var.client_address, c.req.param("board_id"));
   const run = (ctx: Context) => endpoint.run(ctx, { params, query, body, http });
-  const authorize = async () => spec.authorize?.(ctx, params as never);
+  const authorize = spec.authorize && (async () => spec.authorize!(ctx, params as never));
   const toAnswer = (result: unknown) => toStoredAnswer(endpoint, result, ctx.settings.budgets.answer_max_bytes);
   try {
     const request = toRepeatableRequest(endpoint, ctx, headers, [params, c.req.queries(), sent]);
@@ -163,7 +162,7 @@ async function runEndpoint(endpoint: Endpoint, c: AppContext, running: Set<strin
         await runOnce(
           ctx,
           request,
-          { running, calls_out: spec.calls_out ?? false, authorize, secrets: spec.secrets ?? [], toAnswer },
+          { known, calls_out: spec.calls_out ?? false, authorize, secrets: spec.secrets ?? [], toAnswer },
           run,
         ),
       );

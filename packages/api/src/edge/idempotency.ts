@@ -7,6 +7,7 @@ import { DomainError, InvalidInput } from "@board/core/values/errors";
 import {
   claimKey,
   completeClaim,
+  findAnswer,
   readAnswer,
   releaseClaim,
   type RepeatableRequest,
@@ -67,13 +68,29 @@ export function toRepeatableRequest(
   };
 }
 
-export interface RunOptions {
-  /** Keys of the requests that this process is working on. */
+/** Requests with a key, as this process knows them: those that it is working on, and the latest that it has answered. */
+export interface KnownRequests {
   running: Set<string>;
+  answered: Set<string>;
+}
+
+/** An entry takes about 150 bytes. A repetition that no longer has one is answered too, at the cost of a first request. */
+const MAX_ANSWERED = 10_000;
+
+export const createKnownRequests = (): KnownRequests => ({ running: new Set(), answered: new Set() });
+
+function noteAnswered({ answered }: KnownRequests, name: string): void {
+  answered.add(name);
+  // A set lists its entries in the order in which they were added.
+  if (answered.size > MAX_ANSWERED) answered.delete(answered.values().next().value!);
+}
+
+export interface RunOptions {
+  known: KnownRequests;
   /** The operation calls another server, so no transaction may stay open during the call. */
   calls_out: boolean;
-  /** Checks access again for an operation that calls another server, because such an operation is not repeated for the check. */
-  authorize: () => Promise<unknown>;
+  /** Checks access without running the operation; undefined if only the operation itself can. */
+  authorize: (() => Promise<unknown>) | undefined;
   /** Fields of the answer that are not stored. */
   secrets: readonly string[];
   /** Converts what the operation returns. */
@@ -84,24 +101,43 @@ export interface RunOptions {
 export async function runOnce(
   ctx: Context,
   request: RepeatableRequest,
-  { running, calls_out, authorize, secrets, toAnswer }: RunOptions,
+  { known, calls_out, authorize, secrets, toAnswer }: RunOptions,
   run: (ctx: Context) => Promise<unknown>,
 ): Promise<StoredAnswer> {
   const name = JSON.stringify([request.caller_id, request.operation, request.key]);
-  requireNotRunning(running.has(name));
-  running.add(name);
+  requireNotRunning(known.running.has(name));
+  known.running.add(name);
   try {
+    const known_answer = authorize && known.answered.has(name) ? await findAllowedAnswer(ctx, request, authorize) : null;
+    if (known_answer) return replay(known_answer);
     const runAnswer = async (ctx: Context) => toAnswer(await run(ctx));
     const toStored = (answer: StoredAnswer) => omitSecrets(answer, secrets);
     const record = (result: unknown) => toStored(toAnswer(result));
-    if (calls_out) await authorize();
+    if (calls_out) await authorize?.();
     const answer = await (calls_out
       ? runClaimed(ctx, request, { record, toStored }, runAnswer)
       : runInTransaction(ctx, request, toStored, runAnswer));
+    noteAnswered(known, name);
     return answer ?? replay(await readAnswer(ctx, request));
   } finally {
-    running.delete(name);
+    known.running.delete(name);
   }
+}
+
+/**
+ * The stored answer, without running the operation only to roll it back. Null if access is refused, since the operation decides
+ * what such a caller gets, or if the answer has expired.
+ */
+async function findAllowedAnswer(
+  ctx: Context,
+  request: RepeatableRequest,
+  authorize: () => Promise<unknown>,
+): Promise<StoredAnswer | null> {
+  const isAllowed = await authorize().then(
+    () => true,
+    () => false,
+  );
+  return isAllowed ? findAnswer(ctx, request) : null;
 }
 
 const replay = (answer: StoredAnswer): StoredAnswer => ({ ...answer, headers: { ...answer.headers, [REPLAYED]: "true" } });
@@ -124,7 +160,7 @@ type Run = (ctx: Context) => Promise<StoredAnswer>;
 
 /**
  * Runs the operation and stores its answer in one transaction. A repeated request runs too and is rolled back: this checks the
- * caller's rights again, and the first request needs no query for its key. Returns null when the key is used.
+ * caller's rights again, and the first request needs no query for its key. `findAllowedAnswer` answers most repetitions. Returns null when the key is used.
  */
 async function runInTransaction(
   ctx: Context,

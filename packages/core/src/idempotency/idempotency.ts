@@ -1,7 +1,7 @@
-import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNull, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { toTimestamp } from "../db/timestamp.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { DomainError } from "../values/errors.ts";
 import { seal, unseal } from "../values/seal.ts";
 import { addMs } from "../values/time.ts";
@@ -47,8 +47,14 @@ export function requireNotRunning(isRunning: boolean): void {
   if (isRunning) throw stillRunning();
 }
 
-const isSameKey = ({ caller_id, operation, key }: RepeatableRequest) =>
+const isSameKey = ({ caller_id, operation, key }: Record<"caller_id" | "operation" | "key", string | Placeholder>) =>
   and(eq(keys.caller_id, caller_id), eq(keys.operation, operation), eq(keys.key, key));
+
+const preparedSameKey = isSameKey({
+  caller_id: sql.placeholder("caller_id"),
+  operation: sql.placeholder("operation"),
+  key: sql.placeholder("key"),
+});
 
 /**
  * Stores an answer in the caller's transaction, together with the change. Waits for other transactions that store the same key.
@@ -68,33 +74,46 @@ interface NewKey {
 }
 
 /**
- * Inserts the key and counts its bytes, in one statement. `takeOver` is the condition under which an existing row is replaced.
+ * Inserts the key and counts its bytes, in one statement. A row without an answer is replaced if it is older than `crashed_before`.
  */
-async function insertKey(ctx: Context, request: RepeatableRequest, row: NewKey, takeOver?: SQL): Promise<boolean> {
-  const { caller_id, operation, key, owner_id, hash } = request;
-  const limit = ctx.settings.budgets.organization_idempotency_bytes;
-  const shard = Math.floor(Math.random() * SHARDS);
-  const onConflict = takeOver
-    ? sql`do update set request_hash = excluded.request_hash, created_at = excluded.created_at where ${takeOver}`
-    : sql`do nothing`;
-  const result = await ctx.db.execute(sql`
-    with room as (
-      select ${limit}::bigint = 0 or coalesce(sum(size_bytes), 0) + ${row.size_bytes} <= ${limit}::bigint as has_room
-      from ${usage} where owner_id = ${owner_id}
-    ), stored as (
-      insert into ${keys} (caller_id, operation, key, owner_id, request_hash, status, answer_sealed, shard, size_bytes, created_at)
-      select ${caller_id}::uuid, ${operation}, ${key}, ${owner_id}::uuid, ${hash}::bytea, ${row.status}::smallint,
-        ${row.answer_sealed}::bytea, ${shard}::smallint, ${row.size_bytes}::integer, ${toTimestamp(row.created_at)}
-      from room where has_room
-      on conflict (caller_id, operation, key) ${onConflict}
-      returning owner_id, shard, size_bytes
-    ), counted as (${addUsage(sql`stored`)})
-    select exists (select from stored) as stored, has_room, exists (select from ${keys} where ${isSameKey(request)}) as used
-    from room`);
+async function insertKey(ctx: Context, request: RepeatableRequest, row: NewKey, crashed_before?: Date): Promise<boolean> {
+  const result = await insertKeyQuery(ctx.db, crashed_before !== undefined).execute({
+    ...request,
+    ...row,
+    created_at: row.created_at.toISOString(),
+    crashed_before: crashed_before?.toISOString() ?? null,
+    shard: Math.floor(Math.random() * SHARDS),
+    max_bytes: ctx.settings.budgets.organization_idempotency_bytes,
+  });
   const { stored, has_room, used } = rowsOf<{ stored: boolean; has_room: boolean; used: boolean }>(result)[0]!;
   if (!stored && !has_room && !used) throw noRoom();
   return stored;
 }
+
+const insertKeyQuery = preparedQuery((_db, takesOver: boolean) => {
+  const value = (name: keyof RepeatableRequest | keyof NewKey | "shard" | "max_bytes" | "crashed_before") =>
+    sql`${sql.placeholder(name)}`;
+  const isCrashed = sql`${keys}.status is null and ${keys}.created_at < ${value("crashed_before")}::timestamptz`;
+  const onConflict = takesOver
+    ? sql`do update set request_hash = excluded.request_hash, created_at = excluded.created_at where ${isCrashed}`
+    : sql`do nothing`;
+  return sql`
+    with room as (
+      select ${value("max_bytes")}::bigint = 0
+        or coalesce(sum(size_bytes), 0) + ${value("size_bytes")}::integer <= ${value("max_bytes")}::bigint as has_room
+      from ${usage} where owner_id = ${value("owner_id")}::uuid
+    ), stored as (
+      insert into ${keys} (caller_id, operation, key, owner_id, request_hash, status, answer_sealed, shard, size_bytes, created_at)
+      select ${value("caller_id")}::uuid, ${value("operation")}, ${value("key")}, ${value("owner_id")}::uuid, ${value("hash")}::bytea,
+        ${value("status")}::smallint, ${value("answer_sealed")}::bytea, ${value("shard")}::smallint, ${value("size_bytes")}::integer,
+        ${value("created_at")}::timestamptz
+      from room where has_room
+      on conflict (caller_id, operation, key) ${onConflict}
+      returning owner_id, shard, size_bytes
+    ), counted as (${addUsage(sql`stored`)})
+    select exists (select from stored) as stored, has_room, exists (select from ${keys} where ${preparedSameKey}) as used
+    from room`;
+});
 
 /** Builds the statement that adds the bytes of stored rows to the usage of their owner. */
 const addUsage = (rows: SQL) => sql`
@@ -113,13 +132,8 @@ export interface Claim {
  */
 export async function claimKey(ctx: Context, request: RepeatableRequest): Promise<Claim | null> {
   const claimed_at = ctx.now();
-  const crashed = sql`${keys}.status is null and ${keys}.created_at < ${toTimestamp(addMs(claimed_at, -CLAIM_MS))}`;
-  const isClaimed = await insertKey(
-    ctx,
-    request,
-    { status: null, answer_sealed: null, size_bytes: 0, created_at: claimed_at },
-    crashed,
-  );
+  const row = { status: null, answer_sealed: null, size_bytes: 0, created_at: claimed_at };
+  const isClaimed = await insertKey(ctx, request, row, addMs(claimed_at, -CLAIM_MS));
   return isClaimed ? { request, claimed_at } : null;
 }
 
@@ -143,12 +157,22 @@ export async function releaseClaim(ctx: Context, claim: Claim): Promise<void> {
 
 /** Reads the stored answer. Throws if the key was used for another request, or if the first request is still running. */
 export async function readAnswer(ctx: Context, request: RepeatableRequest): Promise<StoredAnswer> {
-  const [stored] = await ctx.db.select().from(keys).where(isSameKey(request));
+  const answer = await findAnswer(ctx, request);
+  if (answer === null) throw stillRunning();
+  return answer;
+}
+
+/** The stored answer; null when there is none yet. Throws if the key was used for another request. */
+export async function findAnswer(ctx: Context, request: RepeatableRequest): Promise<StoredAnswer | null> {
+  const { caller_id, operation, key } = request;
+  const [stored] = await selectKey(ctx.db).execute({ caller_id, operation, key });
   if (stored && !Buffer.from(stored.request_hash).equals(request.hash))
     throw new DomainError("invalid", "Idempotency-Key was used with another request.");
-  if (!stored || stored.status === null || stored.answer_sealed === null) throw stillRunning();
+  if (!stored || stored.status === null || stored.answer_sealed === null) return null;
   return { status: stored.status, ...unsealAnswer(ctx, stored.answer_sealed) };
 }
+
+const selectKey = preparedQuery((db) => db.select().from(keys).where(preparedSameKey));
 
 const sealAnswer = (ctx: Context, { headers, text }: StoredAnswer): Buffer =>
   seal(ctx.settings.encryption_key, JSON.stringify({ headers, text }));
