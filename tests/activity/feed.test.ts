@@ -1,22 +1,18 @@
 import { agents, organization_members } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { FEED, grantRead, addReader, postComment, storeComments } from "../support/feed.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
 /** A new board of the home organization for each test, with a task on it. */
 let board_id: string;
 let task: TaskRow;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+
 let boards = 0;
 beforeEach(async () => {
   ({ board_id } = await addBoard(world, home, `Board ${++boards}`));

@@ -1,37 +1,30 @@
 import { rowsOf } from "@board/core/db/database";
 import { scheduled } from "@board/api/work/schedules";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { addEvents } from "../support/activity.ts";
 import { openGrowthWorld } from "../support/growth-world.ts";
-import type { Tenant, World } from "../support/world.ts";
 
 const BOARDS = 1_000;
 const DAY = 86_400_000;
 const TABLES = ["activity_counts", "activity_events", "board_webhooks", "boards", "organizations"];
 
-let world: World;
-let close: (() => Promise<void>) | undefined;
-let home: Tenant;
-
-beforeAll(async () => {
-  ({ world, close } = await openGrowthWorld({ environment: { ACTIVITY_RETENTION_DAYS: "30" } }));
-  home = await world.tenant("home");
-  // Each other organization has a board, recent events on it, and recent events without a board.
-  const others = sql`(select row_number() over (order by id) as n, id from organizations where name = 'Other') as other`;
-  await world.db.execute(sql`insert into organizations (name) select 'Other' from generate_series(1, ${BOARDS}::int)`);
-  await world.db.execute(sql`
+const { world, close } = await openGrowthWorld({ environment: { ACTIVITY_RETENTION_DAYS: "30" } });
+const home = await world.tenant("home");
+// Each other organization has a board, recent events on it, and recent events without a board.
+const others = sql`(select row_number() over (order by id) as n, id from organizations where name = 'Other') as other`;
+await world.db.execute(sql`insert into organizations (name) select 'Other' from generate_series(1, ${BOARDS}::int)`);
+await world.db.execute(sql`
     insert into boards (organization_id, gateway_id, name, slug, description)
     select other.id, ${home.gateway_id}, 'Other', 'other', '' from ${others}`);
-  await world.db.execute(sql`
+await world.db.execute(sql`
     insert into activity_events (organization_id, board_id, event_type, created_at)
     select board.organization_id, case when n < 4 then board.id end, 'task.updated', now() - n * interval '1 day'
     from boards as board, generate_series(1, 5) as n where board.slug = 'other'`);
-  await world.db.execute(sql`
+await world.db.execute(sql`
     insert into board_webhooks (board_id, description) select id, 'Other' from boards where slug = 'other'`);
-  await scheduled.lifecycle(world.context());
-  await world.db.execute(sql`vacuum analyze activity_events, activity_counts, board_webhooks, boards, organizations`);
-});
+await scheduled.lifecycle(world.context());
+await world.db.execute(sql`vacuum analyze activity_events, activity_counts, board_webhooks, boards, organizations`);
 afterAll(() => close?.());
 
 /** Runs a schedule and returns the rows that it visited. */

@@ -3,22 +3,17 @@ import { countEvents } from "@board/core/activity/count-intervals";
 import { activity_counts, activity_events } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { asc, sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { addEvents, clearLog, countFromLog, randomEdges } from "../support/activity.ts";
 import { addTask } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-let world: World;
-let home: Tenant;
+const world = await setupWorld({ environment: { ACTIVITY_RETENTION_DAYS: "30" } });
+const home = await world.tenant("home");
 
-beforeAll(async () => {
-  world = await createWorld({ environment: { ACTIVITY_RETENTION_DAYS: "30" } });
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
 beforeEach(() => clearLog(world));
 
 /** The start of the oldest hour that is kept. */

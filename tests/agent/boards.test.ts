@@ -1,29 +1,20 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const denied = { detail: { code: "forbidden", message: "Board access denied" }, code: "forbidden", retryable: false };
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let main: string;
-/** A second board on the home gateway, and one on another gateway of the organization. */
-let sibling: string;
-let elsewhere: string;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  main = (await actAsMainAgent(world, home.gateway_id)).token;
-  const gateway = await create("/api/v1/gateways", { name: "Other", url: "ws://127.0.0.1:9", workspace_root: "/srv" });
-  sibling = (await create("/api/v1/boards", { name: "Sibling", description: "B", gateway_id: home.gateway_id })).id;
-  elsewhere = (await create("/api/v1/boards", { name: "Elsewhere", description: "B", gateway_id: gateway.id })).id;
-});
-afterAll(() => world.close());
-
 const create = async (path: string, body: object) => (await world.call("POST", path, { token: home.owner.token, body })).body;
+
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const main: string = (await actAsMainAgent(world, home.gateway_id)).token;
+const gateway = await create("/api/v1/gateways", { name: "Other", url: "ws://127.0.0.1:9", workspace_root: "/srv" });
+/** A second board on the home gateway, and one on another gateway of the organization. */
+const sibling: string = (await create("/api/v1/boards", { name: "Sibling", description: "B", gateway_id: home.gateway_id })).id;
+const elsewhere: string = (await create("/api/v1/boards", { name: "Elsewhere", description: "B", gateway_id: gateway.id })).id;
+
 const get = (agent: string, path = "") => world.call("GET", `/api/v1/agent/boards${path}`, { agent });
 const ids = async (agent: string, query = "") => (await get(agent, query)).body.items.map((board: { id: string }) => board.id);
 

@@ -1,22 +1,14 @@
 import { agents, boards, gateways } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { CallOptions } from "../support/http.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let admin: Person;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  admin = await world.person("admin");
-  await world.join(admin, home.organization_id, "admin", { read: true });
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const admin = await world.person("admin");
+await world.join(admin, home.organization_id, "admin", { read: true });
 
 const post = (body: object, options: CallOptions = { token: home.owner.token }) =>
   world.call("POST", "/api/v1/agents", { ...options, body });

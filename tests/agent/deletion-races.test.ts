@@ -1,22 +1,17 @@
 import { agents, boards, jobs, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { waitForBlockedStatement } from "../support/blocked-statement.ts";
 import { statusAndBody } from "../support/http.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 const OK = [200, { ok: true }];
 
 /** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
 const ROUNDS = [1, 2, 3, 4, 5];
-let world: World;
 
-beforeAll(async () => {
-  const server = await openServerWorld();
-  ({ world } = server);
-  return server.close;
-});
+const { world } = await setup(openServerWorld());
 
 test.each(ROUNDS)(
   "a task assigned to an agent while it is deleted does not stay in progress unassigned (round %i)",

@@ -1,25 +1,22 @@
 import { activity_events, agents, approvals, board_webhooks, jobs, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { and, asc, desc, eq, isNull } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
 const OK = [200, { ok: true }];
 const MISSED = [404, { detail: "Not Found" }];
 const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
 
-let world: World;
 let home: Tenant;
-let abroad: Tenant;
 let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  abroad = await world.tenant("abroad");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const abroad = await world.tenant("abroad");
+
 beforeEach(async () => {
   home = await world.tenant(`home ${++count}`);
 });

@@ -1,26 +1,21 @@
 import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
 import { activity_events } from "@board/core/schema/all-tables";
 import { and, asc, eq, like } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const MINUTE_MS = 60_000;
 const MISSED = [404, { detail: "Not Found" }];
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
 let board_id: string;
 let id: string;
 let token: string;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+
 beforeEach(async () => {
   const board = { name: "Board", description: "A board", gateway_id: home.gateway_id, max_agents: 3 };
   board_id = (await world.call("POST", "/api/v1/boards", { token: home.owner.token, body: board })).body.id;

@@ -1,32 +1,24 @@
 import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { openGrowthWorld } from "../support/growth-world.ts";
-import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
-import type { World } from "../support/world.ts";
-
-let world: World;
-let close: (() => Promise<void>) | undefined;
-let home: PullBoard;
-let other: PullBoard;
+import { openPullBoard } from "../support/pull-board.ts";
 
 /** Another organization has this many tasks in work, and as many free ones. */
 const OTHERS = 6_000;
 
-beforeAll(async () => {
-  ({ world, close } = await openGrowthWorld());
-  [home, other] = [await openPullBoard(world, "home"), await openPullBoard(world, "other")];
-  // The statement is prepared while the statistics show no work. The other organization's work comes later.
-  await world.db.execute(sql`insert into tasks (board_id, title, status)
+const { world, close } = await openGrowthWorld();
+const [home, other] = [await openPullBoard(world, "home"), await openPullBoard(world, "other")];
+// The statement is prepared while the statistics show no work. The other organization's work comes later.
+await world.db.execute(sql`insert into tasks (board_id, title, status)
     select ${home.board_id}, 'Task ' || n, 'done' from generate_series(1, 5000) as n`);
-  await world.db.execute(sql`analyze tasks`);
-  for (let n = 0; n < 10; n++) await home.inbox(home.worker);
-  await world.db.execute(sql`insert into tasks (board_id, title, status, assigned_agent_id, lease_expires_at, lease_seconds)
+await world.db.execute(sql`analyze tasks`);
+for (let n = 0; n < 10; n++) await home.inbox(home.worker);
+await world.db.execute(sql`insert into tasks (board_id, title, status, assigned_agent_id, lease_expires_at, lease_seconds)
     select ${other.board_id}, 'Task ' || n, 'in_progress', ${other.worker.id}, now() + interval '1 hour', 3600
     from generate_series(1, ${OTHERS}::int) as n`);
-  await world.db.execute(sql`insert into tasks (board_id, title, status)
+await world.db.execute(sql`insert into tasks (board_id, title, status)
     select ${other.board_id}, 'Free ' || n, 'inbox' from generate_series(1, ${OTHERS}::int) as n`);
-});
 afterAll(() => close?.());
 
 /** How many rows and index entries the database has read so far. */

@@ -2,19 +2,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import { tasks } from "@board/core/schema/all-tables";
 import { closeFence, fence } from "@board/core/values/text";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { splitFences } from "../support/fences.ts";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
 let count = 0;
 const openBoard = (board: object = {}): Promise<PullBoard> => openPullBoard(world, `person ${++count}`, board);
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 const IDLE = {
   has_work: false,

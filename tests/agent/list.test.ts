@@ -1,32 +1,16 @@
 import { agents } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import type { Person } from "../support/world.ts";
 
 const MISSED = [404, { detail: "Not Found" }];
 const denied = { detail: { code: "forbidden", message: "Board access denied" }, code: "forbidden", retryable: false };
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
 /** A second gateway of the home organization with a board and an agent on it. */
 const second = { gateway_id: "", board_id: "", agent_id: "", main_id: "" };
-let main: { id: string; token: string };
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  main = await actAsMainAgent(world, home.gateway_id);
-  const gateway = { name: "Second", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
-  second.gateway_id = (await create("/api/v1/gateways", gateway)).id;
-  second.board_id = (await create("/api/v1/boards", { name: "Second", description: "B", gateway_id: second.gateway_id })).id;
-  second.agent_id = (await create("/api/v1/agents", { name: "Second", board_id: second.board_id })).id;
-  second.main_id = await mainOf(second.gateway_id);
-});
-afterAll(() => world.close());
 
 const create = async (path: string, body: object) => (await world.call("POST", path, { token: home.owner.token, body })).body;
 const mainOf = async (gateway_id: string) => {
@@ -36,6 +20,17 @@ const mainOf = async (gateway_id: string) => {
     .where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)));
   return row!.id;
 };
+
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const main = await actAsMainAgent(world, home.gateway_id);
+const gateway = { name: "Second", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
+second.gateway_id = (await create("/api/v1/gateways", gateway)).id;
+second.board_id = (await create("/api/v1/boards", { name: "Second", description: "B", gateway_id: second.gateway_id })).id;
+second.agent_id = (await create("/api/v1/agents", { name: "Second", board_id: second.board_id })).id;
+second.main_id = await mainOf(second.gateway_id);
+
 const get = (path: string, options: CallOptions = { token: home.owner.token }) => world.call("GET", path, options);
 const ids = async (path: string, options?: CallOptions) =>
   (await get(path, options)).body.items.map((agent: { id: string }) => agent.id);

@@ -1,33 +1,27 @@
 import { agents, boards, tasks } from "@board/core/schema/all-tables";
 import { unseal } from "@board/core/values/seal";
 import { asc, eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { manageAgents, updateJob } from "./manage-agents.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { listJobsCreatedBy } from "../support/jobs.ts";
 import type { NewAgent } from "../support/provisioning.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let manage: ReturnType<typeof manageAgents>;
-/** A second gateway of the home organization, and a board on it. */
-let otherGateway: { gateway_id: string; board_id: string };
 /** A worker and its board, on the tenant's gateway. */
 let board_id: string;
 let ann: NewAgent;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  manage = manageAgents(world, home);
-  abroad = await world.tenant("abroad");
-  const gateway_id = await manage.addGateway();
-  otherGateway = { gateway_id, board_id: await manage.addBoard({ gateway_id }) };
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const manage = manageAgents(world, home);
+const abroad = await world.tenant("abroad");
+const gateway_id = await manage.addGateway();
+/** A second gateway of the home organization, and a board on it. */
+const otherGateway: { gateway_id: string; board_id: string } = { gateway_id, board_id: await manage.addBoard({ gateway_id }) };
+
 beforeEach(async () => {
   board_id = await manage.addBoard();
   ann = await manage.addAgent({ name: "Ann", board_id });

@@ -1,22 +1,17 @@
 import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
 import { activity_events } from "@board/core/schema/all-tables";
 import { and, asc, eq, like } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-let world: World;
-let home: Tenant;
 let id: string;
 let agent: string;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 /** Each test has an agent that has never made a request. */
 beforeEach(async () => {

@@ -3,21 +3,16 @@ import { createApp } from "@board/api/app";
 import { endpoints } from "@board/api/groups";
 import { createHttpClient, locatePublicHost } from "@board/core/http/https-client";
 import { createNameResolver } from "@board/core/dns/resolver";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { call } from "../support/http.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const MINUTE_MS = 60_000;
 const ME = "/api/v1/agent/healthz";
 
-let world: World;
-let home: Tenant;
+const world = await setupWorld();
+const home = await world.tenant("home");
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
 /** Each test starts at a full minute, so that no test spans two of them. */
 beforeEach(() => world.elapse(MINUTE_MS - (world.now().getTime() % MINUTE_MS)));
 

@@ -1,27 +1,25 @@
 import { activity_events, agents, gateways } from "@board/core/schema/all-tables";
 import { parseToken } from "@board/openclaw/template/token-line";
 import { and, eq } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
 const MISSED = [404, { detail: "Not Found" }];
 const UNREADABLE = [502, { detail: "Gateway SOUL read failed" }];
 const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
 
-let world: World;
 let host: FakeGateway;
 let home: Tenant;
 let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+
 afterEach(() => host.close());
 
 async function startHost(dialect: DialectName): Promise<void> {

@@ -1,19 +1,14 @@
 import { createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import { agents } from "@board/core/schema/all-tables";
 import { eq, inArray } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { useRealHashing } from "../support/real-hashing.ts";
-import { createWorld, type Tenant, TEST_KEYS, type World } from "../support/world.ts";
-
-let world: World;
-let home: Tenant;
+import { TEST_KEYS } from "../support/world.ts";
 
 useRealHashing();
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 const healthz = (agent: string) => world.call("GET", "/api/v1/agent/healthz", { agent });
 const rowOf = async (id: string) => (await world.db.select().from(agents).where(eq(agents.id, id)))[0]!;

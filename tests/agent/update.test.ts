@@ -1,28 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { manageAgents, updateJob } from "./manage-agents.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { listJobsCreatedBy } from "../support/jobs.ts";
 import type { NewAgent } from "../support/provisioning.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let manage: ReturnType<typeof manageAgents>;
-let reader: Person;
 /** A worker and its board, on the tenant's gateway. */
 let board_id: string;
 let ann: NewAgent;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  manage = manageAgents(world, home);
-  abroad = await world.tenant("abroad");
-  reader = await world.person("reader");
-  await world.join(reader, home.organization_id, "admin", { read: true });
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const manage = manageAgents(world, home);
+const abroad = await world.tenant("abroad");
+const reader = await world.person("reader");
+await world.join(reader, home.organization_id, "admin", { read: true });
+
 beforeEach(async () => {
   board_id = await manage.addBoard();
   ann = await manage.addAgent({ name: "Ann", board_id });

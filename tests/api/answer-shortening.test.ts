@@ -1,17 +1,14 @@
 import { activity_events, tags, tasks } from "@board/core/schema/all-tables";
 import type { TaskComment } from "@board/core/task/comment/comment";
 import { sql } from "drizzle-orm";
-import { beforeAll, afterAll, expect, test } from "vitest";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import type { Tenant } from "../support/world.ts";
 
 const BUDGET = 1_000_000;
 const LONG = "x".repeat(100_000);
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld({ limits: { answer_max_bytes: BUDGET } });
-});
-afterAll(() => world.close());
+const world = await setupWorld({ limits: { answer_max_bytes: BUDGET } });
 
 const read = (home: Tenant, path: string) => world.call("GET", path, { token: home.owner.token });
 const boardPath = (home: Tenant) => `/api/v1/boards/${home.board_id}`;

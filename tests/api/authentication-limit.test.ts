@@ -1,23 +1,19 @@
 import { pbkdf2Sync } from "node:crypto";
 import { agents } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { beforeEach, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import { createWorld } from "../support/world.ts";
 
 const LIMIT = 3;
 const MINUTE_MS = 60_000;
 const scans = (statement: string) => statement.includes('"agent_token_lookup" is null');
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld({
-    environment: { AUTH_FAILURES_PER_MINUTE: String(LIMIT), TRUSTED_PROXIES: "10.0.0.0/8" },
-    socketAddress: () => "10.0.0.1",
-  });
-  home = await world.tenant("home");
+const world = await setupWorld({
+  environment: { AUTH_FAILURES_PER_MINUTE: String(LIMIT), TRUSTED_PROXIES: "10.0.0.0/8" },
+  socketAddress: () => "10.0.0.1",
 });
-afterAll(() => world.close());
+const home = await world.tenant("home");
+
 /** Each test starts at a full minute, so that no test spans two of them. */
 beforeEach(() => world.elapse(MINUTE_MS - (world.now().getTime() % MINUTE_MS)));
 

@@ -1,16 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let other: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld({ limits: { caller_running_requests: 2, caller_waiting_requests: 3 } });
-  home = await world.tenant("home");
-  other = await world.tenant("other");
-});
-afterAll(() => world.close());
+const world = await setupWorld({ limits: { caller_running_requests: 2, caller_waiting_requests: 3 } });
+const home = await world.tenant("home");
+const other = await world.tenant("other");
 
 const readBoards = (token: string) => world.call("GET", "/api/v1/boards", { token });
 const readAtOnce = (count: number, token: string) => Promise.all(Array.from({ length: count }, () => readBoards(token)));

@@ -1,25 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 
 const MAX_BYTES = 1_048_576;
 const TOO_LARGE = { detail: `Payload exceeds maximum size of ${MAX_BYTES} bytes.` };
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let member: Person;
-let reader: Person;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  member = await world.person("member");
-  await world.join(member, home.organization_id, "member");
-  reader = await world.person("reader");
-  await world.join(reader, home.organization_id, "admin", { read: true });
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const member = await world.person("member");
+await world.join(member, home.organization_id, "member");
+const reader = await world.person("reader");
+await world.join(reader, home.organization_id, "admin", { read: true });
 
 /** A body that records whether anything read it. */
 function trackedBody() {

@@ -1,25 +1,21 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createWorld, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
-let post: (headers: Record<string, string>) => Promise<string>;
 let socket = "";
 
-beforeAll(async () => {
-  world = await createWorld({
-    environment: { TRUSTED_PROXIES: "10.0.0.0/8, 192.168.1.7, 2001:db8:1::/48, 10.1.1.1/99, not-an-address-s3cret, ::/x" },
-    socketAddress: () => socket,
-  });
-  const home = await world.tenant("home");
-  const path = `/api/v1/boards/${home.board_id}/webhooks`;
-  const { id } = (await world.call("POST", path, { token: home.owner.token, body: { description: "Look at it" } })).body;
-  /** Returns the client's address as a stored payload shows it. */
-  post = async (headers) => {
-    const { payload_id } = (await world.call("POST", `${path}/${id}`, { headers, raw: "{}" })).body;
-    return (await world.call("GET", `${path}/${id}/payloads/${payload_id}`, { token: home.owner.token })).body.source_ip;
-  };
+const world = await setupWorld({
+  environment: { TRUSTED_PROXIES: "10.0.0.0/8, 192.168.1.7, 2001:db8:1::/48, 10.1.1.1/99, not-an-address-s3cret, ::/x" },
+  socketAddress: () => socket,
 });
-afterAll(() => world.close());
+const home = await world.tenant("home");
+const path = `/api/v1/boards/${home.board_id}/webhooks`;
+const { id } = (await world.call("POST", path, { token: home.owner.token, body: { description: "Look at it" } })).body;
+/** Returns the client's address as a stored payload shows it. */
+const post: (headers: Record<string, string>) => Promise<string> = async (headers) => {
+  const { payload_id } = (await world.call("POST", `${path}/${id}`, { headers, raw: "{}" })).body;
+  return (await world.call("GET", `${path}/${id}/payloads/${payload_id}`, { token: home.owner.token })).body.source_ip;
+};
 
 const from = (address: string, forwarded?: string) => {
   socket = address;

@@ -2,22 +2,15 @@ import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { compress } from "@board/api/edge/content-encoding";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { serve } from "../support/serve.ts";
 import { addTask } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let tasks: string;
-
-beforeAll(async () => {
-  world = await createWorld({ environment: { CORS_ORIGINS: "https://app.example" } });
-  home = await world.tenant("home");
-  tasks = `/api/v1/boards/${home.board_id}/tasks`;
-  for (let number = 1; number <= 20; number++) await addTask(world, home, { title: `Täsk ${number}` });
-});
-afterAll(() => world.close());
+const world = await setupWorld({ environment: { CORS_ORIGINS: "https://app.example" } });
+const home = await world.tenant("home");
+const tasks: string = `/api/v1/boards/${home.board_id}/tasks`;
+for (let number = 1; number <= 20; number++) await addTask(world, home, { title: `Täsk ${number}` });
 
 const decoders = { br: brotliDecompressSync, gzip: gunzipSync };
 

@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addTask } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let tasks: string;
-
-beforeAll(async () => {
-  world = await createWorld({ environment: { CORS_ORIGINS: "https://app.example" } });
-  home = await world.tenant("home");
-  tasks = `/api/v1/boards/${home.board_id}/tasks`;
-  await addTask(world, home, { title: "Paint the fence" });
-});
-afterAll(() => world.close());
+const world = await setupWorld({ environment: { CORS_ORIGINS: "https://app.example" } });
+const home = await world.tenant("home");
+const tasks: string = `/api/v1/boards/${home.board_id}/tasks`;
+await addTask(world, home, { title: "Paint the fence" });
 
 const get = (headers: Record<string, string> = {}, path = tasks, method = "GET") =>
   world.call(method, path, { token: home.owner.token, headers });

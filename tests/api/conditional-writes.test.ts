@@ -1,18 +1,11 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let onBoard: string;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  onBoard = `/api/v1/boards/${home.board_id}`;
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const onBoard: string = `/api/v1/boards/${home.board_id}`;
 
 const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
   world.call(method, path, { token: home.owner.token, headers, ...(body === undefined ? {} : { body }) });

@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import { createWorld } from "../support/world.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld({ environment: { CORS_ORIGINS: "https://app.example, http://localhost:3000" } });
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld({ environment: { CORS_ORIGINS: "https://app.example, http://localhost:3000" } });
+const home = await world.tenant("home");
 
 /** One answer of each kind: success, refusal, not found, wrong method, bad input, public, text. */
 const answers: [string, string, number][] = [

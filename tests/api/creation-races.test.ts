@@ -1,21 +1,14 @@
 import { activity_events, agents, boards, organizations, skill_packs, users } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openServerWorld } from "../support/postgres-world.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** How many requests run at once: more than the limits they race for, fewer than the connections. */
 const RACERS = 8;
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  const server = await openServerWorld();
-  ({ world } = server);
-  home = await world.tenant("home");
-  return server.close;
-});
+const { world } = await setup(openServerWorld());
+const home = await world.tenant("home");
 
 /** Sends RACERS equal requests at once and returns their statuses, sorted. */
 async function race(request: (number: number) => Promise<{ status: number }>): Promise<number[]> {

@@ -2,23 +2,16 @@ import { endpoints } from "@board/api/groups";
 import { pageOf } from "@board/core/lists/page";
 import { Tag } from "@board/core/tag/tag";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
+import { createWorld } from "../support/world.ts";
 import { openPagedLists, type PagedList } from "./paged-lists.ts";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let lists: PagedList[];
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  lists = await openPagedLists(world, home);
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const lists = await openPagedLists(world, home);
 
 const withQuery = (url: string, query: string) => `${url}${url.includes("?") ? "&" : "?"}${query}`;
 const nextOf = (headers: Headers): string | null => /^<([^<>]+)>; rel="next"$/.exec(headers.get("link") ?? "")?.[1] ?? null;

@@ -1,17 +1,12 @@
 import { openPglite } from "@board/core/db/pglite";
 import { jobs } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createWorld, type World } from "../support/world.ts";
-
-let database: Awaited<ReturnType<typeof openPglite>>;
-let world: World;
+import { beforeEach, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 
 /** An empty database without any migration. */
-beforeAll(async () => {
-  database = await openPglite();
-  world = await createWorld({ database });
-});
-afterAll(() => world.close());
+const database = await openPglite();
+const world = await setupWorld({ database });
+
 beforeEach(() => {
   world.log.length = 0;
 });

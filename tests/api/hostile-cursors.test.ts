@@ -1,11 +1,11 @@
 import { endpoints } from "@board/api/groups";
 import { subscriptions } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod";
 import type { CallOptions } from "../support/http.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 import { openPagedLists } from "./paged-lists.ts";
 
 interface List {
@@ -38,29 +38,23 @@ const HOSTILE: [name: string, cursor: string][] = [
   ["of another organization", encoded(`1.1.${ID}`)],
 ];
 
-let world: World;
-let lists: List[];
-
-beforeAll(async () => {
-  world = await createWorld();
-  const home = await world.tenant("home");
-  const paged = await openPagedLists(world, home);
-  const ids = [(await seedSubscription(world, home)).subscription_id, (await seedSubscription(world, home)).subscription_id];
-  // The first subscription covers the whole organization.
-  await world.db.update(subscriptions).set({ board_id: null }).where(eq(subscriptions.id, ids[0]!));
-  const toList = (path: string, subscription_id = "") => ({
-    path,
-    url: path.replace("{board_id}", home.board_id).replace("{subscription_id}", subscription_id),
-    who: { token: home.owner.token },
-  });
-  lists = [
-    ...paged,
-    toList("/api/v1/subscriptions/{subscription_id}/deliveries", ids[0]),
-    toList("/api/v1/boards/{board_id}/subscriptions/{subscription_id}/deliveries", ids[1]),
-    ...["/api/v1/jobs", "/api/v1/changes", "/api/v1/changes/stream"].map((path) => toList(path)),
-  ];
+const world = await setupWorld();
+const home = await world.tenant("home");
+const paged = await openPagedLists(world, home);
+const ids = [(await seedSubscription(world, home)).subscription_id, (await seedSubscription(world, home)).subscription_id];
+// The first subscription covers the whole organization.
+await world.db.update(subscriptions).set({ board_id: null }).where(eq(subscriptions.id, ids[0]!));
+const toList = (path: string, subscription_id = "") => ({
+  path,
+  url: path.replace("{board_id}", home.board_id).replace("{subscription_id}", subscription_id),
+  who: { token: home.owner.token },
 });
-afterAll(() => world.close());
+const lists: List[] = [
+  ...paged,
+  toList("/api/v1/subscriptions/{subscription_id}/deliveries", ids[0]),
+  toList("/api/v1/boards/{board_id}/subscriptions/{subscription_id}/deliveries", ids[1]),
+  ...["/api/v1/jobs", "/api/v1/changes", "/api/v1/changes/stream"].map((path) => toList(path)),
+];
 
 const mark = (url: string) => (url.includes("?") ? "&" : "?");
 

@@ -1,15 +1,9 @@
 import { boards, tags } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 type Raw = string | Uint8Array | undefined;
 const post = (raw: Raw, headers = {}) =>

@@ -1,18 +1,11 @@
 import { activity_events, tags } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { addTask, type TaskRow } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { addTask } from "../support/task.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let task: TaskRow;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  task = await addTask(world, home);
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const task = await addTask(world, home);
 
 const read = (template: string) => {
   const path = template.replace("{b}", home.board_id).replace("{t}", task.id);

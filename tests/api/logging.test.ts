@@ -3,18 +3,14 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { createLog } from "@board/api/edge/log";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import type { CallOptions } from "../support/http.ts";
-import { createWorld, type LogLine, openTestDatabase, type Tenant, type World } from "../support/world.ts";
+import { createWorld, type LogLine, openTestDatabase } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
+const world = await setupWorld();
+const home = await world.tenant("home");
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
 beforeEach(() => {
   world.log.length = 0;
 });

@@ -3,14 +3,10 @@ import { users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { generateKeyPair, SignJWT } from "jose";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-let world: World;
-
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 const now = () => Math.floor(Date.now() / 1000);
 const me = (token: string) => world.call("GET", "/api/v1/users/me", { token });

@@ -1,6 +1,6 @@
 /** What programs that read the OpenAPI document rely on: code generators, linters and agents that filter by tag. */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createWorld, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 
 interface Operation {
   tags: string[];
@@ -8,14 +8,10 @@ interface Operation {
   responses: Record<string, unknown>;
 }
 
-let world: World;
-let document: { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, unknown> } };
-
-beforeAll(async () => {
-  world = await createWorld();
-  document = (await world.call("GET", "/openapi.json")).body;
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const document: { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, unknown> } } = (
+  await world.call("GET", "/openapi.json")
+).body;
 
 const operations = () =>
   Object.entries(document.paths).flatMap(([path, item]) =>

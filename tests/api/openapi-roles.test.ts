@@ -2,21 +2,16 @@
 import { endpoints } from "@board/api/groups";
 import { hintsOf } from "@board/api/guidance/hints";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { endpointOf } from "../support/http.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 interface Document {
   paths: Record<string, Record<string, { operationId: string; tags: string[]; "x-llm-intent"?: string; requestBody?: unknown }>>;
   components: Record<string, Record<string, unknown>>;
 }
 
-let world: World;
-
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 const ROLES = ["agent-lead", "agent-worker", "agent-main", "user"];
 const read = (role: string) => world.call("GET", `/openapi.json?role=${role}`);

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 import { endpoints } from "@board/api/groups";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createWorld, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 
 interface Operation {
   operationId: string;
@@ -17,19 +17,13 @@ interface Operation {
   [extension: `x-${string}`]: unknown;
 }
 
-let world: World;
-let document: {
+const world = await setupWorld();
+const document: {
   openapi: string;
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, unknown>; responses: Record<string, unknown> };
-};
-
-beforeAll(async () => {
-  world = await createWorld();
-  document = (await world.call("GET", "/openapi.json")).body;
-});
-afterAll(() => world.close());
+} = (await world.call("GET", "/openapi.json")).body;
 
 const operations = () =>
   Object.entries(document.paths).flatMap(([path, item]) =>

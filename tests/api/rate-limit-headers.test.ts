@@ -1,28 +1,23 @@
 import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { beforeEach, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 
 const MINUTE_MS = 60_000;
 
-let world: World;
-let home: Tenant;
+const environment = {
+  CORS_ORIGINS: "https://app.example",
+  AUTH_FAILURES_PER_MINUTE: "2",
+  WEBHOOK_RATE_PER_MINUTE: "2",
+};
+const limits = {
+  webhook_refusals_per_minute: 3,
+  caller_running_requests: 1,
+  caller_waiting_requests: 1,
+  organization_payload_bytes: 2_000,
+};
+const world = await setupWorld({ environment, limits });
+const home = await world.tenant("home");
 
-beforeAll(async () => {
-  const environment = {
-    CORS_ORIGINS: "https://app.example",
-    AUTH_FAILURES_PER_MINUTE: "2",
-    WEBHOOK_RATE_PER_MINUTE: "2",
-  };
-  const limits = {
-    webhook_refusals_per_minute: 3,
-    caller_running_requests: 1,
-    caller_waiting_requests: 1,
-    organization_payload_bytes: 2_000,
-  };
-  world = await createWorld({ environment, limits });
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
 /** Each test starts at a full minute, so that no test spans two of them. */
 beforeEach(() => world.elapse(MINUTE_MS - (world.now().getTime() % MINUTE_MS)));
 

@@ -1,19 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { jobs } from "@board/core/schema/all-tables";
-import { beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { openGoneReceiverWorld } from "../support/gone-receiver-world.ts";
 import type { Answer } from "../support/http.ts";
-import type { Tenant, World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
 /** Each resource is removed while requests and jobs write rows that belong to it. Only a server has enough connections. */
-let world: World;
-let receiver_url: string;
+const { world, receiver_url } = await setup(openGoneReceiverWorld({ environment: { BOARD_EVENTS: "on" } }));
 
-beforeAll(async () => {
-  const fixture = await openGoneReceiverWorld({ environment: { BOARD_EVENTS: "on" } });
-  ({ world, receiver_url } = fixture);
-  return fixture.close;
-}, 120_000);
 beforeEach(async () => {
   world.log.length = 0;
   // Jobs of earlier tests would wait for their next attempt.

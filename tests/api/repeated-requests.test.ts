@@ -6,21 +6,15 @@ import { gateways, idempotency_keys, idempotency_usage } from "@board/core/schem
 import { claimKey, completeClaim, readAnswer } from "@board/core/idempotency/idempotency";
 import { seal } from "@board/core/values/seal";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { runScheduled } from "@board/api/work/schedules";
+import { setupWorld } from "../support/fixtures.ts";
 import { type Answer, type CallOptions, call } from "../support/http.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-let tasks: string;
-
-beforeAll(async () => {
-  world = await createWorld({ environment: { CORS_ORIGINS: "https://app.example" } });
-  home = await world.tenant("home");
-  tasks = `/api/v1/boards/${home.board_id}/tasks`;
-});
-afterAll(() => world.close());
+const world = await setupWorld({ environment: { CORS_ORIGINS: "https://app.example" } });
+const home = await world.tenant("home");
+const tasks: string = `/api/v1/boards/${home.board_id}/tasks`;
 
 const post = (path: string, key: string | null, body: unknown, options: CallOptions = {}): Promise<Answer> =>
   world.call("POST", path, {

@@ -2,31 +2,20 @@ import { endpoints } from "@board/api/groups";
 import { isRepeatable } from "@board/api/edge/idempotency";
 import { agents, organization_members } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import type { Answer, CallOptions } from "../support/http.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 import { inputOf } from "../proofs/tenancy/access-rules.ts";
-import { createTenancyFixture, type TenancyFixture } from "../proofs/tenancy/tenancy-fixture.ts";
+import { createTenancyFixture } from "../proofs/tenancy/tenancy-fixture.ts";
 
-let world: World;
-let home: Tenant;
-let fixture: TenancyFixture;
-let writer: Person;
-let member_id: string;
 let keys = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  fixture = await createTenancyFixture(world);
-  home = await world.tenant("another");
-  writer = await world.person("writer");
-  member_id = await world.join(writer, fixture.known.organization_id!, "member", { write: true });
-});
-afterAll(async () => {
-  await fixture.close();
-  await world.close();
-});
+const world = await setupWorld();
+const fixture = await setup(createTenancyFixture(world));
+const home = await world.tenant("another");
+const writer = await world.person("writer");
+const member_id = await world.join(writer, fixture.known.organization_id!, "member", { write: true });
 
 const repeatable = endpoints.filter(isRepeatable);
 const fill = (path: string) => path.replaceAll(/\{(\w+)\}/g, (_, name: string) => fixture.known[name] ?? crypto.randomUUID());

@@ -1,45 +1,38 @@
-import { type Database, rowsOf } from "@board/core/db/database";
+import { rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { onLambda } from "../support/target.ts";
 import { copyTemplate } from "../support/test-database.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld, type Tenant } from "../support/world.ts";
 
 const COUNT = 2_000;
 const OTHER_COUNT = 20_000;
 
-let world: World;
-let database: Database;
-let copy: Awaited<ReturnType<typeof copyTemplate>>;
 /** The statements that searched, with their values. */
 const sent: [text: string, values: unknown[]][] = [];
-/** A board with few of all tasks, as most boards have. */
-let home: Tenant;
-/** A board of another organization, which has most of the tasks, with the same texts. */
-let abroad: Tenant;
 
-beforeAll(async () => {
-  copy = await copyTemplate();
-  const onQuery = (text: string, values: unknown[]) => text.includes("tsquery") && sent.push([text, values]);
-  database = openPostgres(copy.url, { log: silentLog, onQuery });
-  world = await createWorld({ database });
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  for (const [{ board_id }, count] of [
-    [home, COUNT],
-    [abroad, OTHER_COUNT],
-  ] as const)
-    await world.db.execute(sql`
+const copy = await copyTemplate();
+const onQuery = (text: string, values: unknown[]) => text.includes("tsquery") && sent.push([text, values]);
+const database = openPostgres(copy.url, { log: silentLog, onQuery });
+const world = await createWorld({ database });
+/** A board with few of all tasks, as most boards have. */
+const home = await world.tenant("home");
+/** A board of another organization, which has most of the tasks, with the same texts. */
+const abroad = await world.tenant("abroad");
+for (const [{ board_id }, count] of [
+  [home, COUNT],
+  [abroad, OTHER_COUNT],
+] as const)
+  await world.db.execute(sql`
       insert into tasks (board_id, title, description, priority, due_at, created_at, updated_at)
       select ${board_id}, 'Task ' || n, 'common word' || (n % 100) || ' unique' || md5(n::text),
         (array['high', 'medium', 'low', 'other'])[n % 4 + 1],
         case n % 3 when 0 then timestamptz '2026-01-01Z' + n % 7 * interval '1 day' end,
         timestamptz '2026-01-01Z' + n % 11 * interval '1 hour', timestamptz '2026-01-02Z' + n % 13 * interval '1 hour'
       from generate_series(1, ${count}::int) as n`);
-  await world.db.execute(sql`vacuum analyze tasks`);
-});
+await world.db.execute(sql`vacuum analyze tasks`);
 afterAll(async () => {
   await world.close();
   await database.close();

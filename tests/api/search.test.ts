@@ -12,26 +12,18 @@ import {
 } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld, type Tenant } from "../support/world.ts";
 import type { CallOptions } from "../support/http.ts";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let webhook: Awaited<ReturnType<typeof createWebhook>>;
-let mainAgent: CallOptions;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  webhook = await createWebhook(world, home);
-  mainAgent = { agent: (await actAsMainAgent(world, home.gateway_id)).token };
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const webhook = await createWebhook(world, home);
+const mainAgent: CallOptions = { agent: (await actAsMainAgent(world, home.gateway_id)).token };
 
 const search = (path: string, q: string, who: CallOptions = { token: home.owner.token }) =>
   world.call("GET", `${path}${path.includes("?") ? "&" : "?"}q=${encodeURIComponent(q)}`, who);

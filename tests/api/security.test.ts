@@ -1,78 +1,68 @@
 import type { Endpoint } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { addTask } from "../support/task.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 /** Generated from the route table: every operation against callers who must not get through. */
-let world: World;
-let home: Tenant;
-let stranger: Tenant;
-let member: Person;
+const world = await setupWorld();
+const home = await world.tenant("home");
+const stranger = await world.tenant("stranger");
+const member = await world.person("member");
+const member_id = await world.join(member, home.organization_id, "member");
+const { token } = home.owner;
+const gateway = { name: "Other host", url: "ws://127.0.0.1:9", workspace_root: "/srv/agents" };
+const other = (await world.call("POST", "/api/v1/gateways", { token, body: gateway })).body;
 /** Main agents of the two organizations' gateways, and of another gateway of the home organization. */
-let mains: Record<"home" | "stranger" | "other", { token: string }>;
-/** The value for each placeholder of a path: ids of rows of the home organization. */
-let pathValues: Record<string, string>;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  stranger = await world.tenant("stranger");
-  member = await world.person("member");
-  const member_id = await world.join(member, home.organization_id, "member");
-  const { token } = home.owner;
-  const gateway = { name: "Other host", url: "ws://127.0.0.1:9", workspace_root: "/srv/agents" };
-  const other = (await world.call("POST", "/api/v1/gateways", { token, body: gateway })).body;
-  mains = {
-    home: await actAsMainAgent(world, home.gateway_id),
-    stranger: await actAsMainAgent(world, stranger.gateway_id),
-    other: await actAsMainAgent(world, other.id),
-  };
-  const webhook = (await world.call("POST", `/api/v1/boards/${home.board_id}/webhooks`, { token, body: { description: "x" } }))
-    .body;
-  const posted = (await world.call("POST", webhook.endpoint_path, { body: { secret: "of home" } })).body;
-  const sync = await world.call("POST", `/api/v1/gateways/${home.gateway_id}/templates/sync`, {
-    token,
-    headers: { prefer: "respond-async" },
-  });
-  pathValues = {
-    run_id: sync.body.run_id,
-    board_id: home.board_id,
-    gateway_id: home.gateway_id,
-    agent_id: home.worker.id,
-    webhook_id: webhook.id,
-    payload_id: posted.payload_id,
-    job_id: (await world.call("GET", "/api/v1/jobs?kind=webhook.notify", { token })).body.items[0].id,
-    ...(await seedSubscription(world, home)),
-    member_id,
-    invite_id: (await world.call("POST", "/organizations/me/invites", { token, body: { invited_email: "guest@example.com" } }))
-      .body.id,
-    group_id: (await world.call("POST", "/api/v1/board-groups", { token, body: { name: "Group" } })).body.id,
-    task_id: (await addTask(world, home)).id,
-    skill_id: (await world.call("POST", "/api/skills/marketplace", { token, body: { source_url: "https://example.com/skill" } }))
-      .body.id,
-    pack_id: (await world.call("POST", "/api/skills/packs", { token, body: { source_url: "https://github.com/acme/pack" } })).body
-      .id,
-    tag_id: (await world.call("POST", "/api/tags", { token, body: { name: "Tag" } })).body.id,
-    budget_id: (await world.call("POST", "/api/v1/budgets", { token, body: { scope: "organization", limit: { runs: 9 } } })).body
-      .id,
-    approval_id: (
-      await world.call("POST", `/api/v1/boards/${home.board_id}/approvals`, {
-        token,
-        body: { action_type: "Deploy", description: "It is ready" },
-      })
-    ).body.id,
-    field_id: (
-      await world.call("POST", "/organizations/me/custom-fields", {
-        token,
-        body: { field_key: "field", board_ids: [home.board_id] },
-      })
-    ).body.id,
-  };
+const mains: Record<"home" | "stranger" | "other", { token: string }> = {
+  home: await actAsMainAgent(world, home.gateway_id),
+  stranger: await actAsMainAgent(world, stranger.gateway_id),
+  other: await actAsMainAgent(world, other.id),
+};
+const webhook = (await world.call("POST", `/api/v1/boards/${home.board_id}/webhooks`, { token, body: { description: "x" } }))
+  .body;
+const posted = (await world.call("POST", webhook.endpoint_path, { body: { secret: "of home" } })).body;
+const sync = await world.call("POST", `/api/v1/gateways/${home.gateway_id}/templates/sync`, {
+  token,
+  headers: { prefer: "respond-async" },
 });
-afterAll(() => world.close());
+/** The value for each placeholder of a path: ids of rows of the home organization. */
+const pathValues: Record<string, string> = {
+  run_id: sync.body.run_id,
+  board_id: home.board_id,
+  gateway_id: home.gateway_id,
+  agent_id: home.worker.id,
+  webhook_id: webhook.id,
+  payload_id: posted.payload_id,
+  job_id: (await world.call("GET", "/api/v1/jobs?kind=webhook.notify", { token })).body.items[0].id,
+  ...(await seedSubscription(world, home)),
+  member_id,
+  invite_id: (await world.call("POST", "/organizations/me/invites", { token, body: { invited_email: "guest@example.com" } })).body
+    .id,
+  group_id: (await world.call("POST", "/api/v1/board-groups", { token, body: { name: "Group" } })).body.id,
+  task_id: (await addTask(world, home)).id,
+  skill_id: (await world.call("POST", "/api/skills/marketplace", { token, body: { source_url: "https://example.com/skill" } }))
+    .body.id,
+  pack_id: (await world.call("POST", "/api/skills/packs", { token, body: { source_url: "https://github.com/acme/pack" } })).body
+    .id,
+  tag_id: (await world.call("POST", "/api/tags", { token, body: { name: "Tag" } })).body.id,
+  budget_id: (await world.call("POST", "/api/v1/budgets", { token, body: { scope: "organization", limit: { runs: 9 } } })).body
+    .id,
+  approval_id: (
+    await world.call("POST", `/api/v1/boards/${home.board_id}/approvals`, {
+      token,
+      body: { action_type: "Deploy", description: "It is ready" },
+    })
+  ).body.id,
+  field_id: (
+    await world.call("POST", "/organizations/me/custom-fields", {
+      token,
+      body: { field_key: "field", board_ids: [home.board_id] },
+    })
+  ).body.id,
+};
 
 const operations = endpoints.flatMap((endpoint) =>
   endpoint.paths.map((path) => ({ title: `${endpoint.method} ${path}`, endpoint, path })),

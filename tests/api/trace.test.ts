@@ -2,20 +2,15 @@ import { gateway_circuits, gateways, jobs } from "@board/core/schema/all-tables"
 import { deliver } from "@board/api/work/handlers";
 import { runScheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { getPayloadJob } from "../support/jobs.ts";
 import { openSyncWorld } from "../support/sync-world.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import type { LogLine, Tenant, World } from "../support/world.ts";
+import type { LogLine } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
+const { world, home } = await setup(openSyncWorld());
 
-beforeAll(async () => {
-  const opened = await openSyncWorld();
-  ({ world, home } = opened);
-  return opened.close;
-});
 beforeEach(async () => {
   await world.drain();
   await world.db.delete(jobs);

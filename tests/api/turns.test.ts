@@ -1,22 +1,16 @@
 import { endpoints } from "@board/api/groups";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createWebhook } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let other: Tenant;
 let address = "192.0.2.1";
 
-beforeAll(async () => {
-  world = await createWorld({
-    limits: { organization_running_requests: 1, caller_waiting_requests: 3, waiting_requests: 6, running_requests: 2 },
-    socketAddress: () => address,
-  });
-  home = await world.tenant("home");
-  other = await world.tenant("other");
+const world = await setupWorld({
+  limits: { organization_running_requests: 1, caller_waiting_requests: 3, waiting_requests: 6, running_requests: 2 },
+  socketAddress: () => address,
 });
-afterAll(() => world.close());
+const home = await world.tenant("home");
+const other = await world.tenant("other");
 
 const request = async (path: string, init?: RequestInit): Promise<Response> => world.app.request(path, init);
 const statuses = (answers: readonly { status: number }[]) =>

@@ -1,16 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
-
-let world: World;
-let home: Tenant;
-let webhook: string;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  webhook = (await send("POST", "/api/v1/boards/{b}/webhooks", { description: "Look at it" })).body.id;
-});
-afterAll(() => world.close());
+import { describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 
 /** `{b}`, `{w}` and `{g}` stand for the board, the webhook and the gateway. */
 const send = (method: string, path: string, body?: unknown) =>
@@ -18,6 +7,10 @@ const send = (method: string, path: string, body?: unknown) =>
     token: home.owner.token,
     ...(body === undefined ? {} : { body }),
   });
+
+const world = await setupWorld();
+const home = await world.tenant("home");
+const webhook: string = (await send("POST", "/api/v1/boards/{b}/webhooks", { description: "Look at it" })).body.id;
 
 const TAG = "POST /api/tags";
 const BOARD = "PATCH /api/v1/boards/{b}";

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 const sign = (claims: Record<string, unknown>) => world.identities.token("claimant", claims);
 const emailIn = async (claims: Record<string, unknown>) =>

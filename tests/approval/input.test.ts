@@ -1,17 +1,11 @@
 import { approvals } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { addTasks, approvalsPath } from "../support/approval.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 const create = (body: unknown) => world.call("POST", approvalsPath(home.board_id), { token: home.owner.token, body });
 const good = { action_type: "Do", description: "Why" };

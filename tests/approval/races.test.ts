@@ -4,7 +4,8 @@ import { transaction } from "@board/core/context/context";
 import { approval_task_links, approvals, boards, jobs, tasks } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import pg from "pg";
-import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import {
   addTasks,
   listApprovalEvents,
@@ -16,21 +17,16 @@ import {
 import { addBoard } from "../support/board.ts";
 import type { Answer } from "../support/http.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
-import type { Tenant, World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
-/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
-let url: string;
-let world: World;
 let home: Tenant;
 let count = 0;
 
 const ROUNDS = [1, 2, 3, 4, 5];
 
-beforeAll(async () => {
-  const server = await openServerWorld();
-  ({ world, url } = server);
-  return server.close;
-});
+/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
+const { world, url } = await setup(openServerWorld());
+
 beforeEach(async () => {
   world.log.length = 0;
   home = await world.tenant(`home-${++count}`);

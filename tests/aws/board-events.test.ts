@@ -1,24 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type AwsDeployment, startAwsDeployment } from "./deployment.ts";
+import { expect, test } from "vitest";
+import { startAwsDeployment } from "./deployment.ts";
 import { apiGatewayEvent, sqsEvent } from "../support/aws-events.ts";
 import { listPublishJobs } from "../support/board-events.ts";
-import { type FakeEventBridge, startFakeEventBridge } from "../support/fake-eventbridge.ts";
+import { startFakeEventBridge } from "../support/fake-eventbridge.ts";
 import type { Lambda } from "../support/lambda-sandbox.ts";
-import type { Tenant } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let cloud: AwsDeployment;
-let endpoint: FakeEventBridge;
-let home: Tenant;
-
-beforeAll(async () => {
-  endpoint = await startFakeEventBridge();
-  cloud = await startAwsDeployment();
-  home = await cloud.world.tenant("home");
-}, 120_000);
-afterAll(async () => {
-  await cloud.close();
-  await endpoint.stop();
-});
+const endpoint = await setup(startFakeEventBridge());
+const cloud = await setup(startAwsDeployment());
+const home = await cloud.world.tenant("home");
 
 /** Starts a function with a bus, or without one as in a deployment with board events off. */
 const start = (name: string, bus = true): Promise<Lambda> =>

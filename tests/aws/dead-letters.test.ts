@@ -1,17 +1,13 @@
 import { jobs } from "@board/core/schema/all-tables";
 import { listJobs } from "@board/core/job/job";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type AwsDeployment, DEAD_LETTERS, QUEUE, startAwsDeployment } from "./deployment.ts";
+import { expect, test, vi } from "vitest";
+import { DEAD_LETTERS, QUEUE, startAwsDeployment } from "./deployment.ts";
+import { setup } from "../support/fixtures.ts";
 import { scheduleEvent } from "../support/aws-events.ts";
 
-let cloud: AwsDeployment;
-
-beforeAll(async () => {
-  // The visibility timeout is shortened: five receives a second apart instead of six minutes.
-  cloud = await startAwsDeployment({ visibility_seconds: 1 });
-}, 120_000);
-afterAll(() => cloud.close());
+// The visibility timeout is shortened: five receives a second apart instead of six minutes.
+const cloud = await setup(startAwsDeployment({ visibility_seconds: 1 }));
 
 test("a job that crashes at every receive ends in the dead-letter queue and is dead in the table", async () => {
   const home = await cloud.world.tenant("home");

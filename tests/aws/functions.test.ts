@@ -1,37 +1,26 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { brotliDecompressSync } from "node:zlib";
-import { startFakeGateway, type FakeGateway } from "../support/fake-gateway/server.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { board_memory, board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
 import { listJobs } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
 import { backoff, RETRY_POLICIES } from "@board/core/job/kinds";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { routeOf } from "../support/api-gateway.ts";
-import { type AwsDeployment, QUEUE, startAwsDeployment } from "./deployment.ts";
+import { QUEUE, startAwsDeployment } from "./deployment.ts";
 import { apiGatewayEvent, functionUrlEvent, scheduleEvent, sqsEvent } from "../support/aws-events.ts";
 import { getPayloadJob as jobOfPayload } from "../support/jobs.ts";
 import { metricsOf } from "../support/lambda-sandbox.ts";
 import { parseEvents } from "../support/sse.ts";
 import { createWebhook } from "../support/webhook.ts";
-import type { Tenant } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let cloud: AwsDeployment;
-let host: FakeGateway;
-let home: Tenant;
-let webhook: { id: string; endpoint_path: string };
-
-beforeAll(async () => {
-  host = await startFakeGateway({ token: "test-token-123" });
-  cloud = await startAwsDeployment();
-  home = await cloud.world.tenant("home", host.url);
-  webhook = await createWebhook(cloud.world, home, { description: "Triage the push" });
-}, 120_000);
-afterAll(async () => {
-  await cloud.close();
-  await host.close();
-});
+const host = await setup(startFakeGateway({ token: "test-token-123" }));
+const cloud = await setup(startAwsDeployment());
+const home = await cloud.world.tenant("home", host.url);
+const webhook = await createWebhook(cloud.world, home, { description: "Triage the push" });
 
 async function post(
   path: string,

@@ -5,26 +5,20 @@ import { gateways, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { runScheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { bundleFunctions } from "../support/bundle.ts";
 import { apiGatewayEvent } from "../support/aws-events.ts";
 import { addJob } from "../support/jobs.ts";
 import { startLambda } from "../support/lambda-sandbox.ts";
 import { openSyncWorld } from "../support/sync-world.ts";
-import type { SyncFixture } from "../support/sync-fixture.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { TEST_KEYS, type Tenant, type World } from "../support/world.ts";
+import { TEST_KEYS } from "../support/world.ts";
 
 const MINUTE = 60_000;
-let world: World;
-let sync: SyncFixture;
-let home: Tenant;
 
-beforeAll(async () => {
-  const opened = await openSyncWorld({ environment: { AUTH_FAILURES_PER_MINUTE: "2" } });
-  ({ world, fixture: sync, home } = opened);
-  return opened.close;
-});
+const { world, fixture: sync, home } = await setup(openSyncWorld({ environment: { AUTH_FAILURES_PER_MINUTE: "2" } }));
+
 beforeEach(async () => {
   await world.drain();
   await world.db.delete(jobs);

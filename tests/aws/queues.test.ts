@@ -1,23 +1,20 @@
 import { createWakeUpSender } from "@board/functions/queue";
 import type { WakeUp } from "@board/core/job/job";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import type { LogLine } from "../support/world.ts";
-import { type Sqs, startSqs } from "../support/sqs.ts";
+import { startSqs } from "../support/sqs.ts";
 
-let sqs: Sqs;
 const log: Pick<LogLine, "event" | "queue">[] = [];
 const note = (event: string, _message: string, fields: object = {}) => void log.push({ event, ...fields } as never);
 
-beforeAll(async () => {
-  sqs = await startSqs();
-  // The environment that the SQS client of a function reads.
-  Object.assign(process.env, sqs.env);
-  await sqs.create("deliveries");
-  await sqs.create("syncs");
-  await sqs.create("probes");
-  await sqs.create("outbound");
-});
-afterAll(() => sqs.close());
+const sqs = await setup(startSqs());
+// The environment that the SQS client of a function reads.
+Object.assign(process.env, sqs.env);
+await sqs.create("deliveries");
+await sqs.create("syncs");
+await sqs.create("probes");
+await sqs.create("outbound");
 
 const wakeUp = (queue: WakeUp["queue"]): WakeUp => ({ id: crypto.randomUUID(), organization_id: null, delay_seconds: 0, queue });
 const send = (list: WakeUp[], urls: Partial<Record<WakeUp["queue"], string>> = {}) =>

@@ -5,15 +5,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { bundleFile } from "../support/bundle.ts";
 import { listen } from "../support/sse.ts";
-import type { Tenant } from "../support/world.ts";
-import { type AwsDeployment, startAwsDeployment } from "./deployment.ts";
+import { startAwsDeployment } from "./deployment.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "stream-server-"));
-let cloud: AwsDeployment;
-let home: Tenant;
 let server: ChildProcess;
 let url: string;
 
@@ -29,12 +26,10 @@ async function start(environment: Record<string, string>): Promise<{ child: Chil
   throw new Error("The server ended before it listened");
 }
 
-beforeAll(async () => {
-  await bundleFile("packages/functions/src/stream-server.ts", folder);
-  cloud = await startAwsDeployment();
-  home = await cloud.world.tenant("home");
-  ({ child: server, url } = await start(cloud.environment));
-}, 120_000);
+await bundleFile("packages/functions/src/stream-server.ts", folder);
+const cloud = await startAwsDeployment();
+const home = await cloud.world.tenant("home");
+({ child: server, url } = await start(cloud.environment));
 afterAll(async () => {
   server.kill("SIGKILL");
   await cloud.close();

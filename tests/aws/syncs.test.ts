@@ -1,17 +1,12 @@
 import { jobs } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type AwsDeployment, QUEUE, startAwsDeployment, SYNCS_QUEUE } from "./deployment.ts";
+import { afterAll, expect, test, vi } from "vitest";
+import { QUEUE, startAwsDeployment, SYNCS_QUEUE } from "./deployment.ts";
 import { scheduleEvent } from "../support/aws-events.ts";
-import { listRuns, createSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
+import { listRuns, createSyncFixture } from "../support/sync-fixture.ts";
 
-let cloud: AwsDeployment;
-let fixture: SyncFixture;
-
-beforeAll(async () => {
-  cloud = await startAwsDeployment();
-  fixture = await createSyncFixture(cloud.world, "2026.9.6");
-}, 120_000);
+const cloud = await startAwsDeployment();
+const fixture = await createSyncFixture(cloud.world, "2026.9.6");
 afterAll(async () => {
   await cloud?.close();
   await fixture?.fake.close();

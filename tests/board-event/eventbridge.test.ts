@@ -13,9 +13,7 @@ import { createWorld, type World } from "../support/world.ts";
 let endpoint: FakeEventBridge;
 let bus: EventBus;
 
-beforeAll(() => {
-  for (const name of ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]) vi.stubEnv(name, "us-east-1");
-});
+for (const name of ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]) vi.stubEnv(name, "us-east-1");
 afterAll(() => vi.unstubAllEnvs());
 beforeEach(async () => {
   endpoint = await startFakeEventBridge();

@@ -1,37 +1,24 @@
 import { transaction } from "@board/core/context/context";
-import type { Database } from "@board/core/db/database";
 import { jobs } from "@board/core/schema/all-tables";
 import { createTask } from "@board/core/task/create";
 import { CreateTask } from "@board/core/task/input";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { requestApproval, decideApproval } from "../support/approval.ts";
 import { listPublishJobs } from "../support/board-events.ts";
 import { addField } from "../support/custom-field.ts";
-import { createPublishingWorld, type PublishingWorld } from "./publishing-world.ts";
+import { createPublishingWorld } from "./publishing-world.ts";
 import { GOAL, createOnboarding } from "../support/onboarding.ts";
 import { addTask } from "../support/task.ts";
-import { changeTask, addDependencies, patchTask, setRules, type Team, type Credential } from "../support/task-rules.ts";
-import type { World } from "../support/world.ts";
+import { changeTask, addDependencies, patchTask, setRules, type Credential } from "../support/task-rules.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** Part of every text that these tests write; no event may contain it. */
 const TEXT = "zanzibar";
 
-let fixture: PublishingWorld;
-let database: Database;
-let world: World;
-let host: FakeGateway;
-let home: Team;
-let owner: Credential;
-let worker: Credential;
-let lead: Credential;
+const fixture = await setup(createPublishingWorld());
+const { database, world, host, home } = fixture;
+const [owner, worker, lead] = [{ token: home.owner.token }, { agent: home.worker.token }, { agent: home.lead.token }];
 
-beforeAll(async () => {
-  fixture = await createPublishingWorld();
-  ({ database, world, host, home } = fixture);
-  [owner, worker, lead] = [{ token: home.owner.token }, { agent: home.worker.token }, { agent: home.lead.token }];
-}, 60_000);
-afterAll(() => fixture.close());
 beforeEach(() => fixture.reset());
 
 const eventsOf = (work: () => Promise<unknown>) => fixture.eventsPublishedBy(work);
@@ -94,7 +81,7 @@ describe("task events", () => {
     const field = await addField(world, home, { field_key: "stage", label: "Stage", field_type: "text" });
     const tag = await send("POST", "/api/v1/tags", owner, { name: TEXT });
     const [task, first] = [await add(), await add({ status: "done" })];
-    const change = (body: object, who = owner) => typesOf(() => changeTask(world, who, task, body));
+    const change = (body: object, who: Credential = owner) => typesOf(() => changeTask(world, who, task, body));
     const updated = (...fields: string[]) => ["task.updated", task.id, ...fields];
     expect(await change({ title: TEXT, priority: TEXT })).toEqual([updated("title", "priority")]);
     expect(await change({ description: TEXT, due_at: "2026-12-01", tag_ids: [tag.id] })).toEqual([

@@ -1,30 +1,23 @@
 import { readFileSync } from "node:fs";
 import { BoardEvent } from "@board/core/context/event-body";
 import { redriveJobs } from "@board/core/job/redrive";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { requestApproval } from "../support/approval.ts";
 import { listPublishJobs, deliverPublishJobs } from "../support/board-events.ts";
-import { createPublishingWorld, type PublishingWorld } from "./publishing-world.ts";
+import { createPublishingWorld } from "./publishing-world.ts";
 import { addTask } from "../support/task.ts";
-import { changeTask, addDependencies, type Team } from "../support/task-rules.ts";
+import { changeTask, addDependencies } from "../support/task-rules.ts";
 import type { World } from "../support/world.ts";
 
 /** Part of every text that these tests write; no event may contain it. */
 const TEXT = "zanzibar";
 
-let fixture: PublishingWorld;
-let statements: string[];
-let world: World;
-let nonPublishing: World;
-let home: Team;
+const fixture = await setup(createPublishingWorld());
+const { statements, world, nonPublishing, home } = fixture;
+// An agent's first request costs more than its others: it comes online.
+await world.call("GET", "/api/v1/agent/healthz", { agent: home.worker.token });
 
-beforeAll(async () => {
-  fixture = await createPublishingWorld();
-  ({ statements, world, nonPublishing, home } = fixture);
-  // An agent's first request costs more than its others: it comes online.
-  await world.call("GET", "/api/v1/agent/healthz", { agent: home.worker.token });
-}, 60_000);
-afterAll(() => fixture.close());
 beforeEach(() => fixture.reset());
 
 const tasksPath = () => `/api/v1/boards/${home.board_id}/tasks`;

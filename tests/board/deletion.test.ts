@@ -27,31 +27,19 @@ import {
 } from "@board/core/schema/all-tables";
 import { rowsOf } from "@board/core/db/database";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { expect, test } from "vitest";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-let reader: Person;
-let reader_member_id: string;
-
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-  home = await world.tenant("home");
-  reader = await world.person("reader");
-  reader_member_id = await world.join(reader, home.organization_id, "member", { read: true });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const world = await setupWorld();
+const host = await setup(startFakeGateway({ token: "test-token-123" }));
+const home = await world.tenant("home");
+const reader = await world.person("reader");
+const reader_member_id = await world.join(reader, home.organization_id, "member", { read: true });
 
 const remove = (board_id: string, credential: object = { token: home.owner.token }) =>
   world.call("DELETE", `/api/v1/boards/${board_id}`, credential);

@@ -1,32 +1,22 @@
 import { boards, organization_board_access, tag_assignments, tags, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let alpha: { board_id: string; agent: { id: string; token: string } };
-let beta: typeof alpha;
-let group_id: string;
+const world = await setupWorld();
+const home = await world.tenant("home");
+const beta = await addBoard(world, home, "beta");
+const alpha = await addBoard(world, home, "Alpha");
+const group_id = await addGroup(world, home, "Platform", [home.board_id, beta.board_id, alpha.board_id]);
 /** A person who can read `alpha` only. */
-let reader: Person;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  beta = await addBoard(world, home, "beta");
-  alpha = await addBoard(world, home, "Alpha");
-  group_id = await addGroup(world, home, "Platform", [home.board_id, beta.board_id, alpha.board_id]);
-  reader = await world.person("reader");
-  const organization_member_id = await world.join(reader, home.organization_id, "member");
-  await world.db
-    .insert(organization_board_access)
-    .values({ organization_member_id, board_id: alpha.board_id, can_read: true, can_write: false });
-});
-afterAll(() => world.close());
+const reader = await world.person("reader");
+const organization_member_id = await world.join(reader, home.organization_id, "member");
+await world.db
+  .insert(organization_board_access)
+  .values({ organization_member_id, board_id: alpha.board_id, can_read: true, can_write: false });
 
 type Shown = { board: { id: string; name: string }; task_counts: object; tasks: { title: string }[] };
 const ofBoard = (query = "", credential: object = { token: home.owner.token }, board_id = home.board_id) =>

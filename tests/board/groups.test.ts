@@ -1,23 +1,17 @@
 import { board_group_memory, jobs, organization_board_access } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import type { Person } from "../support/world.ts";
 
 const TAKEN = { detail: "Board group slug already exists in this organization." };
 const MISSED = { detail: "Not Found" };
 const DENIED = { detail: "Board access denied" };
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
 
 const call = (method: string, path: string, body?: unknown, { token } = home.owner) =>
   world.call(method, `/api/v1/board-groups${path}`, { token, ...(body === undefined ? {} : { body }) });

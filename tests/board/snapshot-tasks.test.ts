@@ -10,19 +10,13 @@ import {
   tasks,
 } from "@board/core/schema/all-tables";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 type Task = typeof tasks.$inferInsert;
 const snapshot = (board_id: string) => world.call("GET", `/api/v1/boards/${board_id}/snapshot`, { token: home.owner.token });

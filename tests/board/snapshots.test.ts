@@ -1,21 +1,14 @@
 import { agents, approval_task_links, approvals, board_memory, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let reader: Person;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  reader = await world.person("reader");
-  await world.join(reader, home.organization_id, "member", { read: true });
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const reader = await world.person("reader");
+await world.join(reader, home.organization_id, "member", { read: true });
 
 type Task = typeof tasks.$inferInsert;
 const snapshot = (board_id = home.board_id, credential: object = { token: home.owner.token }) =>

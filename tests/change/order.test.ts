@@ -3,30 +3,23 @@ import type { Change } from "@board/core/change/source";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { afterAll, expect, test } from "vitest";
+import { startPostgres } from "../support/postgres.ts";
 import { listen } from "../support/sse.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld, type Tenant } from "../support/world.ts";
 
 /** Uses a separate server, on which sessions are killed. */
-let postgres: Postgres;
-let url: string;
-let world: World;
-let home: Tenant;
-let close: () => Promise<void>;
-beforeAll(async () => {
-  postgres = await startPostgres();
-  url = await postgres.createDatabase("changes");
-  const database = openPostgres(url, { max: 6, log: silentLog });
-  await database.migrate();
-  world = await createWorld({ database, streams: { poll_ms: 10 }, environment: { STREAMS_PER_CALLER: "0" } });
-  home = await world.tenant("home");
-  close = async () => {
-    await world.close();
-    await database.close();
-    await postgres.stop();
-  };
-}, 60_000);
+const postgres = await startPostgres();
+const url = await postgres.createDatabase("changes");
+const database = openPostgres(url, { max: 6, log: silentLog });
+await database.migrate();
+const world = await createWorld({ database, streams: { poll_ms: 10 }, environment: { STREAMS_PER_CALLER: "0" } });
+const home = await world.tenant("home");
+const close: () => Promise<void> = async () => {
+  await world.close();
+  await database.close();
+  await postgres.stop();
+};
 afterAll(() => close());
 
 const WRITERS = 8;

@@ -1,25 +1,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Caller, type CommandLine, openCommandLine } from "../support/command-line.ts";
+import { afterAll, expect, test } from "vitest";
+import { type Caller, openCommandLine } from "../support/command-line.ts";
 import { cleanUpPrograms, temporaryFolder } from "../support/program.ts";
-import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
+import { openPullBoard } from "../support/pull-board.ts";
 import { serve } from "../support/serve.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
-let home: PullBoard;
-let server: Awaited<ReturnType<typeof serve>>;
-let commandLine: CommandLine;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await openPullBoard(world, "home", { require_approval_for_done: false });
-  server = await serve((request) => world.app.fetch(request));
-  commandLine = await openCommandLine();
-  // A person with several boards.
-  await home.call("POST", "/api/v1/boards", home.owner.token, { name: "Attic", description: "Old things", gateway: "pull" });
-}, 120_000);
+const world = await createWorld();
+const home = await openPullBoard(world, "home", { require_approval_for_done: false });
+const server = await serve((request) => world.app.fetch(request));
+const commandLine = await openCommandLine();
+// A person with several boards.
+await home.call("POST", "/api/v1/boards", home.owner.token, { name: "Attic", description: "Old things", gateway: "pull" });
 afterAll(async () => {
   await cleanUpPrograms();
   await server.close();

@@ -1,28 +1,20 @@
 import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Caller, type CommandLine, openCommandLine } from "../support/command-line.ts";
+import { afterAll, expect, test } from "vitest";
+import { type Caller, openCommandLine } from "../support/command-line.ts";
 import { cleanUpPrograms } from "../support/program.ts";
-import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
+import { openPullBoard } from "../support/pull-board.ts";
 import { serve } from "../support/serve.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
-let home: PullBoard;
-let server: Awaited<ReturnType<typeof serve>>;
-let commandLine: CommandLine;
-let requests: Request[];
-
-beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: 20 } });
-  home = await openPullBoard(world, "home", { require_approval_for_done: false });
-  requests = [];
-  server = await serve((request) => {
-    requests.push(request.clone());
-    return world.app.fetch(request);
-  });
-  commandLine = await openCommandLine();
-}, 120_000);
+const world = await createWorld({ streams: { poll_ms: 20 } });
+const home = await openPullBoard(world, "home", { require_approval_for_done: false });
+const requests: Request[] = [];
+const server = await serve((request) => {
+  requests.push(request.clone());
+  return world.app.fetch(request);
+});
+const commandLine = await openCommandLine();
 afterAll(async () => {
   await cleanUpPrograms();
   await server.close();

@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type CommandLine, openCommandLine } from "../support/command-line.ts";
+import { afterAll, expect, test } from "vitest";
+import { openCommandLine } from "../support/command-line.ts";
 import { cleanUpPrograms } from "../support/program.ts";
 import { serve } from "../support/serve.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-let server: Awaited<ReturnType<typeof serve>>;
-let commandLine: CommandLine;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  server = await serve((request) => world.app.fetch(request));
-  commandLine = await openCommandLine();
-}, 120_000);
+const world = await createWorld();
+const home = await world.tenant("home");
+const server = await serve((request) => world.app.fetch(request));
+const commandLine = await openCommandLine();
 afterAll(async () => {
   await cleanUpPrograms();
   await server.close();

@@ -5,28 +5,20 @@ import path from "node:path";
 import { stripTypeScriptTypes } from "node:module";
 import { promisify } from "node:util";
 import { build } from "esbuild";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { blocksOf, installClient, oldestNode } from "../support/packages.ts";
 import { cleanUpPrograms } from "../support/program.ts";
-import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
+import { openPullBoard } from "../support/pull-board.ts";
 import { serve } from "../support/serve.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 
-let world: World;
-let home: PullBoard;
-let server: Awaited<ReturnType<typeof serve>>;
-let folder: string;
-let node: string;
-
-beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: 20 } });
-  home = await openPullBoard(world, "home");
-  server = await serve((request) => world.app.fetch(request));
-  [folder, node] = await Promise.all([installClient(), oldestNode()]);
-}, 120_000);
+const world = await createWorld({ streams: { poll_ms: 20 } });
+const home = await openPullBoard(world, "home");
+const server = await serve((request) => world.app.fetch(request));
+const [folder, node] = await Promise.all([installClient(), oldestNode()]);
 afterAll(async () => {
   await cleanUpPrograms();
   await server.close();

@@ -1,21 +1,11 @@
 import { createClient } from "@board/client/client";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { serve } from "../support/serve.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let server: Awaited<ReturnType<typeof serve>>;
-
-beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: 20 } });
-  home = await world.tenant("home");
-  server = await serve((request) => world.app.fetch(request));
-});
-afterAll(async () => {
-  await server.close();
-  await world.close();
-});
+const world = await setupWorld({ streams: { poll_ms: 20 } });
+const home = await world.tenant("home");
+const server = await setup(serve((request) => world.app.fetch(request)));
 
 const tasks = "/api/v1/boards/{board_id}/tasks";
 const path = () => ({ board_id: home.board_id });

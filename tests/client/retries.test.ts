@@ -1,22 +1,12 @@
 import { createClient } from "@board/client/client";
 import { ApiError, ConnectionError } from "@board/client/error";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { serve } from "../support/serve.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let server: Awaited<ReturnType<typeof serve>>;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  server = await serve((request) => world.app.fetch(request));
-});
-afterAll(async () => {
-  await server.close();
-  await world.close();
-});
+const world = await setupWorld();
+const home = await world.tenant("home");
+const server = await setup(serve((request) => world.app.fetch(request)));
 
 const tasks = "/api/v1/boards/{board_id}/tasks";
 const params = () => ({ path: { board_id: home.board_id } });

@@ -7,26 +7,16 @@ import { promisify } from "node:util";
 import { createClient } from "@board/client/client";
 import { ApiError } from "@board/client/error";
 import { renderModule } from "@board/client/generate";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { serve } from "../support/serve.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 
-let world: World;
-let home: Tenant;
-let server: Awaited<ReturnType<typeof serve>>;
-
-beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: 20 } });
-  home = await world.tenant("home");
-  server = await serve((request) => world.app.request(request));
-});
-afterAll(async () => {
-  await server.close();
-  await world.close();
-});
+const world = await setupWorld({ streams: { poll_ms: 20 } });
+const home = await world.tenant("home");
+const server = await setup(serve((request) => world.app.request(request)));
 
 const person = (fetch?: (request: Request) => Promise<Response>, retries = 3) =>
   createClient({ url: server.url, token: home.owner.token, retries, ...(fetch ? { fetch } : {}) });

@@ -3,8 +3,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createWorld, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import { createWorld } from "../support/world.ts";
 
 const PACKAGE = path.resolve(import.meta.dirname, "../../packages/console");
 const BUILT = path.join(PACKAGE, "dist");
@@ -13,12 +14,8 @@ const MAX_SCRIPT_BYTES = 80 * 1024;
 
 const build = (...folder: string[]) => execFileSync(process.execPath, [path.join(PACKAGE, "build.mjs"), ...folder]);
 
-let world: World;
-beforeAll(async () => {
-  if (!existsSync(path.join(BUILT, "index.html"))) build();
-  world = await createWorld();
-});
-afterAll(() => world.close());
+if (!existsSync(path.join(BUILT, "index.html"))) build();
+const world = await setupWorld();
 
 const get = (target: string, headers: Record<string, string> = {}) => world.app.request(target, { headers });
 const linksOf = (html: string) => [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1]!);

@@ -5,32 +5,27 @@ import { activity_events, agents, gateways } from "@board/core/schema/all-tables
 import { GatewayError } from "@board/openclaw/wire/gateway-error";
 import { groups } from "@board/functions/manifest";
 import { and, asc, eq, like } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { setup, setupWorld } from "../support/fixtures.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
 const MISSED = [404, { detail: "Not Found" }];
 const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
 
-let world: World;
-let host: FakeGateway;
 let home: Tenant;
-let abroad: Tenant;
 let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123", timings: { restart_delay: 50, downtime: 50, starting: 20 } });
-  abroad = await world.tenant("abroad", host.url);
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const world = await setupWorld();
+const host = await setup(
+  startFakeGateway({ token: "test-token-123", timings: { restart_delay: 50, downtime: 50, starting: 20 } }),
+);
+const abroad = await world.tenant("abroad", host.url);
+
 beforeEach(async () => {
   home = await world.tenant(`home ${++count}`, host.url);
   host.messages.length = 0;

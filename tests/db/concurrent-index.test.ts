@@ -3,20 +3,17 @@ import { openPglite } from "@board/core/db/pglite";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
 import { type SQL, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { createMigrations } from "./migration-folder.ts";
 
 const TABLE = `create table "things" (id int, name text)`;
 const INDEX = `CREATE INDEX CONCURRENTLY "things_name" ON "things" USING btree ("name");`;
 
-let postgres: Postgres;
 let databases = 0;
 
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres.stop());
+const postgres = await setup(startPostgres());
 
 /** Opens an empty database, as often as asked. */
 async function openEmpty(): Promise<() => Database> {

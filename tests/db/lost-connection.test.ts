@@ -6,30 +6,21 @@ import { silentLog } from "@board/core/values/log";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { setup } from "../support/fixtures.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { startConsumer } from "../../packages/local/src/consumer.ts";
 import { getJob, getPayloadJob } from "../support/jobs.ts";
-import { type NeonProxy, startNeonProxy } from "../support/neon-proxy.ts";
-import { administer, type Postgres, startPostgres } from "../support/postgres.ts";
+import { startNeonProxy } from "../support/neon-proxy.ts";
+import { administer, startPostgres } from "../support/postgres.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 
 const CONNECTIONS = 2;
 const TIMEOUTS: DatabaseTimeouts = { connect_ms: 5_000, statement_ms: 2_000, idle_transaction_ms: 1_000 };
-let postgres: Postgres;
-let proxy: NeonProxy;
-let host: FakeGateway;
 
-beforeAll(async () => {
-  postgres = await startPostgres();
-  proxy = await startNeonProxy({ port: postgres.port });
-  host = await startFakeGateway({ token: "test-token-123" });
-}, 120_000);
-afterAll(async () => {
-  await host.close();
-  await proxy.stop();
-  await postgres.stop();
-});
+const postgres = await setup(startPostgres());
+const proxy = await setup(startNeonProxy({ port: postgres.port }));
+const host = await setup(startFakeGateway({ token: "test-token-123" }));
 
 const drivers = {
   "node-postgres": (url: string, timeouts?: DatabaseTimeouts) =>

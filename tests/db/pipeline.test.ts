@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { type Context, FinalWrites, transaction } from "@board/core/context/context";
 import { type Database, rowsOf } from "@board/core/db/database";
 import { openNeon } from "@board/core/db/neon";
@@ -8,27 +8,22 @@ import { isLockFailure, violatedUniqueIndex } from "@board/core/db/query-error";
 import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type NeonProxy, startNeonProxy } from "../support/neon-proxy.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { startNeonProxy } from "../support/neon-proxy.ts";
+import { startPostgres } from "../support/postgres.ts";
 
-let postgres: Postgres;
-let proxy: Server;
-let neon: NeonProxy;
 /** Packets that were sent to the server. */
 let sent = 0;
 const databases: Database[] = [];
 
-beforeAll(async () => {
-  postgres = await startPostgres();
-  proxy = createServer((near) => {
-    const far = connect({ port: postgres.port, host: "127.0.0.1", noDelay: true });
-    near.setNoDelay(true).on("data", () => sent++);
-    near.pipe(far).pipe(near);
-    for (const socket of [near, far]) socket.on("error", () => [near, far].forEach((end) => end.destroy()));
-  }).listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  neon = await startNeonProxy({ port: (proxy.address() as AddressInfo).port });
-}, 120_000);
+const postgres = await startPostgres();
+const proxy = createServer((near) => {
+  const far = connect({ port: postgres.port, host: "127.0.0.1", noDelay: true });
+  near.setNoDelay(true).on("data", () => sent++);
+  near.pipe(far).pipe(near);
+  for (const socket of [near, far]) socket.on("error", () => [near, far].forEach((end) => end.destroy()));
+}).listen(0, "127.0.0.1");
+await once(proxy, "listening");
+const neon = await startNeonProxy({ port: (proxy.address() as AddressInfo).port });
 afterAll(async () => {
   for (const database of databases) await database.close();
   await neon.stop();

@@ -2,20 +2,13 @@ import { insertEvents } from "@board/core/activity/activity";
 import { runWrite } from "@board/core/db/prepared-write";
 import { activity_events } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { openTeamFixture, setRules, type Team, type Credential, taskPath } from "../support/task-rules.ts";
+import { expect, test } from "vitest";
+import { openTeamFixture, setRules, taskPath } from "../support/task-rules.ts";
 import { addTask } from "../support/task.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let world: World;
-let team: Team;
-let owner: Credential;
-
-beforeAll(async () => {
-  ({ world, team, owner } = await openTeamFixture());
-  await setRules(world, team);
-});
-afterAll(() => world.close());
+const { world, team, owner } = await setup(openTeamFixture());
+await setRules(world, team);
 
 async function statementsOf(method: string, path: string, body?: object): Promise<string[]> {
   world.statements.length = 0;

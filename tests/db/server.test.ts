@@ -4,29 +4,18 @@ import { openPostgres } from "@board/core/db/postgres";
 import type { Database } from "@board/core/db/database";
 import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { setup, setupWorld } from "../support/fixtures.ts";
 import { startNeonProxy } from "../support/neon-proxy.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { createWebhook, postPayload, readPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
-let postgres: Postgres;
-let database: Database;
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  postgres = await startPostgres();
-  database = openPostgres(await postgres.createDatabase("values"), { log: silentLog });
-  await database.migrate();
-  world = await createWorld({ database });
-  home = await world.tenant("home");
-}, 120_000);
-afterAll(async () => {
-  await world.close();
-  await database.close();
-  await postgres.stop();
-});
+const postgres = await setup(startPostgres());
+const database = await setup(openPostgres(await postgres.createDatabase("values"), { log: silentLog }));
+await database.migrate();
+const world = await setupWorld({ database });
+const home = await world.tenant("home");
 
 test.each(["5", '"5"', "null", '{"a":1}', 5, 1.5, true, null, [], {}, [null, "[]"]])(
   "a PostgreSQL server returns a memory value as it was sent: %j",

@@ -1,23 +1,16 @@
 import { agents, gateways } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 
 /** Nothing listens on this port, so the host is down. */
 const DOWN = "ws://127.0.0.1:9";
 const TOKEN = "gateway-token-S3cr3t";
 const MASKED = "********cr3t";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
 
 const call = (method: string, path: string, body?: unknown) =>
   world.call(method, `/api/v1/gateways${path}`, { token: home.owner.token, ...(body === undefined ? {} : { body }) });

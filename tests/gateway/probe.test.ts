@@ -1,22 +1,19 @@
 import { activity_events, gateways } from "@board/core/schema/all-tables";
+import { setupWorld } from "../support/fixtures.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { asc } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { WebSocketServer } from "ws";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
 const TOKEN = "test-token-123";
 type Options = Omit<Parameters<typeof startFakeGateway>[0], "token">;
 
-let world: World;
-let home: Tenant;
 const hosts: { close(): unknown }[] = [];
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+
 afterEach(async () => {
   for (const host of hosts.splice(0)) await host.close();
 });

@@ -1,18 +1,16 @@
 import { agents, gateways, inbox_messages, jobs } from "@board/core/schema/all-tables";
 import { runScheduled } from "@board/api/work/schedules";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
-let world: World;
 let count = 0;
 let board: PullBoard;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+
 beforeEach(async () => {
   board = await openPullBoard(world, `person ${++count}`);
 });

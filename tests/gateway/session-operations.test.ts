@@ -1,21 +1,13 @@
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { targetQuery, type Query, createSessionCalls } from "./session-calls.ts";
 import type { Answer } from "../support/http.ts";
-import { type TwoOrganizations, startHost, startTwoOrganizations, TOKEN } from "./two-organizations.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { startHost, startTwoOrganizations, TOKEN } from "./two-organizations.ts";
+import { setup } from "../support/fixtures.ts";
 
-let neighbours: TwoOrganizations;
-let world: World;
-let gateway: FakeGateway;
-let home: Tenant;
-let abroad: Tenant;
+const neighbours = await setup(startTwoOrganizations({ reply: ({ message }) => `You said: ${message}` }));
+const { world, gateway, home, abroad } = neighbours;
 
-beforeAll(async () => {
-  neighbours = await startTwoOrganizations({ reply: ({ message }) => `You said: ${message}` });
-  ({ world, gateway, home, abroad } = neighbours);
-});
-afterAll(() => neighbours.close());
 beforeEach(() => {
   gateway.calls.length = 0;
 });

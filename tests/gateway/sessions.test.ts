@@ -1,26 +1,18 @@
 import { agents } from "@board/core/schema/all-tables";
 import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { DIALECTS } from "../support/dialects.ts";
 import { targetQuery, createSessionCalls, startFixedAnswerHost } from "./session-calls.ts";
-import { type TwoOrganizations, startHost, startTwoOrganizations, TOKEN } from "./two-organizations.ts";
+import { startHost, startTwoOrganizations, TOKEN } from "./two-organizations.ts";
 import { callsOf } from "../support/provisioning.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 const PREFIXES = ["/api/v1/gateway", "/api/v1/gateways"];
 
-let neighbours: TwoOrganizations;
-let world: World;
-let gateway: FakeGateway;
-let home: Tenant;
-let abroad: Tenant;
+const neighbours = await setup(startTwoOrganizations({ reply: ({ message }) => `You said: ${message}` }));
+const { world, gateway, home, abroad } = neighbours;
 
-beforeAll(async () => {
-  neighbours = await startTwoOrganizations({ reply: ({ message }) => `You said: ${message}` });
-  ({ world, gateway, home, abroad } = neighbours);
-});
-afterAll(() => neighbours.close());
 beforeEach(() => {
   gateway.calls.length = 0;
 });

@@ -1,33 +1,26 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
-import { type NameServer, startNameServer } from "../support/name-server.ts";
-import { createWorld, type Person, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setup, setupWorld } from "../support/fixtures.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
+import { startNameServer } from "../support/name-server.ts";
+import type { Person } from "../support/world.ts";
 
 const TOKEN = "test-token-123";
 
-let names: NameServer;
 /** The name server reports names with this beginning as missing, and does not answer for most others. */
 let missing = "unknown-";
-let host: FakeGateway;
-let world: World;
 
-beforeAll(async () => {
-  names = await startNameServer((name) => {
+const names = await setup(
+  startNameServer((name) => {
     if (name === "good.example") return ["127.0.0.1"];
     if (name.startsWith(missing)) return "missing";
     return name === "private.example" ? ["10.0.0.1"] : "silent";
-  });
-  host = await startFakeGateway({ token: TOKEN, dialect: "2026.2.9" });
-  const files = { hosts: "/nonexistent/hosts", resolv_conf: "/nonexistent/resolv.conf" };
-  world = await createWorld({
-    limits: { caller_running_requests: 0, organization_running_requests: 0, running_requests: 0 },
-    resolver: { servers: [names.address], files },
-  });
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-  await names.close();
+  }),
+);
+const host = await setup(startFakeGateway({ token: TOKEN, dialect: "2026.2.9" }));
+const files = { hosts: "/nonexistent/hosts", resolv_conf: "/nonexistent/resolv.conf" };
+const world = await setupWorld({
+  limits: { caller_running_requests: 0, organization_running_requests: 0, running_requests: 0 },
+  resolver: { servers: [names.address], files },
 });
 
 async function register({ token }: Person, hostname: string) {

@@ -1,21 +1,13 @@
 import { boards } from "@board/core/schema/all-tables";
 import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { MASKED, type TwoOrganizations, startHost, startTwoOrganizations, TOKEN } from "./two-organizations.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { MASKED, startHost, startTwoOrganizations, TOKEN } from "./two-organizations.ts";
+import { setup } from "../support/fixtures.ts";
 
-let neighbours: TwoOrganizations;
-let world: World;
-let gateway: FakeGateway;
-let home: Tenant;
-let abroad: Tenant;
+const neighbours = await setup(startTwoOrganizations());
+const { world, gateway, home, abroad } = neighbours;
 
-beforeAll(async () => {
-  neighbours = await startTwoOrganizations();
-  ({ world, gateway, home, abroad } = neighbours);
-});
-afterAll(() => neighbours.close());
 beforeEach(() => {
   gateway.calls.length = 0;
 });

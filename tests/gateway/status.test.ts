@@ -1,21 +1,15 @@
 import { activity_events, agents, gateways } from "@board/core/schema/all-tables";
+import { setup } from "../support/fixtures.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { DIALECTS } from "../support/dialects.ts";
-import { type HostOptions, MASKED, type TwoOrganizations, startHost, startTwoOrganizations, TOKEN } from "./two-organizations.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { type HostOptions, MASKED, startHost, startTwoOrganizations, TOKEN } from "./two-organizations.ts";
+import { createWorld } from "../support/world.ts";
 
-let neighbours: TwoOrganizations;
-let world: World;
-let gateway: FakeGateway;
-let home: Tenant;
+const neighbours = await setup(startTwoOrganizations());
+const { world, gateway, home } = neighbours;
 
-beforeAll(async () => {
-  neighbours = await startTwoOrganizations();
-  ({ world, gateway, home } = neighbours);
-});
-afterAll(() => neighbours.close());
 beforeEach(() => {
   gateway.calls.length = 0;
 });

@@ -1,41 +1,27 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Context, transaction } from "@board/core/context/context";
 import { openPostgres } from "@board/core/db/postgres";
-import type { Database } from "@board/core/db/database";
 import { host_turns } from "@board/core/schema/all-tables";
 import { acquireConfigLock } from "@board/openclaw/host/config-lock";
 import { silentLog } from "@board/core/values/log";
 import { scheduled } from "@board/api/work/schedules";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { beforeEach, expect, test } from "vitest";
+import { startPostgres } from "../support/postgres.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
-/** Two processes as the database sees them, each with its own connections. */
-let postgres: Postgres;
-let database: Database;
-let narrow: Database;
-let world: World;
-let first_process: Context;
-let second_process: Context;
 let gateway_id: string;
 
-beforeAll(async () => {
-  postgres = await startPostgres();
-  const url = await postgres.createDatabase("turns");
-  database = openPostgres(url, { max: 10, log: silentLog });
-  narrow = openPostgres(url, { max: 1, log: silentLog });
-  await database.migrate();
-  world = await createWorld({ database });
-  first_process = world.context();
-  second_process = { ...world.context(), db: narrow.db };
-});
-afterAll(async () => {
-  await world?.close();
-  await narrow?.close();
-  await database?.close();
-  await postgres?.stop();
-});
+/** Two processes as the database sees them, each with its own connections. */
+const postgres = await setup(startPostgres());
+const url = await postgres.createDatabase("turns");
+const database = await setup(openPostgres(url, { max: 10, log: silentLog }));
+const narrow = await setup(openPostgres(url, { max: 1, log: silentLog }));
+await database.migrate();
+const world = await setupWorld({ database });
+const first_process = world.context();
+const second_process: Context = { ...world.context(), db: narrow.db };
+
 beforeEach(() => {
   gateway_id = crypto.randomUUID();
 });

@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { describe } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { hostContract } from "../proofs/gateways/contract.ts";
 import type { ContractHost } from "../proofs/gateways/real-host.ts";
-import { startRunningService, type RunningService } from "../support/running-service.ts";
+import { startRunningService } from "../support/running-service.ts";
 
-let service: RunningService;
-beforeAll(async () => {
-  service = await startRunningService();
-});
-afterAll(() => service?.close());
+const service = await setup(startRunningService());
 
 /**
  * Runs the checks of `npm run test:gateways`, which test real hosts, against the stand-in. They run at once because they

@@ -4,21 +4,17 @@ import { ensureEntry, listEntries, removeEntry } from "@board/openclaw/host/entr
 import { type Host, openHost } from "@board/openclaw/host/open";
 import type { RetryPolicy } from "@board/openclaw/wire/retry";
 import { acquireConfigLock } from "@board/openclaw/host/config-lock";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { agentsOf } from "../support/fake-gateway/config.ts";
 import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { DIALECTS } from "../support/dialects.ts";
-import { type TestHosts, openTestHosts } from "./test-hosts.ts";
+import { openTestHosts } from "./test-hosts.ts";
 
 const QUICK: RetryPolicy = { total_ms: 10_000, first_ms: 50, max_ms: 200, jitter: 0.2 };
 const WRITES = ["agents.create", "agents.update", "agents.delete", "config.patch"];
 
-let hosts: TestHosts;
-
-beforeAll(async () => {
-  hosts = await openTestHosts();
-});
-afterAll(() => hosts?.close());
+const hosts = await setup(openTestHosts());
 
 async function start(dialect: DialectName) {
   const { fake, gateway } = await hosts.start(dialect, { restart_delay: 50 });

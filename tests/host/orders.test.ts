@@ -1,24 +1,21 @@
 import { agents, boards } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { approvalsPath, decideApproval, requestApproval } from "../support/approval.ts";
 import { addGroup, groupMemoryPath } from "../support/group.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { createOnboarding } from "../support/onboarding.ts";
 import { createWebhook, post } from "../support/webhook.ts";
-import { type CallOptions } from "../support/http.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { CallOptions } from "../support/http.ts";
+import type { Tenant } from "../support/world.ts";
 
-let world: World;
 let host: FakeGateway;
 let home: Tenant;
 let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 async function call(method: string, path: string, body: object, as: CallOptions = { token: home.owner.token }) {
   const answer = await world.call(method, path, { ...as, body });

@@ -1,20 +1,16 @@
 import { type Host, openHost } from "@board/openclaw/host/open";
 import { listFiles, readFile, readHostToken, writeFiles } from "@board/openclaw/host/workspace";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
-import { type TestHosts, openTestHosts } from "./test-hosts.ts";
+import { openTestHosts } from "./test-hosts.ts";
 
 const ID = "mc-ada";
 const WORKSPACE = "/srv/agents/workspace-mc-ada";
 const POLICY = { total_ms: 10_000, first_ms: 50, max_ms: 200, jitter: 0.2 };
 const OLDER = (Object.keys(dialects) as DialectName[]).filter((name) => dialects[name].protocol === 3);
 
-let hosts: TestHosts;
-
-beforeAll(async () => {
-  hosts = await openTestHosts();
-});
-afterAll(() => hosts?.close());
+const hosts = await setup(openTestHosts());
 
 /**
  * A host with one agent, which has the files that a host creates. `accepts` replaces the rule of the release for accepted

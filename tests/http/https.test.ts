@@ -1,9 +1,9 @@
-import { createServer, type Server } from "node:https";
+import { createServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { createHttpClient, type LocateHost, locatePublicHost } from "@board/core/http/https-client";
-import { type FetchLimits, readBody, type HttpClient, FetchError } from "@board/core/context/http-client";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { type FetchLimits, readBody, FetchError } from "@board/core/context/http-client";
+import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { makeCertificate } from "../support/certificate.ts";
 import { PRIVATE_HOSTS, REFUSED_ANSWERS, REFUSED_URLS } from "../support/refused-addresses.ts";
 
@@ -11,8 +11,6 @@ const HOST = "https://elsewhere.example";
 const LIMITS: FetchLimits = { connect_ms: 2_000, total_ms: 4_000, max_bytes: 1_000 };
 const certificate = makeCertificate("elsewhere.example");
 
-let server: Server;
-let web: HttpClient;
 /** Writes the answer to the next request directly to its connection. */
 let answer: (socket: Duplex) => void;
 let requests: { url: string; headers: Record<string, unknown> }[];
@@ -23,18 +21,17 @@ const toServer: LocateHost = async () => ({
   port: (server.address() as AddressInfo).port,
 });
 
-beforeAll(async () => {
-  server = createServer(certificate, (request, response) => {
-    requests.push({ url: request.url ?? "", headers: request.headers });
-    answer(response.socket!);
-  });
-  server.on("secureConnection", (socket) => {
-    connections.add(socket);
-    socket.on("error", () => {}).once("close", () => connections.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  web = createHttpClient({ locate: toServer, ca: certificate.cert });
+const server = createServer(certificate, (request, response) => {
+  requests.push({ url: request.url ?? "", headers: request.headers });
+  answer(response.socket!);
 });
+server.on("secureConnection", (socket) => {
+  connections.add(socket);
+  socket.on("error", () => {}).once("close", () => connections.delete(socket));
+});
+await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+const web = createHttpClient({ locate: toServer, ca: certificate.cert });
+
 beforeEach(() => {
   requests = [];
   connections = new Set();

@@ -4,31 +4,24 @@ import { gateway_circuits, jobs } from "@board/core/schema/all-tables";
 import { silentLog } from "@board/core/values/log";
 import { deliver } from "@board/api/work/handlers";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { afterAll, beforeEach, expect, test, vi } from "vitest";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addNotices } from "../support/jobs.ts";
-import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
+import { openServerWorld } from "../support/postgres-world.ts";
 import { stopHost } from "../support/provisioning.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 
 const BUDGET = 5;
 const LANES = Array.from({ length: 20 }, (_, index) => `agent-${index}`);
 
-let server: ServerWorld;
-let host: FakeGateway;
-let home: Tenant;
+const host = await startFakeGateway({ token: "test-token-123" });
+const limits = { organization_running_jobs: BUDGET, gateway_running_jobs: 0 };
+const server = await openServerWorld({ limits });
 /** Two processes with one database. */
-let worlds: World[];
-
-beforeAll(async () => {
-  host = await startFakeGateway({ token: "test-token-123" });
-  const limits = { organization_running_jobs: BUDGET, gateway_running_jobs: 0 };
-  server = await openServerWorld({ limits });
-  worlds = [server.world, await createWorld({ database: server.database, limits })];
-  home = await server.world.tenant("home", host.url);
-  await skipProvisioning(server.world.db);
-}, 120_000);
+const worlds: World[] = [server.world, await createWorld({ database: server.database, limits })];
+const home = await server.world.tenant("home", host.url);
+await skipProvisioning(server.world.db);
 afterAll(async () => {
   await worlds?.[1]?.close();
   await server?.close();

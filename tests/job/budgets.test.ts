@@ -1,32 +1,26 @@
 import { jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { addJob, addNotices, getJob, relayOnce } from "../support/jobs.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const ORGANIZATION = 3;
 const GATEWAY = 2;
 
-let world: World;
-let home: Tenant;
-let other: Tenant;
-let second_gateway_id: string;
 let host: ReturnType<typeof createDeferredHost>;
 
-beforeAll(async () => {
-  world = await createWorld({
-    limits: { organization_running_jobs: ORGANIZATION, gateway_running_jobs: GATEWAY },
-  });
-  home = await world.tenant("home");
-  other = await world.tenant("other");
-  const body = { name: "Second host", url: "ws://127.0.0.1:9", workspace_root: "/srv/agents" };
-  second_gateway_id = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body })).body.id;
-  await skipProvisioning(world.db);
+const world = await setupWorld({
+  limits: { organization_running_jobs: ORGANIZATION, gateway_running_jobs: GATEWAY },
 });
-afterAll(() => world.close());
+const home = await world.tenant("home");
+const other = await world.tenant("other");
+const body = { name: "Second host", url: "ws://127.0.0.1:9", workspace_root: "/srv/agents" };
+const second_gateway_id: string = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body })).body.id;
+await skipProvisioning(world.db);
+
 beforeEach(async () => {
   await world.db.delete(jobs);
   host = createDeferredHost();

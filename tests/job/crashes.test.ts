@@ -3,27 +3,19 @@ import { deliver } from "@board/api/work/handlers";
 import { listJobs } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { beforeEach, expect, test } from "vitest";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addJob, getPayloadJob, getJob, relayOnce } from "../support/jobs.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
 const MAX_CRASHES = 5;
 const ANOTHER_KEY = /another ENCRYPTION_KEY/;
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
 
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-  home = await world.tenant("home", host.url);
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const world = await setupWorld();
+const host = await setup(startFakeGateway({ token: "test-token-123" }));
+const home = await world.tenant("home", host.url);
+
 beforeEach(async () => {
   await world.drain();
   await world.db.delete(jobs);

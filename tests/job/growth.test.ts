@@ -3,18 +3,11 @@ import { relay } from "@board/core/job/job";
 import { leaseJob } from "@board/core/job/lease";
 import { resolveUnleased } from "@board/core/job/not-leased";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { openGrowthWorld } from "../support/growth-world.ts";
-import type { Tenant, World } from "../support/world.ts";
 
-let world: World;
-let close: (() => Promise<void>) | undefined;
-let home: Tenant;
-
-beforeAll(async () => {
-  ({ world, close } = await openGrowthWorld());
-  home = await world.tenant("home");
-});
+const { world, close } = await openGrowthWorld();
+const home = await world.tenant("home");
 afterAll(() => close?.());
 
 async function readRowsVisited(): Promise<number> {

@@ -1,7 +1,7 @@
 import { jobs } from "@board/core/schema/all-tables";
 import { eq, isNull } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
+import { afterAll, beforeEach, expect, test, vi } from "vitest";
+import { openServerWorld } from "../support/postgres-world.ts";
 import { cleanUpPrograms } from "../support/program.ts";
 import { startServerProcess } from "../support/server-process.ts";
 
@@ -9,12 +9,6 @@ const JOBS = 5;
 /** Other processes look every 30 seconds. They find a stopped process's jobs at once, and a killed one's after a minute. */
 const WAIT = { timeout: 150_000, interval: 200 };
 
-let shared: ServerWorld;
-
-beforeAll(async () => {
-  shared = await openServerWorld();
-  await start();
-});
 afterAll(async () => {
   await cleanUpPrograms();
   await shared.close();
@@ -23,6 +17,10 @@ beforeEach(() => shared.world.db.delete(jobs));
 
 const start = () =>
   startServerProcess({ issuer: shared.world.identities.issuer, environment: { DATABASE_URL: shared.url, LOG_LEVEL: "error" } });
+
+const shared = await openServerWorld();
+await start();
+
 const count = (condition: Parameters<typeof shared.world.db.$count>[1]) => shared.world.db.$count(jobs, condition);
 
 test.each(["SIGTERM", "SIGKILL"] as const)(

@@ -2,27 +2,22 @@ import type { Db } from "@board/core/context/db";
 import { jobs } from "@board/core/schema/all-tables";
 import type { JobRow } from "@board/core/job/job";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
-import type { Webhook } from "@board/core/webhook/webhook";
 import { DrizzleQueryError } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Consumer, startConsumer } from "../../packages/local/src/consumer.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { getJob, getPayloadJob } from "../support/jobs.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const PAYLOADS = 6;
-let world: World;
-let webhook: Webhook;
 let host: ReturnType<typeof createDeferredHost>;
 let consumer: Consumer;
 let db: Db;
 
-beforeAll(async () => {
-  world = await createWorld();
-  webhook = await createWebhook(world, await world.tenant("home"));
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const webhook = await createWebhook(world, await world.tenant("home"));
+
 beforeEach(async () => {
   host = createDeferredHost();
   await world.db.delete(jobs);

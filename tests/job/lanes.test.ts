@@ -4,20 +4,15 @@ import { relay } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
 import { createPendingWakeups, addPendingWakeup } from "@board/core/context/pending-wakeups";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { addJob, getPayloadJob, getJob, relayOnce } from "../support/jobs.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
+const world = await setupWorld();
+const home = await world.tenant("home");
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
 beforeEach(() => world.db.delete(jobs));
 
 const add = (lane?: string) => addJob(world, home, lane === undefined ? {} : { lane });

@@ -1,23 +1,19 @@
 import { activity_events, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { getPayloadJob, getJob, relayOnce } from "../support/jobs.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const LEASE_MS = 60_000;
-let world: World;
-let home: Tenant;
 let host: ReturnType<typeof createDeferredHost>;
 let id: string;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+
 beforeEach(async () => {
   host = createDeferredHost();
   await world.db.delete(jobs);

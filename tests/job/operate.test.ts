@@ -4,21 +4,16 @@ import type { Job } from "@board/core/job/operate";
 import { transaction } from "@board/core/context/context";
 import { enqueue } from "@board/core/job/job";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addJob, addNotices, getJob, getPayloadJob } from "../support/jobs.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import type { Person } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-});
-afterAll(() => world.close());
 beforeEach(async () => {
   await world.db.delete(jobs);
 });

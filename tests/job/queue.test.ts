@@ -4,20 +4,16 @@ import { deliver } from "@board/api/work/handlers";
 import { enqueue, relay, relayAll } from "@board/core/job/job";
 import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { addJob, getJob, relayOnce } from "../support/jobs.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-let world: World;
-let home: Tenant;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+
 beforeEach(() => world.db.delete(jobs));
 
 const add = (options = {}) => addJob(world, home, options);

@@ -3,29 +3,21 @@ import { deliver } from "@board/api/work/handlers";
 import { relay } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { beforeEach, expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addJob, getPayloadJob, getJob, relayOnce } from "../support/jobs.ts";
-import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
+import { openServerWorld } from "../support/postgres-world.ts";
 import { createWebhook, postPayload, post } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
 const RATE = 30;
-let server: ServerWorld;
-let host: FakeGateway;
-let world: World;
-let home: Tenant;
 
-beforeAll(async () => {
-  host = await startFakeGateway({ token: "test-token-123" });
-  server = await openServerWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: `${RATE}` } });
-  ({ world } = server);
-  home = await world.tenant("home", host.url);
-}, 120_000);
-afterAll(async () => {
-  await server?.close();
-  await host?.close();
-});
+const host = await setup(startFakeGateway({ token: "test-token-123" }));
+const server = await setup(openServerWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: `${RATE}` } }));
+const { world } = server;
+const home = await world.tenant("home", host.url);
+
 beforeEach(async () => {
   await world.drain();
   await world.db.delete(jobs);

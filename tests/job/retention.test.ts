@@ -2,16 +2,10 @@ import { rowsOf } from "@board/core/db/database";
 import { jobs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { openGrowthWorld } from "../support/growth-world.ts";
-import type { World } from "../support/world.ts";
 
-let world: World;
-let close: (() => Promise<void>) | undefined;
-
-beforeAll(async () => {
-  ({ world, close } = await openGrowthWorld());
-});
+const { world, close } = await openGrowthWorld();
 afterAll(() => close?.());
 
 /** Adds jobs that ended a number of days ago. */

@@ -1,38 +1,27 @@
 import { gateways, jobs } from "@board/core/schema/all-tables";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import { eq } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Consumer, startConsumer } from "../../packages/local/src/consumer.ts";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addNotices } from "../support/jobs.ts";
 import { startSilentHost } from "../support/silent-host.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
 const AGENTS = Array.from({ length: 40 }, (_, index) => `agent-${index}`);
 const REFUSING_URL = "ws://127.0.0.1:9";
 
-let world: World;
-let host: FakeGateway;
-let silent: Awaited<ReturnType<typeof startSilentHost>>;
-let hostile: Tenant;
-let other: Tenant;
 let consumer: Consumer;
 
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-  silent = await startSilentHost();
-  hostile = await world.tenant("hostile");
-  other = await world.tenant("other", host.url);
-  await skipProvisioning(world.db);
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-  await silent.close();
-});
+const world = await setupWorld();
+const host = await setup(startFakeGateway({ token: "test-token-123" }));
+const silent = await setup(startSilentHost());
+const hostile = await world.tenant("hostile");
+const other = await world.tenant("other", host.url);
+await skipProvisioning(world.db);
+
 beforeEach(async () => {
   await world.db.delete(jobs);
   host.messages.length = 0;

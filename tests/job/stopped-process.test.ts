@@ -2,33 +2,25 @@ import { jobs } from "@board/core/schema/all-tables";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import { relayAll } from "@board/core/job/job";
 import { eq, isNotNull } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Consumer, startConsumer } from "../../packages/local/src/consumer.ts";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
-import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
+import { openServerWorld } from "../support/postgres-world.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
-import type { Tenant } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** More than a process holds of one organization at a time, so that some wait for slots. */
 const JOBS = 40;
 const MINUTE_MS = 60_000;
 const WAIT = { timeout: 30_000, interval: 50 };
 
-let server: ServerWorld;
-let host: FakeGateway;
-let home: Tenant;
 const consumers: Consumer[] = [];
 
-beforeAll(async () => {
-  server = await openServerWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-  home = await server.world.tenant("home", host.url);
-  await skipProvisioning(server.world.db);
-});
-afterAll(async () => {
-  await server.close();
-  await host.close();
-});
+const server = await setup(openServerWorld());
+const host = await setup(startFakeGateway({ token: "test-token-123" }));
+const home = await server.world.tenant("home", host.url);
+await skipProvisioning(server.world.db);
+
 beforeEach(() => server.world.db.delete(jobs));
 afterEach(async () => {
   await Promise.all(consumers.splice(0).map((consumer) => consumer.stop()));

@@ -1,18 +1,14 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Finding } from "@board/local/doctor/finding";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { listProblems, type DoctorFixture, startDoctorFixture } from "./doctor-fixture.ts";
+import { afterEach, expect, test } from "vitest";
+import { listProblems, startDoctorFixture } from "./doctor-fixture.ts";
+import { setup } from "../support/fixtures.ts";
 import { cleanUpPrograms, dataFolder, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
 
-let fixture: DoctorFixture;
-let environment: Record<string, string>;
+const fixture = await setup(startDoctorFixture());
+const { environment } = fixture;
 
-beforeAll(async () => {
-  fixture = await startDoctorFixture();
-  ({ environment } = fixture);
-}, 60_000);
-afterAll(() => fixture.close());
 afterEach(cleanUpPrograms);
 
 test("the doctor exits with 1 when something is wrong, and reports it as text and as JSON", async () => {

@@ -3,32 +3,23 @@ import { rowsOf } from "@board/core/db/database";
 import { gateways, jobs, service_keys, subscriptions } from "@board/core/schema/all-tables";
 import { runChecks } from "@board/local/doctor/run-checks";
 import type { Finding } from "@board/local/doctor/finding";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { DAY_MS } from "@board/core/values/time";
+import { setup } from "../support/fixtures.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { listProblems, type DoctorFixture, startDoctorFixture, describeFindings } from "./doctor-fixture.ts";
+import { listProblems, startDoctorFixture, describeFindings } from "./doctor-fixture.ts";
 import { startPermissiveHost } from "./permissive-host.ts";
-import type { Postgres } from "../support/postgres.ts";
 import { DIRECTORY, startFakeSoulsDirectory } from "../support/fake-souls-directory.ts";
 import { type Sqs, startSqs } from "../support/sqs.ts";
-import { TEST_KEYS, type Tenant, type World } from "../support/world.ts";
+import { TEST_KEYS } from "../support/world.ts";
 
-let fixture: DoctorFixture;
-let postgres: Postgres;
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-let environment: Record<string, string>;
+const fixture = await setup(startDoctorFixture());
+const { postgres, world, host, home, environment } = fixture;
+// Autovacuum would use transaction ids, which one test counts.
+await world.db.execute(sql`alter system set autovacuum = off`);
+await world.db.execute(sql`select pg_reload_conf()`);
 
-beforeAll(async () => {
-  fixture = await startDoctorFixture();
-  ({ postgres, world, host, home, environment } = fixture);
-  // Autovacuum would use transaction ids, which one test counts.
-  await world.db.execute(sql`alter system set autovacuum = off`);
-  await world.db.execute(sql`select pg_reload_conf()`);
-}, 60_000);
-afterAll(() => fixture.close());
 afterEach(async () => {
   await world.db.delete(jobs);
   await fixture.updateGateway({ url: host.url });

@@ -1,20 +1,14 @@
 import { tasks } from "@board/core/schema/all-tables";
 import { startLeaseTimer } from "@board/local/lease-timer";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { cleanUpPrograms } from "../support/program.ts";
 import { startServerProcess } from "../support/server-process.ts";
-import { openTeamFixture, taskPath, type Team } from "../support/task-rules.ts";
+import { openTeamFixture, taskPath } from "../support/task-rules.ts";
 import { addTask } from "../support/task.ts";
-import type { World } from "../support/world.ts";
 
-let world: World;
-let team: Team;
-
-beforeAll(async () => {
-  ({ world, team } = await openTeamFixture());
-});
+const { world, team } = await openTeamFixture();
 afterAll(async () => {
   await cleanUpPrograms();
   await world.close();

@@ -1,17 +1,12 @@
 import { connect } from "node:net";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { cleanUpPrograms, dataFolder, type Program, startProgram } from "../support/program.ts";
+import { afterAll, expect, test } from "vitest";
+import { cleanUpPrograms, dataFolder, startProgram } from "../support/program.ts";
 import { TEST_KEYS } from "../support/world.ts";
 
-let program: Program;
-let url: string;
-
-beforeAll(async () => {
-  const settings = { PORT: "0", DATA_DIR: dataFolder(), LIMITS: "connection_waiting_requests=50", LOG_LEVEL: "warn" };
-  program = startProgram("main", { ...settings, ...TEST_KEYS });
-  [, url] = (await program.waitForOutput(/ready at (http:\S+)/)) as unknown as [string, string];
-});
+const settings = { PORT: "0", DATA_DIR: dataFolder(), LIMITS: "connection_waiting_requests=50", LOG_LEVEL: "warn" };
+const program = startProgram("main", { ...settings, ...TEST_KEYS });
+const [, url] = (await program.waitForOutput(/ready at (http:\S+)/)) as unknown as [string, string];
 afterAll(cleanUpPrograms);
 
 /** Sends a text in one connection and returns what came until its end, or until `until` is true. */

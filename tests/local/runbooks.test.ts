@@ -9,7 +9,8 @@ import { silentLog } from "@board/core/values/log";
 import { readHorizon } from "@board/core/stream/horizon";
 import { eq, sql } from "drizzle-orm";
 import pg from "pg";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { setup, setupWorld } from "../support/fixtures.ts";
 import { addEvents } from "../support/activity.ts";
 import { blocksOf, copyRows, operatingDocument, runbook, consumeTransactionIds } from "./runbook-document.ts";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
@@ -26,18 +27,10 @@ const anchorOf = (heading: string) =>
     .replaceAll(/[^\w\- ]/g, "")
     .replaceAll(" ", "-");
 
-let database: Database;
-let before: World;
 let tenants = 0;
 
-beforeAll(async () => {
-  database = await openTestDatabase();
-  before = await createWorld({ database });
-});
-afterAll(async () => {
-  await before.close();
-  await database.close();
-});
+const database = await setup(openTestDatabase());
+const before = await setupWorld({ database });
 
 const tenant = () => before.tenant(`tenant ${++tenants}`);
 

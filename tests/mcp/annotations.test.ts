@@ -1,17 +1,11 @@
 import { tools } from "@board/api/mcp/tools";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { openPullBoard } from "../support/pull-board.ts";
+import { setupWorld } from "../support/fixtures.ts";
 import { connectMcp, REVISIONS } from "./support.ts";
 
-let world: World;
-let home: PullBoard;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await openPullBoard(world, "home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await openPullBoard(world, "home");
 
 const connectAll = () => Promise.all([home.worker, home.lead, home.owner].map(({ token }) => connectMcp(world, token)));
 

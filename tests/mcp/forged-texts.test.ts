@@ -11,24 +11,21 @@ import {
 } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { splitFences } from "../support/fences.ts";
 import { hostileTexts } from "../support/hostile-texts.ts";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 import { connectMcp, type McpConnection } from "./support.ts";
 
-let world: World;
 let home: PullBoard;
 let count = 0;
 let asOwner: McpConnection;
 let asLead: McpConnection;
 let asWorker: McpConnection;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+
 beforeEach(async () => {
   home = await openPullBoard(world, `person ${++count}`);
   asOwner = await connectMcp(world, home.owner.token);

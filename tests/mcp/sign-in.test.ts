@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import type { CallOptions } from "../support/http.ts";
-import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { openPullBoard } from "../support/pull-board.ts";
+import { createWorld } from "../support/world.ts";
 import { connectMcp } from "./support.ts";
 
-let world: World;
-let board: PullBoard;
-beforeAll(async () => {
-  world = await createWorld({ environment: { BASE_URL: "https://board.example", AUTH_FAILURES_PER_MINUTE: "3" } });
-  board = await openPullBoard(world, "owner");
-});
-afterAll(() => world.close());
+const world = await setupWorld({ environment: { BASE_URL: "https://board.example", AUTH_FAILURES_PER_MINUTE: "3" } });
+const board = await openPullBoard(world, "owner");
 
 const METADATA = "https://board.example/.well-known/oauth-protected-resource/mcp";
 const LIST = { jsonrpc: "2.0", id: 1, method: "tools/list" };

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openPullBoard } from "../support/pull-board.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 import { connectMcp, REVISIONS } from "./support.ts";
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 test("three clients empty a board of 50 tasks, and no task is handed out twice", async () => {
   const { owner, worker, addAgent, addTask, board_id, call } = await openPullBoard(world, "crowd");

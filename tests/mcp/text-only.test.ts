@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { splitFences } from "../support/fences.ts";
-import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { openPullBoard } from "../support/pull-board.ts";
+import { setupWorld } from "../support/fixtures.ts";
 import { connectMcp } from "./support.ts";
 
-let world: World;
-let home: PullBoard;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await openPullBoard(world, "home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await openPullBoard(world, "home");
 
 /** A client that reads only the texts of results, and believes only what stands outside of fences. */
 async function connect(token: string) {

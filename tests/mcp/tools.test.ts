@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { tools } from "@board/api/mcp/tools";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
 import { countTokens } from "../support/tokens.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 import { connectMcp, REVISIONS } from "./support.ts";
 
-let world: World;
 let count = 0;
 const openBoard = (board: object = {}): Promise<PullBoard> => openPullBoard(world, `person ${++count}`, board);
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 const EVERYBODY = ["get_task", "list_tasks", "update_task", "comment_on_task", "remember", "recall", "get_board"];
 const AGENTS = ["check_inbox", "next_task", "request_approval", "read_payload"];

@@ -1,22 +1,14 @@
 import { board_memory } from "@board/core/schema/all-tables";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { statusesForOutsiders } from "../support/board.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let reader: Person;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  reader = await world.person("reader");
-  await world.join(reader, home.organization_id, "member", { read: true });
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const reader = await world.person("reader");
+await world.join(reader, home.organization_id, "member", { read: true });
 
 const userPath = (query = "") => `/api/v1/boards/${home.board_id}/memory${query}`;
 const agentPath = (query = "") => `/api/v1/agent/boards/${home.board_id}/memory${query}`;

@@ -1,27 +1,20 @@
 import { createCoalescer } from "@board/core/values/coalesce";
 import { agents, organization_board_access } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addTask } from "../support/task.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import type { Person } from "../support/world.ts";
 import { readDashboard } from "./dashboard-fixture.ts";
 
 /** Requests for the same dashboard at the same time share a run; everything that changes the answer keeps them apart. */
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let colleague: Person;
-let guest: Person;
+const world = await setupWorld();
+const [home, abroad] = [await world.tenant("home"), await world.tenant("abroad")];
+const [colleague, guest] = [await world.person("colleague"), await world.person("guest")];
+await world.join(colleague, home.organization_id, "member", { read: true });
+const organization_member_id = await world.join(guest, home.organization_id, "member");
+const granted = { organization_member_id, board_id: home.board_id, can_read: true, can_write: false };
+await world.db.insert(organization_board_access).values(granted);
 
-beforeAll(async () => {
-  world = await createWorld();
-  [home, abroad] = [await world.tenant("home"), await world.tenant("abroad")];
-  [colleague, guest] = [await world.person("colleague"), await world.person("guest")];
-  await world.join(colleague, home.organization_id, "member", { read: true });
-  const organization_member_id = await world.join(guest, home.organization_id, "member");
-  const granted = { organization_member_id, board_id: home.board_id, can_read: true, can_write: false };
-  await world.db.insert(organization_board_access).values(granted);
-});
-afterAll(() => world.close());
 beforeEach(() => {
   world.statements.length = 0;
 });

@@ -7,17 +7,10 @@ import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
 import { type Dashboard, getDashboard } from "@board/core/metrics/dashboard";
 import { type RangeKey, toEdges, toTimeline } from "@board/core/metrics/range";
 import { eq, sql, TransactionRollbackError } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { addEvents } from "../support/activity.ts";
-import {
-  addRaceBoard,
-  countDeadlocks,
-  createMany,
-  openRaceFixture,
-  pick,
-  type RaceBoard,
-  type RaceFixture,
-} from "../support/task-races.ts";
+import { addRaceBoard, countDeadlocks, createMany, openRaceFixture, pick, type RaceBoard } from "../support/task-races.ts";
 import type { World } from "../support/world.ts";
 
 /**
@@ -29,20 +22,12 @@ const HOUR = 3_600_000;
 /** Both read thousands of rows without their counts, again and again. */
 const LIMIT_MS = 120_000;
 
-let races: RaceFixture;
-let world: World;
-
-beforeAll(async () => {
-  races = await openRaceFixture();
-  ({ world } = races);
-  await world.db.execute(sql`create table true_tasks (move_id uuid primary key, task_id uuid)`);
-  await world.db.execute(sql`create function keep_task() returns trigger language plpgsql as
+const races = await setup(openRaceFixture());
+const { world } = races;
+await world.db.execute(sql`create table true_tasks (move_id uuid primary key, task_id uuid)`);
+await world.db.execute(sql`create function keep_task() returns trigger language plpgsql as
     'begin insert into true_tasks values (new.id, new.task_id); return new; end'`);
-  await world.db.execute(
-    sql`create trigger keep_task before insert on task_transitions for each row execute function keep_task()`,
-  );
-});
-afterAll(() => races?.close());
+await world.db.execute(sql`create trigger keep_task before insert on task_transitions for each row execute function keep_task()`);
 
 /** Reads all boards of the organization. */
 const reader = (): Member => {

@@ -44,6 +44,7 @@ export interface DashboardFixture {
   ask: (query: object, asking?: DashboardOptions) => Promise<Answer>;
   /** Requests a dashboard and expects success. */
   read: (query: object, asking?: DashboardOptions) => Promise<Answer["body"]>;
+  close: () => Promise<void>;
 }
 
 export async function openDashboardFixture(): Promise<DashboardFixture> {
@@ -59,7 +60,7 @@ export async function openDashboardFixture(): Promise<DashboardFixture> {
     if (answer.status !== 200) throw new Error(`The dashboard is refused: ${answer.status} ${answer.text}`);
     return answer.body;
   };
-  return { world, home, abroad: await world.tenant("abroad"), ask, read };
+  return { world, home, abroad: await world.tenant("abroad"), ask, read, close: world.close };
 }
 
 export const readDashboard = (world: World, person: Person, query: object): Promise<Answer> =>

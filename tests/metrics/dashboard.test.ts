@@ -1,10 +1,10 @@
 import { organization_board_access } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { addGroup } from "../support/group.ts";
 import {
   addHistory,
   addEmptyBoard,
-  type DashboardFixture,
   FIRST,
   LAST,
   nonZero,
@@ -13,29 +13,18 @@ import {
   START,
   type HistoryStep,
 } from "./dashboard-fixture.ts";
-import { changeTask, type Team } from "../support/task-rules.ts";
-import type { Person, Tenant, World } from "../support/world.ts";
+import { changeTask } from "../support/task-rules.ts";
+import type { Person } from "../support/world.ts";
 
 /** Tests the parameters, the access and the form of dashboards; figures.test.ts tests the figures. */
-let world: World;
-let home: Team;
-let abroad: Tenant;
-let ask: DashboardFixture["ask"];
-let read: DashboardFixture["read"];
+const { world, home, abroad, ask, read } = await setup(openDashboardFixture());
 /** A member who may read one board of the home organization. */
-let guest: Person;
-let guest_board_id: string;
-
-beforeAll(async () => {
-  ({ world, home, abroad, ask, read } = await openDashboardFixture());
-  guest = await world.person("guest");
-  const organization_member_id = await world.join(guest, home.organization_id, "member");
-  guest_board_id = await addEmptyBoard(world, home);
-  await world.db
-    .insert(organization_board_access)
-    .values({ organization_member_id, board_id: guest_board_id, can_read: true, can_write: false });
-});
-afterAll(() => world.close());
+const guest = await world.person("guest");
+const organization_member_id = await world.join(guest, home.organization_id, "member");
+const guest_board_id = await addEmptyBoard(world, home);
+await world.db
+  .insert(organization_board_access)
+  .values({ organization_member_id, board_id: guest_board_id, can_read: true, can_write: false });
 
 const newBoard = () => addEmptyBoard(world, home);
 const hour = (n: number) => new Date(Date.parse(FIRST) + n * 3_600_000).toISOString();

@@ -1,12 +1,11 @@
 import { agents, approvals, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addGroup } from "../support/group.ts";
 import {
   addEvents,
   addHistory,
   addEmptyBoard,
-  type DashboardFixture,
   EARLIER,
   FIRST,
   LAST,
@@ -17,19 +16,12 @@ import {
   START,
   type HistoryStep,
 } from "./dashboard-fixture.ts";
-import { addApproval, STATUSES, type Team } from "../support/task-rules.ts";
+import { addApproval, STATUSES } from "../support/task-rules.ts";
 import { addTask } from "../support/task.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** The rules of each figure of a dashboard. Every test has its own board. */
-let world: World;
-let home: Team;
-let read: DashboardFixture["read"];
-
-beforeAll(async () => {
-  ({ world, home, read } = await openDashboardFixture());
-});
-afterAll(() => world.close());
+const { world, home, read } = await setup(openDashboardFixture());
 
 const newBoard = (name?: string) => addEmptyBoard(world, home, name);
 

@@ -1,8 +1,7 @@
 import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { openGrowthWorld } from "../support/growth-world.ts";
-import type { Tenant, World } from "../support/world.ts";
 import { readDashboard } from "./dashboard-fixture.ts";
 
 const BOARDS = 2_000;
@@ -12,26 +11,20 @@ const OWN_BOARDS = 30;
 /** After this many requests PostgreSQL keeps one plan. */
 const DASHBOARDS = 15;
 
-let world: World;
-let close: (() => Promise<void>) | undefined;
-let home: Tenant;
-
-beforeAll(async () => {
-  ({ world, close } = await openGrowthWorld());
-  home = await world.tenant("home");
-  await world.db.execute(sql`insert into organizations (name) select 'Other' from generate_series(1, ${BOARDS}::int)`);
-  await world.db.execute(sql`
+const { world, close } = await openGrowthWorld();
+const home = await world.tenant("home");
+await world.db.execute(sql`insert into organizations (name) select 'Other' from generate_series(1, ${BOARDS}::int)`);
+await world.db.execute(sql`
     insert into boards (organization_id, gateway_id, name, slug, description)
     select id, ${home.gateway_id}, 'Other', 'other', '' from organizations where name = 'Other'`);
-  await world.db.execute(sql`
+await world.db.execute(sql`
     insert into boards (organization_id, gateway_id, name, slug, description)
     select ${home.organization_id}, ${home.gateway_id}, 'Own', 'own-' || n, '' from generate_series(1, ${OWN_BOARDS}::int) as n`);
-  await world.db.execute(sql`
+await world.db.execute(sql`
     insert into agents (gateway_id, board_id, name, status, last_seen_at)
     select board.gateway_id, board.id, 'Agent ' || n, 'offline', now() - interval '1 hour'
     from boards as board, generate_series(1, ${AGENTS / BOARDS}::int) as n where board.slug = 'other'`);
-  await world.db.execute(sql`vacuum analyze agents, boards, organizations`);
-});
+await world.db.execute(sql`vacuum analyze agents, boards, organizations`);
 afterAll(() => close?.());
 
 /** Index entries of agents that were read. */

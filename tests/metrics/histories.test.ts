@@ -2,12 +2,11 @@ import { rowsOf } from "@board/core/db/database";
 import { activity_events, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Database } from "@board/core/db/database";
+import { afterAll, expect, test } from "vitest";
 import { addGroup } from "../support/group.ts";
 import { addEmptyBoard, readDashboard, createStoppableClock, type Transition } from "./dashboard-fixture.ts";
 import { type Status, STATUSES } from "../support/task-rules.ts";
-import { createWorld, openTestDatabase, type Tenant, type World } from "../support/world.ts";
+import { createWorld, openTestDatabase } from "../support/world.ts";
 
 /**
  * Compares every figure for random histories with a simple recount that goes through all events once per bucket. The process
@@ -19,16 +18,11 @@ type Range = keyof typeof RANGES;
 
 const zone = process.env.TZ;
 const clock = createStoppableClock();
-let database: Database;
-let world: World;
-let home: Tenant;
 
-beforeAll(async () => {
-  process.env.TZ = "America/St_Johns";
-  database = await openTestDatabase([], { time_zone: "Australia/Lord_Howe" });
-  world = await createWorld({ clock: clock.now, database });
-  home = await world.tenant("home");
-});
+process.env.TZ = "America/St_Johns";
+const database = await openTestDatabase([], { time_zone: "Australia/Lord_Howe" });
+const world = await createWorld({ clock: clock.now, database });
+const home = await world.tenant("home");
 afterAll(async () => {
   if (zone === undefined) delete process.env.TZ;
   else process.env.TZ = zone;

@@ -1,10 +1,9 @@
 import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { addEvents } from "../support/activity.ts";
 import { openGrowthWorld } from "../support/growth-world.ts";
 import { addTask } from "../support/task.ts";
-import type { Tenant, World } from "../support/world.ts";
 import { readDashboard } from "./dashboard-fixture.ts";
 
 const RANGES = ["24h", "3d", "7d", "14d", "1m", "3m", "6m", "1y"];
@@ -13,21 +12,15 @@ const TRIED_PLANS = 5;
 /** A statement is prepared at its fifth use, and the rarest statement runs once per round. */
 const ROUNDS = 15;
 
-let world: World;
-let close: (() => Promise<void>) | undefined;
-let home: Tenant;
-
-beforeAll(async () => {
-  ({ world, close } = await openGrowthWorld());
-  home = await world.tenant("home");
-  await addTask(world, home);
-  await addEvents(
-    world,
-    home,
-    Array.from({ length: 2_000 }, (_, n) => ({ board_id: home.board_id, created_at: new Date(Date.now() - n * 600_000) })),
-  );
-  await world.db.execute(sql`vacuum analyze`);
-});
+const { world, close } = await openGrowthWorld();
+const home = await world.tenant("home");
+await addTask(world, home);
+await addEvents(
+  world,
+  home,
+  Array.from({ length: 2_000 }, (_, n) => ({ board_id: home.board_id, created_at: new Date(Date.now() - n * 600_000) })),
+);
+await world.db.execute(sql`vacuum analyze`);
 afterAll(() => close?.());
 
 test("the statements of a dashboard keep one plan for all ranges", async () => {

@@ -1,18 +1,14 @@
 import { agents, board_onboarding_sessions, boards, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { COMPLETION, GOAL, createOnboarding, type Onboarding, QUESTION } from "../support/onboarding.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
 let board: Onboarding;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+
 beforeEach(async () => {
   board = await createOnboarding(world, home);
   await board.start();

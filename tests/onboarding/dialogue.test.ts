@@ -1,24 +1,17 @@
 import { boards, gateways, jobs } from "@board/core/schema/all-tables";
 import { count, eq } from "drizzle-orm";
-import { beforeAll, beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
+import { beforeEach, expect, test } from "vitest";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { openGatewayFixture } from "../support/gateway-fixture.ts";
 import { COMPLETION, GOAL, createOnboarding, type Onboarding, QUESTION } from "../support/onboarding.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
 let board: Onboarding;
 
-beforeAll(async () => {
-  const hosted = await openGatewayFixture();
-  ({ world, host } = hosted);
-  home = await world.tenant("home", host.url);
-  return hosted.close;
-});
+const { world, host } = await setup(openGatewayFixture());
+const home = await world.tenant("home", host.url);
+
 beforeEach(async () => {
   board = await createOnboarding(world, home);
   await world.drain();

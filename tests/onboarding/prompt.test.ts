@@ -1,23 +1,16 @@
 import { boards } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeAll, beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
+import { beforeEach, expect, test } from "vitest";
 import { openGatewayFixture } from "../support/gateway-fixture.ts";
 import { COMPLETION, createOnboarding, type Onboarding, QUESTION } from "../support/onboarding.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 const BASE_URL = "https://boards.example";
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
 let board: Onboarding;
 
-beforeAll(async () => {
-  const hosted = await openGatewayFixture({ environment: { BASE_URL } });
-  ({ world, host } = hosted);
-  home = await world.tenant("home", host.url);
-  return hosted.close;
-});
+const { world, host } = await setup(openGatewayFixture({ environment: { BASE_URL } }));
+const home = await world.tenant("home", host.url);
+
 beforeEach(async () => {
   board = await createOnboarding(world, home);
 });

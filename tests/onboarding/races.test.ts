@@ -1,22 +1,17 @@
 import { agents, board_onboarding_sessions } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";
 import { COMPLETION, GOAL, createOnboarding, type Onboarding, QUESTION } from "../support/onboarding.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-/** Concurrent requests, on a server with many connections. */
-let world: World;
-let home: Tenant;
 let board: Onboarding;
 
-beforeAll(async () => {
-  const server = await openServerWorld();
-  ({ world } = server);
-  home = await world.tenant("home");
-  return server.close;
-});
+/** Concurrent requests, on a server with many connections. */
+const { world } = await setup(openServerWorld());
+const home = await world.tenant("home");
+
 beforeEach(async () => {
   board = await createOnboarding(world, home);
 });

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { COMPLETION, createOnboarding, GOAL, QUESTION } from "../support/onboarding.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const MAX_BYTES = 1_000_000;
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld({ limits: { onboarding_max_bytes: MAX_BYTES } });
-});
-afterAll(() => world.close());
+const world = await setupWorld({ limits: { onboarding_max_bytes: MAX_BYTES } });
 
 test("an onboarding accepts no message above its size, and can still be confirmed", async () => {
   const home = await world.tenant("home");

@@ -1,16 +1,11 @@
 import { organization_board_access, organization_members, organizations, users } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import type { Person } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 let people = 0;
 let person: Person;

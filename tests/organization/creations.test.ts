@@ -1,18 +1,15 @@
 import { runScheduled } from "@board/api/work/schedules";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createWorld, type Person, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import type { Person } from "../support/world.ts";
 
 const LIMIT = 3;
 const HOUR_MS = 3_600_000;
-let world: World;
 
-beforeAll(async () => {
-  world = await createWorld({
-    limits: { organizations_per_day: LIMIT },
-    clock: () => new Date("2026-11-25T10:00:00Z"),
-  });
+const world = await setupWorld({
+  limits: { organizations_per_day: LIMIT },
+  clock: () => new Date("2026-11-25T10:00:00Z"),
 });
-afterAll(() => world.close());
 
 const create = (person: Person, name: string) =>
   world.call("POST", "/api/v1/organizations", { token: person.token, body: { name } });

@@ -1,17 +1,13 @@
 import { organization_members, skill_packs, users } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import type { Person } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
 let people = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 const newcomer = () => world.person(`newcomer-${++people}`);
 const activeOf = async (person: Person) =>

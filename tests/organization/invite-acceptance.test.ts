@@ -1,24 +1,17 @@
 import { organization_board_access } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { createGuest, emailOf, createInviteCalls } from "./invite-calls.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const MISSED = { detail: "Not Found" };
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let second_board_id: string;
 let people = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  second_board_id = (await addBoard(world, home)).board_id;
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const second_board_id: string = (await addBoard(world, home)).board_id;
 
 describe.each(["/organizations", "/api/v1/organizations"])("accepting an invite under %s", (prefix) => {
   const { call, invite, accept, userOf } = createInviteCalls(prefix, () => ({ world, home }));

@@ -1,22 +1,19 @@
 import { organization_invites, organization_members, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { createGuest, createInviteCalls, emailOf } from "./invite-calls.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
+import type { Person } from "../support/world.ts";
 
 const DETAIL = "Ask an admin for a new invite: the person who sent this one may no longer invite.";
 const REFUSED = [403, { detail: DETAIL }, "no member", "open"];
 
-let world: World;
-let home: Tenant;
 let inviter: Person & { member_id: string };
 let guest: Person;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+
 beforeEach(async () => {
   const person = await createGuest(world);
   inviter = { ...person, member_id: await world.join(person, home.organization_id, "admin") };

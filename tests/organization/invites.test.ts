@@ -1,18 +1,15 @@
 import { organization_invite_board_access, organization_invites } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createGuest, emailOf, createInviteCalls } from "./invite-calls.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
+import type { Tenant } from "../support/world.ts";
 
 const MISSED = { detail: "Not Found" };
 
-let world: World;
 let people = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 describe.each(["/organizations", "/api/v1/organizations"])("invites under %s", (prefix) => {
   let home: Tenant;

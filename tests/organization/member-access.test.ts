@@ -1,21 +1,14 @@
 import { endpoints } from "@board/api/groups";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { addMember, type MemberPerson, createMemberCalls, waitForNextTimestamp } from "./member-calls.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 /** Board rights of members: what admins grant, and no access without a grant. */
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld({ streams: { max_seconds: 0 } });
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-});
-afterAll(() => world.close());
+const world = await setupWorld({ streams: { max_seconds: 0 } });
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
 
 describe.each(["/organizations/me", "/api/v1/organizations/me"])("member access under %s", (prefix) => {
   let owner: MemberPerson;

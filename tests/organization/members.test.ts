@@ -1,20 +1,17 @@
 import { organization_board_access, organization_members, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { addMember, type MemberPerson, createMemberCalls, waitForNextTimestamp } from "./member-calls.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
+import type { Person, Tenant } from "../support/world.ts";
 
 const MISSED = { detail: "Not Found" };
 const FORBIDDEN = { detail: "Forbidden" };
 const OWNER_MISSING = { detail: "Organization must have at least one owner" };
 
-let world: World;
 let people = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 const rowOf = async (person: Person) => (await world.db.select().from(users).where(eq(users.auth_subject, person.subject)))[0]!;
 

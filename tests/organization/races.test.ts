@@ -2,22 +2,18 @@ import { setTimeout as pause } from "node:timers/promises";
 import { rowsOf } from "@board/core/db/database";
 import { jobs, organization_members, organizations } from "@board/core/schema/all-tables";
 import { and, eq, sql } from "drizzle-orm";
-import { beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import type { Answer } from "../support/http.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
-import type { Person, World } from "../support/world.ts";
+import type { Person } from "../support/world.ts";
 
-/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
-let world: World;
 let count = 0;
 
 const ROUNDS = [1, 2, 3, 4, 5];
 
-beforeAll(async () => {
-  const server = await openServerWorld();
-  ({ world } = server);
-  return server.close;
-});
+/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
+const { world } = await setup(openServerWorld());
 
 interface Owner extends Person {
   member_id: string;

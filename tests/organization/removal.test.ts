@@ -1,15 +1,11 @@
 import { users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorld, type Person, type World } from "../support/world.ts";
+import { describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import type { Person } from "../support/world.ts";
 
 /** Who may delete an organization, and what becomes of its people and agents; cleanup.test.ts covers its rows and its host. */
-let world: World;
-
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 const removeActive = (person: Person, prefix = "/organizations") => world.call("DELETE", `${prefix}/me`, { token: person.token });
 

@@ -1,17 +1,15 @@
 import { activity_events } from "@board/core/schema/all-tables";
 import { and, asc, eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { createGuest, createInviteCalls, emailOf } from "./invite-calls.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
+import type { Person, Tenant } from "../support/world.ts";
 
-let world: World;
 let home: Tenant;
 let guest: Person;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+
 beforeEach(async () => {
   home = await world.tenant(`home-${crypto.randomUUID()}`);
   guest = await createGuest(world);

@@ -4,24 +4,21 @@ import { organization_text_usage, organizations } from "@board/core/schema/all-t
 import { scheduled } from "@board/api/work/schedules";
 import { eq, sql } from "drizzle-orm";
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { beforeEach, expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
+import { openServerWorld } from "../support/postgres-world.ts";
+import type { Tenant } from "../support/world.ts";
 
 const LIMIT = 200_000;
 const WRITERS = 12;
 const TEXT = "x".repeat(1_000);
 
-let server: ServerWorld;
-let world: World;
 let home: Tenant;
 let tenants = 0;
 
-beforeAll(async () => {
-  server = await openServerWorld({ limits: { organization_text_bytes: LIMIT } });
-  ({ world } = server);
-});
-afterAll(() => server.close());
+const server = await setup(openServerWorld({ limits: { organization_text_bytes: LIMIT } }));
+const { world } = server;
+
 beforeEach(async () => {
   home = await world.tenant(`home-${++tenants}`);
 });

@@ -1,18 +1,13 @@
 import { organization_members, organizations, tasks, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import { createWorld, type Person } from "../support/world.ts";
 
 const OWNER_MISSING = { detail: "Organization must have at least one owner" };
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 const ME = "/api/v1/users/me";
 const get = async (person: Person) => (await world.call("GET", ME, { token: person.token })).body;

@@ -3,18 +3,15 @@ import { type Context, transaction } from "@board/core/context/context";
 import { agents, gateways, host_turns, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { and, eq, inArray } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { agentsOf } from "../support/fake-gateway/config.ts";
 import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld, type Tenant } from "../support/world.ts";
 
-let world: World;
 const running: FakeGateway[] = [];
 
-beforeAll(async () => {
-  world = await createWorld();
-});
+const world = await createWorld();
 afterAll(async () => {
   await world?.close();
   await Promise.all(running.map((fake) => fake.close()));

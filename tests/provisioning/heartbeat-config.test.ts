@@ -1,20 +1,16 @@
 import { agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { acquireConfigLock } from "@board/openclaw/host/config-lock";
 import { desc, eq } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addGroup } from "../support/group.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
 const STALE = { message: "config changed since last load; re-run config.get and retry" };
 
-let world: World;
-
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 interface Entry {
   id?: string;

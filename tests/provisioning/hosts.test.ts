@@ -17,16 +17,10 @@ import {
   listActivityTypes,
   deliverConcurrently,
 } from "../support/provisioning.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 const OF_ALL = ["IDENTITY.md", "SOUL.md", "TOOLS.md", "USER.md"];
 const OF_BOARD_AGENTS = ["BOOTSTRAP.md", "HEARTBEAT.md", "MEMORY.md", ...OF_ALL];

@@ -2,7 +2,8 @@ import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
 import { activity_events, jobs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { and, asc, eq, inArray } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import {
   addAgent,
   addEmptyBoard,
@@ -13,18 +14,14 @@ import {
   SECOND_MS,
   listActivityTypes,
 } from "../support/provisioning.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
 const MINUTE_MS = 60 * SECOND_MS;
-let world: World;
-let home: Tenant;
 let ann: NewAgent;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+
 beforeEach(async () => {
   await world.db.delete(agents);
   await world.db.delete(jobs);

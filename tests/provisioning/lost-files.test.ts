@@ -1,6 +1,7 @@
 import { jobs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { DIALECTS } from "../support/dialects.ts";
 import {
@@ -16,15 +17,11 @@ import {
   SECOND_MS,
   tokensOf,
 } from "../support/provisioning.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
 const LOST = expect.stringContaining("gone from its host");
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 describe.each(DIALECTS)("a host of version %s that was restarted with empty workspaces", (dialect) => {
   let host: FakeGateway;

@@ -1,7 +1,7 @@
 import { jobs } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { expect, test } from "vitest";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import {
   addAgent,
   addEmptyBoard,
@@ -12,24 +12,15 @@ import {
   type NewAgent,
   tokensOf,
 } from "../support/provisioning.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
 /** What a host of that release accepts in a minute. */
 const PATCH_LIMIT = 3;
 const AGENTS = 20;
 
-let world: World;
-let home: Tenant;
-let host: FakeGateway;
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123", dialect: "2026.9.6" });
-  home = await world.tenant("home", host.url);
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const world = await setupWorld();
+const host = await setup(startFakeGateway({ token: "test-token-123", dialect: "2026.9.6" }));
+const home = await world.tenant("home", host.url);
 
 const entries = () => (host.host.config.file() as { agents: { entries: Record<string, object> } }).agents.entries;
 const idOf = ({ openclaw_session_id }: NewAgent) => openclaw_session_id.split(":")[1]!;

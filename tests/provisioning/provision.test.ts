@@ -3,8 +3,8 @@ import { activity_events, agents, gateways, users } from "@board/core/schema/all
 import { deliver } from "@board/api/work/handlers";
 import { redriveJobs } from "@board/core/job/redrive";
 import { and, eq, isNull } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { QUESTION, createOnboarding } from "../support/onboarding.ts";
 import {
   addAgent,
@@ -14,7 +14,6 @@ import {
   callsOf,
   createHostedWorld,
   filesOf,
-  type HostedWorld,
   getAgentJob,
   MAX_RETRY_DELAY_MS,
   messagesTo,
@@ -22,22 +21,16 @@ import {
   tokensOf,
   listActivityTypes,
 } from "../support/provisioning.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 const ATTEMPTS = 8;
 const BUSY = { code: "UNAVAILABLE", message: "The host is busy", retryAfterMs: 120_000 };
 
-let hosted: HostedWorld;
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
 let board_id: string;
 
-beforeAll(async () => {
-  hosted = await createHostedWorld();
-  ({ world, host, home } = hosted);
-});
-afterAll(() => hosted.close());
+const hosted = await setup(createHostedWorld());
+const { world, host, home } = hosted;
+
 beforeEach(async () => {
   await hosted.reset();
   board_id = await addEmptyBoard(world, home);

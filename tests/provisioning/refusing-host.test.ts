@@ -2,7 +2,7 @@ import { agents, jobs } from "@board/core/schema/all-tables";
 import type { JobKind } from "@board/core/job/kinds";
 import { scheduled } from "@board/api/work/schedules";
 import { and, eq, isNull } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { approveDevice } from "../support/fake-gateway/pairing.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { DIALECTS } from "../support/dialects.ts";
@@ -18,21 +18,17 @@ import {
   SECOND_MS,
   tokensOf,
 } from "../support/provisioning.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const TOKEN = "test-token-123";
 /** More rounds than any kind of job has attempts. */
 const ROUNDS = 12;
 
-let world: World;
-let home: Tenant;
 let host: FakeGateway;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+
 afterEach(async () => {
   await host.close();
   await world.db.delete(jobs);

@@ -5,8 +5,7 @@ import { transaction } from "@board/core/context/context";
 import { jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   addAgent,
   addCheckedInAgent,
@@ -15,25 +14,17 @@ import {
   interceptHostCalls,
   changeAgent,
   createHostedWorld,
-  type HostedWorld,
   getAgentJob,
   type NewAgent,
   tokensOf,
   listActivityTypes,
 } from "../support/provisioning.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** Jobs that a later change of their agent has made obsolete. */
-let hosted: HostedWorld;
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
+const hosted = await setup(createHostedWorld());
+const { world, host, home } = hosted;
 
-beforeAll(async () => {
-  hosted = await createHostedWorld();
-  ({ world, host, home } = hosted);
-});
-afterAll(() => hosted.close());
 beforeEach(() => hosted.reset());
 
 const row = (agent: NewAgent) => getAgentRow(world, agent.id);

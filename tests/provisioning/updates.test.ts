@@ -2,8 +2,7 @@ import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
 import { gateways, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { and, eq, isNull } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   addCheckedInAgent,
   getAgentRow,
@@ -12,7 +11,6 @@ import {
   changeAgent,
   createHostedWorld,
   filesOf,
-  type HostedWorld,
   getAgentJob,
   listAgentJobs,
   MAX_RETRY_DELAY_MS,
@@ -23,23 +21,17 @@ import {
   tokensOf,
   listActivityTypes,
 } from "../support/provisioning.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 const ATTEMPTS = 8;
 
-let hosted: HostedWorld;
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
 let ann: NewAgent;
 /** What the host had of the agent before the test. */
 let files: Map<string, string>;
 
-beforeAll(async () => {
-  hosted = await createHostedWorld();
-  ({ world, host, home } = hosted);
-});
-afterAll(() => hosted.close());
+const hosted = await setup(createHostedWorld());
+const { world, host, home } = hosted;
+
 beforeEach(async () => {
   await hosted.reset();
   ann = await addCheckedInAgent(hosted);

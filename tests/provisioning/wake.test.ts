@@ -2,8 +2,7 @@ import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
 import { activity_events, gateway_circuits, gateways, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
+import { beforeEach, expect, test } from "vitest";
 import {
   addAgent,
   addEmptyBoard,
@@ -12,7 +11,6 @@ import {
   callsOf,
   createHostedWorld,
   filesOf,
-  type HostedWorld,
   getAgentJob,
   listAgentJobs,
   messagesTo,
@@ -22,22 +20,16 @@ import {
   tokensOf,
   listActivityTypes,
 } from "../support/provisioning.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 const ANSWER_MS = 30 * SECOND_MS;
 const WAKES = 3;
 
-let hosted: HostedWorld;
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
 let ann: NewAgent;
 
-beforeAll(async () => {
-  hosted = await createHostedWorld();
-  ({ world, host, home } = hosted);
-});
-afterAll(() => hosted.close());
+const hosted = await setup(createHostedWorld());
+const { world, host, home } = hosted;
+
 beforeEach(async () => {
   await hosted.reset();
   ann = await addAgent(world, home, await addEmptyBoard(world, home));

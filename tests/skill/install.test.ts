@@ -5,28 +5,21 @@ import { isForeignKeyViolation } from "@board/core/db/query-error";
 import { gateway_installed_skills, gateways, marketplace_skills } from "@board/core/schema/all-tables";
 import { installSkill } from "@board/openclaw/skill/install";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { statusAndBody } from "../support/http.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-let abroad: Tenant;
 let skill: { id: string; name: string; source_url: string };
 
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123", timings: { restart_delay: 50, downtime: 50, starting: 20 } });
-  home = await world.tenant("home", host.url);
-  abroad = await world.tenant("abroad", host.url);
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+const world = await setupWorld();
+const host = await setup(
+  startFakeGateway({ token: "test-token-123", timings: { restart_delay: 50, downtime: 50, starting: 20 } }),
+);
+const home = await world.tenant("home", host.url);
+const abroad = await world.tenant("abroad", host.url);
+
 beforeEach(async () => {
   const gateway = { url: host.url, workspace_root: "/srv/agents/" };
   await world.db.update(gateways).set(gateway).where(eq(gateways.id, home.gateway_id));

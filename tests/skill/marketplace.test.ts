@@ -1,19 +1,14 @@
 import { gateway_installed_skills, gateways, marketplace_skills } from "@board/core/schema/all-tables";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import type { Tenant } from "../support/world.ts";
 
 const PREFIXES = ["/api/skills/marketplace", "/api/v1/skills/marketplace"] as const;
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
 
 const as = (tenant: Tenant) => ({ token: tenant.owner.token });
 const register = (body: object, tenant = home) => world.call("POST", PREFIXES[1], { ...as(tenant), body });

@@ -1,21 +1,14 @@
 import { marketplace_skills } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 
 const PREFIXES = ["/api/skills/packs", "/api/v1/skills/packs"] as const;
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let member: Person;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  member = await world.person("member");
-  await world.join(member, home.organization_id, "member");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const member = await world.person("member");
+await world.join(member, home.organization_id, "member");
 
 const token = () => home.owner.token;
 const post = (body: object, prefix: string = PREFIXES[1]) => world.call("POST", prefix, { token: token(), body });

@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import { createWorld } from "../support/world.ts";
 
 const PREFIXES = ["/api/souls-directory", "/api/v1/souls-directory"];
 const [BASE] = PREFIXES;
 
-let world: World;
-let home: Tenant;
-let member: Person;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  member = await world.person("member");
-  await world.join(member, home.organization_id, "member");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const member = await world.person("member");
+await world.join(member, home.organization_id, "member");
 
 const get = (path: string, prefix = BASE) => world.call("GET", `${prefix}${path}`, { token: home.owner.token });
 const slugs = async (query: string): Promise<string[]> =>

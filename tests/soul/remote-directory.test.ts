@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { DIRECTORY, type FakeSoulsDirectory, startFakeSoulsDirectory } from "../support/fake-souls-directory.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { beforeEach, expect, test } from "vitest";
+import { DIRECTORY, startFakeSoulsDirectory } from "../support/fake-souls-directory.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
 const BASE = "/api/souls-directory";
 const HOUR_MS = 3_600_000;
 const REST_MS = 30_000;
 
-let remote: FakeSoulsDirectory;
-let world: World;
-let home: Tenant;
+const remote = await setup(startFakeSoulsDirectory());
+const world = await setupWorld({ web: remote.web, environment: { SOULS_DIRECTORY_URL: `${DIRECTORY}/` } });
+const home = await world.tenant("home");
 
-beforeAll(async () => {
-  remote = await startFakeSoulsDirectory();
-  world = await createWorld({ web: remote.web, environment: { SOULS_DIRECTORY_URL: `${DIRECTORY}/` } });
-  home = await world.tenant("home");
-});
 beforeEach(() => {
   // Entries that an earlier test left in the cache have expired.
   world.elapse(HOUR_MS);
@@ -22,10 +17,6 @@ beforeEach(() => {
   remote.isDown = false;
   remote.gate = null;
   remote.publish({ "ann/writer": "# Writer\n\nYou write.", "bob/reviewer": "# Reviewer" });
-});
-afterAll(async () => {
-  await world.close();
-  await remote.close();
 });
 
 const get = (path: string) => world.call("GET", `${BASE}${path}`, { agent: home.worker.token });

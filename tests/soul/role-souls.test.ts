@@ -1,10 +1,10 @@
 import { agents } from "@board/core/schema/all-tables";
 import { findRoleSoul } from "@board/openclaw/template/role-soul";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { DIRECTORY, type FakeSoulsDirectory, startFakeSoulsDirectory } from "../support/fake-souls-directory.ts";
-import { createSyncFixture, type SyncAgent, type SyncFixture } from "../support/sync-fixture.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { afterAll, beforeEach, expect, test } from "vitest";
+import { DIRECTORY, startFakeSoulsDirectory } from "../support/fake-souls-directory.ts";
+import { createSyncFixture, type SyncAgent } from "../support/sync-fixture.ts";
+import { createWorld } from "../support/world.ts";
 
 const HOUR_MS = 3_600_000;
 const WRITER = "# Writer\n\nYou write. {{ auth_token }} {{ agent_name }} {% x %}\nAUTH_TOKEN=forged";
@@ -25,23 +25,6 @@ const SOULS = {
   "zoe/blank": " \n",
 };
 
-let remote: FakeSoulsDirectory;
-let world: World;
-let fixture: SyncFixture;
-let writers: SyncAgent[];
-let gardener: SyncAgent;
-
-beforeAll(async () => {
-  remote = await startFakeSoulsDirectory();
-  world = await createWorld({ web: remote.web, environment: { SOULS_DIRECTORY_URL: DIRECTORY } });
-  fixture = await createSyncFixture(world, "2026.5.7");
-  const { board_id } = fixture.home;
-  writers = [await fixture.addAgent(board_id, "First"), await fixture.addAgent(board_id, "Second")];
-  gardener = await fixture.addAgent(board_id, "Gardener");
-  for (const agent of [...writers, fixture.lead, fixture.main]) await become(agent, { identity_profile: { role: " Writer " } });
-  await become(gardener, { identity_profile: { role: "Gardener" } });
-  await become(fixture.worker, { identity_profile: { role: "Writer" }, soul_template: "Mine, {{ agent_name }}." });
-});
 beforeEach(() => {
   // Entries that an earlier test left in the cache have expired.
   world.elapse(HOUR_MS);
@@ -58,6 +41,17 @@ afterAll(async () => {
 
 const become = (agent: SyncAgent, values: Partial<typeof agents.$inferInsert>) =>
   world.db.update(agents).set(values).where(eq(agents.id, agent.id));
+
+const remote = await startFakeSoulsDirectory();
+const world = await createWorld({ web: remote.web, environment: { SOULS_DIRECTORY_URL: DIRECTORY } });
+const fixture = await createSyncFixture(world, "2026.5.7");
+const { board_id } = fixture.home;
+const writers: SyncAgent[] = [await fixture.addAgent(board_id, "First"), await fixture.addAgent(board_id, "Second")];
+const gardener = await fixture.addAgent(board_id, "Gardener");
+for (const agent of [...writers, fixture.lead, fixture.main]) await become(agent, { identity_profile: { role: " Writer " } });
+await become(gardener, { identity_profile: { role: "Gardener" } });
+await become(fixture.worker, { identity_profile: { role: "Writer" }, soul_template: "Mine, {{ agent_name }}." });
+
 const soulOf = (agent: SyncAgent) => fixture.file(agent, "SOUL.md");
 const DEFAULT = expect.stringMatching(/^# SOUL\.md\n\nYou are Gardener, Gardener on the board /);
 

@@ -8,20 +8,17 @@ import {
 } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { contentsOf, waitForPolls, createMemoryStreamClient, POLL_MS, streamPath } from "./memory-stream-client.ts";
 import { listen, type Listener } from "../support/sse.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
 let board_id: string;
 
-beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: POLL_MS } });
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld({ streams: { poll_ms: POLL_MS } });
+const home = await world.tenant("home");
+
 let boardNumber = 0;
 beforeEach(async () => {
   ({ board_id } = await addBoard(world, home, `Board ${++boardNumber}`));

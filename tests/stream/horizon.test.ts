@@ -2,54 +2,41 @@ import { setTimeout as pause } from "node:timers/promises";
 import { scheduled } from "@board/api/work/schedules";
 import { readOwnHorizon } from "@board/core/stream/horizon";
 import { openPostgres } from "@board/core/db/postgres";
-import type { Database } from "@board/core/db/database";
 import { silentLog } from "@board/core/values/log";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { connectMcp } from "../mcp/support.ts";
-import { administer, type Postgres, startPostgres } from "../support/postgres.ts";
+import { administer, startPostgres } from "../support/postgres.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 import { listen, type Listener } from "../support/sse.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 import { contentsOf, streamPath } from "./memory-stream-client.ts";
 
 const INSERT = "insert into board_memory (board_id, content) values ($1, $2)";
 
-let postgres: Postgres;
-/** The databases of the service and of another application in the same cluster. */
-let own: string;
-let other: string;
-let database: Database;
-let world: World;
-let home: Tenant;
 let clients: pg.Client[] = [];
 const listeners: Listener[] = [];
 
-beforeAll(async () => {
-  postgres = await startPostgres({ max_prepared_transactions: "5" });
-  own = await postgres.createDatabase("own");
-  other = await postgres.createDatabase("other");
-  await administer(other, "create table orders (id int)");
-  // The service has no right to see what other roles do.
-  await administer(own, "create role service login password 'service'; grant all on schema public to service");
-  await administer(own, "grant create on database own to service");
-  const url = new URL(own);
-  url.username = url.password = "service";
-  database = openPostgres(url.href, { max: 6, log: silentLog });
-  await database.migrate();
-  world = await createWorld({ database, streams: { poll_ms: 20 } });
-  home = await world.tenant("home");
-}, 60_000);
+const postgres = await setup(startPostgres({ max_prepared_transactions: "5" }));
+/** The databases of the service and of another application in the same cluster. */
+const own = await postgres.createDatabase("own");
+const other = await postgres.createDatabase("other");
+await administer(other, "create table orders (id int)");
+// The service has no right to see what other roles do.
+await administer(own, "create role service login password 'service'; grant all on schema public to service");
+await administer(own, "grant create on database own to service");
+const url = new URL(own);
+url.username = url.password = "service";
+const database = await setup(openPostgres(url.href, { max: 6, log: silentLog }));
+await database.migrate();
+const world = await setupWorld({ database, streams: { poll_ms: 20 } });
+const home = await world.tenant("home");
+
 afterEach(async () => {
   await Promise.all(listeners.splice(0).map((listener) => listener.close()));
   await Promise.all(clients.map((client) => client.end()));
   clients = [];
   world.log.length = 0;
-});
-afterAll(async () => {
-  await world.close();
-  await database.close();
-  await postgres.stop();
 });
 
 async function connect(url: string, application_name = "test"): Promise<pg.Client> {

@@ -8,18 +8,13 @@ import { createHub } from "@board/core/stream/hub";
 import { windowOrder, type Source, type StreamEvent, windowCondition } from "@board/core/stream/source";
 import { createLimiter } from "@board/core/values/concurrency";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { listen, parseEvents } from "../support/sse.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: 50 }, environment: { STREAMS_PER_CALLER: "0" } });
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld({ streams: { poll_ms: 50 }, environment: { STREAMS_PER_CALLER: "0" } });
+const home = await world.tenant("home");
 
 const follow = (board_id: string, who: { token?: string; agent?: string } = { token: home.owner.token }) =>
   listen((target, init) => world.app.request(target, init), `/api/v1/boards/${board_id}/memory/stream`, who);

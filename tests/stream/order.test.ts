@@ -4,18 +4,15 @@ import type { Database } from "@board/core/db/database";
 import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
-import { type Postgres, startPostgres } from "../support/postgres.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { listen, type Listener, parseEvents } from "../support/sse.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 
 /** Uses a PostgreSQL server, since transactions do not overlap in the embedded database. */
-let postgres: Postgres;
-beforeAll(async () => {
-  postgres = await startPostgres();
-}, 60_000);
-afterAll(() => postgres.stop());
+const postgres = await setup(startPostgres());
 
 const opened: { world: World; database: Database }[] = [];
 async function open(

@@ -1,19 +1,16 @@
 import { board_memory } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { contentsOf, waitForPolls, createMemoryStreamClient, POLL_MS, streamPath } from "./memory-stream-client.ts";
 import { listen } from "../support/sse.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
 let board_id: string;
 
-beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: POLL_MS }, environment: { CORS_ORIGINS: "https://app.example" } });
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld({ streams: { poll_ms: POLL_MS }, environment: { CORS_ORIGINS: "https://app.example" } });
+const home = await world.tenant("home");
+
 let boardNumber = 0;
 beforeEach(async () => {
   ({ board_id } = await addBoard(world, home, `Board ${++boardNumber}`));

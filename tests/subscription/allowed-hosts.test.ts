@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { type Receiver, reply, startReceiver } from "../support/receiver.ts";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
+import { reply, startReceiver } from "../support/receiver.ts";
 import { createWorld, openTestDatabase, type WorldOptions } from "../support/world.ts";
 
 const BASE = "/api/v1/subscriptions";
 const RULE = "The url must be https, at a public host and port 443.";
 const LOCAL_TOKEN = "a-shared-token-of-a-local-server-with-more-than-fifty-characters";
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  receiver.answer = reply(200, "an internal page");
-});
+const receiver = await setup(startReceiver());
+receiver.answer = reply(200, "an internal page");
+
 beforeEach(() => void (receiver.messages.length = 0));
-afterAll(() => receiver.close());
 
 async function startWorld(environment: Record<string, string>, options: WorldOptions = {}) {
   const world = await createWorld({ ...options, environment: { SUBSCRIPTION_ALLOWED_HOSTS: "", ...environment } });

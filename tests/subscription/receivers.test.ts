@@ -4,40 +4,33 @@ import { deliver } from "@board/api/work/handlers";
 import { runScheduled } from "@board/api/work/schedules";
 import { createHttpClient, locateAllowedReceiver } from "@board/core/http/https-client";
 import type { ResolveName } from "@board/core/dns/address";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { accept, type Receiver, reply, startReceiver } from "../support/receiver.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { setup, setupWorld } from "../support/fixtures.ts";
+import { accept, reply, startReceiver } from "../support/receiver.ts";
+import { createWorld } from "../support/world.ts";
 
 const BASE = "/api/v1/subscriptions";
 const RULE = "The url must be https, at a public host and port 443.";
 
-let world: World;
-let home: Tenant;
-let receiver: Receiver;
 /** What the name `moving.example` resolves to. */
 let moving = "93.184.215.14";
 const resolve: ResolveName = async () => [{ address: moving, family: 4 }];
 /** Only this host may have a private address. */
 const rules = { allowed_hosts: ["127.0.0.1"], private_addresses_allowed: false };
 
-beforeAll(async () => {
-  receiver = await startReceiver();
-  world = await createWorld({
-    environment: { SUBSCRIPTION_ALLOWED_HOSTS: rules.allowed_hosts.join(",") },
-    web: createHttpClient({ locateReceiver: locateAllowedReceiver(resolve, rules) }),
-  });
-  home = await world.tenant("home");
+const receiver = await setup(startReceiver());
+const world = await setupWorld({
+  environment: { SUBSCRIPTION_ALLOWED_HOSTS: rules.allowed_hosts.join(",") },
+  web: createHttpClient({ locateReceiver: locateAllowedReceiver(resolve, rules) }),
 });
+const home = await world.tenant("home");
+
 beforeEach(async () => {
   await world.db.delete(subscriptions);
   await world.drain();
   receiver.messages.length = 0;
   receiver.answer = accept;
   moving = "93.184.215.14";
-});
-afterAll(async () => {
-  await world.close();
-  await receiver.close();
 });
 
 const post = (url: string, more: object = {}) => world.call("POST", BASE, { token: home.owner.token, body: { url, ...more } });

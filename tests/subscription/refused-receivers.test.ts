@@ -2,18 +2,14 @@ import { isIP } from "node:net";
 import type { ResolveName } from "@board/core/dns/address";
 import { createNameResolver } from "@board/core/dns/resolver";
 import { createHttpClient, locateAllowedReceiver } from "@board/core/http/https-client";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { PRIVATE_HOSTS, REFUSED_ANSWERS, REFUSED_URLS } from "../support/refused-addresses.ts";
-import { createWorld, type Person, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const BASE = "/api/v1/subscriptions";
 const RULE = "The url must be https, at a public host and port 443.";
 const PUBLIC = "93.184.215.14";
 
-let world: World;
-let owner: Person;
-/** An active subscription to `moving.example`. */
-let subscription_id: string;
 /** What the name `moving.example` resolves to. */
 let moving: readonly string[] = [PUBLIC];
 const resolveOthers = createNameResolver();
@@ -22,23 +18,22 @@ const resolve: ResolveName = async (name, options) =>
     ? moving.map((address) => ({ address, family: isIP(address.split("%")[0]!) }))
     : await resolveOthers(name, options);
 
-beforeAll(async () => {
-  world = await createWorld({
-    environment: { SUBSCRIPTION_ALLOWED_HOSTS: "" },
-    limits: { subscription_tests_per_minute: 0 },
-    web: createHttpClient({ locateReceiver: locateAllowedReceiver(resolve) }),
-  });
-  owner = await world.person("owner");
-  await send("GET", "/api/v1/auth/bootstrap");
-  const created = await subscribe("https://moving.example/events");
-  if (created.status !== 200) throw new Error(created.text);
-  subscription_id = created.body.id;
-});
-afterAll(() => world.close());
-
 const send = (method: string, path: string, body?: object) =>
   world.call(method, path, { token: owner.token, ...(body ? { body } : {}) });
 const subscribe = (url: string) => send("POST", BASE, { url });
+
+const world = await setupWorld({
+  environment: { SUBSCRIPTION_ALLOWED_HOSTS: "" },
+  limits: { subscription_tests_per_minute: 0 },
+  web: createHttpClient({ locateReceiver: locateAllowedReceiver(resolve) }),
+});
+const owner = await world.person("owner");
+await send("GET", "/api/v1/auth/bootstrap");
+const created = await subscribe("https://moving.example/events");
+if (created.status !== 200) throw new Error(created.text);
+/** An active subscription to `moving.example`. */
+const subscription_id: string = created.body.id;
+
 const move = (url: string) => send("PATCH", `${BASE}/${subscription_id}`, { url });
 
 test.each(REFUSED_URLS.filter((url) => url !== ""))(

@@ -1,22 +1,16 @@
 import { jobs, subscription_deliveries } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { waitForBlockedStatement } from "../support/blocked-statement.ts";
 import { openGoneReceiverWorld } from "../support/gone-receiver-world.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 import { BASE } from "./subscription-fixture.ts";
 
-/** Only a server has the connections that a deadlock takes. */
-let world: World;
-let receiver_url: string;
 const ROUNDS = Array.from({ length: 5 }, (_, n) => n + 1);
 const DELIVERIES = 20;
 
-beforeAll(async () => {
-  const fixture = await openGoneReceiverWorld();
-  ({ world, receiver_url } = fixture);
-  return fixture.close;
-});
+/** Only a server has the connections that a deadlock takes. */
+const { world, receiver_url } = await setup(openGoneReceiverWorld());
 
 test.each(ROUNDS)("a subscription can be removed while its deliveries are sent again (round %i)", async (round) => {
   const home = await world.tenant(`removed ${round}`);

@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { startReceiver } from "../support/receiver.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  receiver = await startReceiver();
-});
-afterAll(async () => {
-  await world.close();
-  await receiver.close();
-});
+const world = await setupWorld();
+const home = await world.tenant("home");
+const receiver = await setup(startReceiver());
 
 const send = (method: string, path: string, body?: object) =>
   world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });

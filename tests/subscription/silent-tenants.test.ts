@@ -1,13 +1,13 @@
 import { jobs, subscriptions } from "@board/core/schema/all-tables";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import { and, eq, inArray, isNotNull, type SQL } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type Consumer, startConsumer } from "../../packages/local/src/consumer.ts";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
-import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { afterAll, expect, test, vi } from "vitest";
+import { startConsumer } from "../../packages/local/src/consumer.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld, type Tenant } from "../support/world.ts";
 
 const SUBSCRIPTIONS = 50;
 const TASKS = 3;
@@ -16,24 +16,14 @@ const FEW_FAILURES = 20;
 /** Longer than a silent receiver is waited for. */
 const WAIT = { timeout: 60_000, interval: 20 };
 
-let world: World;
-let host: FakeGateway;
-let good: Receiver;
-let silent: Receiver;
-let hostile: Tenant[];
-let other: Tenant;
-let consumer: Consumer;
-
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-  [good, silent] = await Promise.all([startReceiver(), startReceiver()]);
-  silent.answer = () => {};
-  hostile = [await world.tenant("hostile"), await world.tenant("another-of-the-same-person")];
-  other = await world.tenant("other", host.url);
-  await skipProvisioning(world.db);
-  consumer = startConsumer(() => world.context());
-});
+const world = await createWorld();
+const host = await startFakeGateway({ token: "test-token-123" });
+const [good, silent] = await Promise.all([startReceiver(), startReceiver()]);
+silent.answer = () => {};
+const hostile: Tenant[] = [await world.tenant("hostile"), await world.tenant("another-of-the-same-person")];
+const other = await world.tenant("other", host.url);
+await skipProvisioning(world.db);
+const consumer = startConsumer(() => world.context());
 afterAll(async () => {
   await silent.close();
   await consumer.stop();

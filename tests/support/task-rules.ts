@@ -64,13 +64,15 @@ export interface TeamFixture {
   worker: Credential;
   lead: Credential;
   main: Credential;
+  close: () => Promise<void>;
 }
 
 export async function openTeamFixture(options: WorldOptions = {}): Promise<TeamFixture> {
   const world = await createWorld(options);
   const team = await createTeam(world, "home");
   const as = ({ token }: TeamAgent): Credential => ({ agent: token });
-  return { world, team, owner: { token: team.owner.token }, worker: as(team.worker), lead: as(team.lead), main: as(team.main) };
+  const owner = { token: team.owner.token };
+  return { world, team, owner, worker: as(team.worker), lead: as(team.lead), main: as(team.main), close: world.close };
 }
 
 export async function addWorker(world: World, { owner, board_id }: Tenant, name: string): Promise<TeamAgent> {

@@ -1,16 +1,11 @@
 import { gateways } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
+import { describe, expect, type TestContext, test } from "vitest";
 import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
 import { createSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 /** Concurrent tests register their clean-up through their own context. */
 async function start(dialect: DialectName, { onTestFinished }: Pick<TestContext, "onTestFinished">): Promise<SyncFixture> {

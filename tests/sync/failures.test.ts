@@ -3,17 +3,13 @@ import { LIMITS } from "@board/openclaw/sync/inline";
 import { syncTemplates } from "@board/openclaw/sync/sync";
 import { SyncQuery, type TemplateSyncResult } from "@board/openclaw/sync/result";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { ownerContext, listRuns, startSyncFixture, type SyncAgent, type SyncFixture } from "../support/sync-fixture.ts";
 import { createWorld, type World, type WorldOptions } from "../support/world.ts";
 
-let world: World;
-
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 const start = (dialect?: DialectName, which = world) => startSyncFixture(which, dialect);
 const entry = (agent: SyncAgent | null, board_id: string | null, error: string) => ({

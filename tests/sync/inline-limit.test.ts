@@ -9,18 +9,14 @@ import type { LIMITS } from "@board/openclaw/sync/inline";
 import { syncTemplates } from "@board/openclaw/sync/sync";
 import { SyncQuery } from "@board/openclaw/sync/result";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { jobsOf, ownerContext, listRuns, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 /** The part of a sync that a request has not done when it must respond, and that consumers continue. */
-let world: World;
+const world = await setupWorld();
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
 beforeEach(async () => {
   await world.db.delete(jobs);
 });

@@ -2,19 +2,16 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { withAgents } from "../support/fake-gateway/config.ts";
 import type { DialectName } from "../support/fake-gateway/dialect.ts";
-import { type RunningService, startRunningService } from "../support/running-service.ts";
+import { startRunningService } from "../support/running-service.ts";
 import { createSyncFixture, jobsOf, type SyncFixture } from "../support/sync-fixture.ts";
 
-/** Hosts of protocol 3 need a pause after each change of their configuration, so the agents of one sync wait for each other. */
-let service: RunningService;
 const fixtures: SyncFixture[] = [];
 
-beforeAll(async () => {
-  service = await startRunningService();
-});
+/** Hosts of protocol 3 need a pause after each change of their configuration, so the agents of one sync wait for each other. */
+const service = await startRunningService();
 afterAll(async () => {
   await service.close();
   await Promise.all(fixtures.map(({ fake }) => fake.close()));

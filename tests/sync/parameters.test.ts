@@ -1,15 +1,10 @@
 import { agents, jobs } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { startSyncFixture } from "../support/sync-fixture.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 const start = () => startSyncFixture(world);
 const synced = (body: { synced_agents: { agent_id: string }[] }) => body.synced_agents.map(({ agent_id }) => agent_id);

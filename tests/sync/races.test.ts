@@ -4,20 +4,15 @@ import { deliver } from "@board/api/work/handlers";
 import { claimJobs } from "@board/core/job/claim";
 import { scheduled } from "@board/api/work/schedules";
 import { and, eq, isNotNull } from "drizzle-orm";
-import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { listRunAgents, listRuns, createSyncFixture, type SyncAgent, type SyncFixture } from "../support/sync-fixture.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** Separate connections, as several consumers and requests have them. */
-let world: World;
+// The tests deliver all jobs of a gateway at once, and once only.
+const { world } = await setup(openServerWorld({ limits: { organization_running_jobs: 0, gateway_running_jobs: 0 } }));
 
-beforeAll(async () => {
-  // The tests deliver all jobs of a gateway at once, and once only.
-  const server = await openServerWorld({ limits: { organization_running_jobs: 0, gateway_running_jobs: 0 } });
-  ({ world } = server);
-  return server.close;
-}, 120_000);
 beforeEach(async () => {
   await world.db.delete(jobs);
 });

@@ -5,17 +5,13 @@ import { relay } from "@board/core/job/job";
 import { type JobKind, RETRY_POLICIES, queueOf } from "@board/core/job/kinds";
 import { scheduled } from "@board/api/work/schedules";
 import { eq, inArray } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { jobsOf, listRunAgents, listRuns, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
+const world = await setupWorld();
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
 beforeEach(async () => {
   await world.db.delete(jobs);
 });

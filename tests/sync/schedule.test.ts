@@ -1,17 +1,14 @@
 import { gateways, jobs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { getGatewayRow, listRuns, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const MINUTE = 60_000;
-let world: World;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+
 beforeEach(async () => {
   await world.db.update(gateways).set({ sync_interval_minutes: null, sync_due_at: null });
   await world.db.delete(jobs);

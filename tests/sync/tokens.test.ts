@@ -2,16 +2,11 @@ import { hashToken } from "@board/core/agent/token";
 import { agents, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startSyncFixture, type SyncAgent, type SyncFixture } from "../support/sync-fixture.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
 
 const start = () => startSyncFixture(world);
 const advice = ({ name }: SyncAgent) => `(agent: ${name}, run with rotate_tokens=true)`;

@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 const path = (board_id = home.board_id) => `/api/v1/agent/boards/${board_id}/tags`;
 const add = async (name: string, token = home.owner.token) =>

@@ -1,19 +1,12 @@
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { decideApproval, requestApproval } from "../support/approval.ts";
 import { addBoard } from "../support/board.ts";
 import { addTask } from "../support/task.ts";
-import { agentTaskPath, openTeamFixture, type Team, type TeamFixture } from "../support/task-rules.ts";
-import type { World } from "../support/world.ts";
+import { agentTaskPath, openTeamFixture } from "../support/task-rules.ts";
+import { setup } from "../support/fixtures.ts";
 
-let fixture: TeamFixture;
-let world: World;
-let team: Team;
-
-beforeAll(async () => {
-  fixture = await openTeamFixture();
-  ({ world, team } = fixture);
-  return () => world.close();
-});
+const fixture = await openTeamFixture();
+const { world, team } = await setup(fixture);
 
 const read = (id: string, agent = team.worker.token, at: { board_id: string } = team) =>
   world.call("GET", agentTaskPath(at, id), { agent });

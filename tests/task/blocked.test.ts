@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   addApproval,
   changeTask,
@@ -9,24 +9,14 @@ import {
   getTask,
   setRules,
   STATUSES,
-  type Team,
   transitionsOf,
   type Credential,
 } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let world: World;
-let team: Team;
-let owner: Credential;
-let worker: Credential;
-let lead: Credential;
-let main: Credential;
+const { world, team, owner, worker, lead, main } = await setup(openTeamFixture());
 
-beforeAll(async () => {
-  ({ world, team, owner, worker, lead, main } = await openTeamFixture());
-});
-afterAll(() => world.close());
 beforeEach(() => setRules(world, team));
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");

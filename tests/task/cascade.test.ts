@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   changeTask,
   eventsOf,
@@ -10,24 +10,14 @@ import {
   STATUSES,
   taskEvents,
   taskPath,
-  type Team,
   transitionsOf,
   type Credential,
 } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** What completing or reopening a task does to the tasks that depend on it. */
-let world: World;
-let team: Team;
-let owner: Credential;
-let worker: Credential;
-let lead: Credential;
-
-beforeAll(async () => {
-  ({ world, team, owner, worker, lead } = await openTeamFixture());
-});
-afterAll(() => world.close());
+const { world, team, owner, worker, lead } = await setup(openTeamFixture());
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");
 const add = (fields: Parameters<typeof addTask>[2] = {}) =>

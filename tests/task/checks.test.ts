@@ -1,5 +1,5 @@
 import { tags } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import {
   addApproval,
@@ -8,31 +8,17 @@ import {
   openTeamFixture,
   outcomeOf,
   setRules,
-  type Team,
   type Credential,
 } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** The order of a change's checks: each test corrects one mistake after the other. */
-let world: World;
-let team: Team;
-let abroad: Tenant;
-let elsewhere: Awaited<ReturnType<typeof addBoard>>;
-let owner: Credential;
-let worker: Credential;
-let lead: Credential;
-let main: Credential;
-let tag_ids: string[];
-
-beforeAll(async () => {
-  ({ world, team, owner, worker, lead, main } = await openTeamFixture());
-  abroad = await world.tenant("abroad");
-  elsewhere = await addBoard(world, team, "Elsewhere");
-  const tag = { organization_id: team.organization_id, name: "T", slug: "t", color: "ffffff" };
-  tag_ids = (await world.db.insert(tags).values(tag).returning()).map(({ id }) => id);
-});
-afterAll(() => world.close());
+const { world, team, owner, worker, lead, main } = await setup(openTeamFixture());
+const abroad = await world.tenant("abroad");
+const elsewhere = await addBoard(world, team, "Elsewhere");
+const tag = { organization_id: team.organization_id, name: "T", slug: "t", color: "ffffff" };
+const tag_ids = (await world.db.insert(tags).values(tag).returning()).map(({ id }) => id);
 
 const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields);
 const change = (who: Credential, task: TaskRow, body: object) => changeTask(world, who, task, body);

@@ -1,27 +1,20 @@
 import { activity_events, tasks } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard, statusesForOutsiders } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let reader: Person;
-let owner_id: string;
 let task: TaskRow;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  reader = await world.person("reader");
-  await world.join(reader, home.organization_id, "member", { read: true });
-  owner_id = (await world.call("GET", "/api/v1/users/me", { token: home.owner.token })).body.id;
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const reader = await world.person("reader");
+await world.join(reader, home.organization_id, "member", { read: true });
+const owner_id: string = (await world.call("GET", "/api/v1/users/me", { token: home.owner.token })).body.id;
+
 beforeEach(async () => {
   task = await addTask(world, home);
 });

@@ -1,29 +1,22 @@
 import { activity_events, jobs, tasks } from "@board/core/schema/all-tables";
 import { count } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
-import { createTeam, getTask, setRules, STATUSES, type Team, transitionsOf } from "../support/task-rules.ts";
+import { createTeam, getTask, setRules, STATUSES, transitionsOf } from "../support/task-rules.ts";
 import { addTask } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let team: Team;
-let abroad: Tenant;
-let elsewhere: Awaited<ReturnType<typeof addBoard>>;
-let tag_ids: string[];
-let foreign_tag: { id: string };
+const world = await setupWorld();
+const team = await createTeam(world, "home");
+const abroad = await world.tenant("abroad");
+const elsewhere = await addBoard(world, team, "Elsewhere");
+const foreign_tag: { id: string } = (
+  await world.call("POST", "/api/v1/tags", { token: abroad.owner.token, body: { name: "Ours" } })
+).body;
+const tag_ids: string[] = [];
+for (const name of ["Zeta", "Alpha"])
+  tag_ids.push((await world.call("POST", "/api/v1/tags", { token: team.owner.token, body: { name } })).body.id);
 
-beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
-  abroad = await world.tenant("abroad");
-  elsewhere = await addBoard(world, team, "Elsewhere");
-  foreign_tag = (await world.call("POST", "/api/v1/tags", { token: abroad.owner.token, body: { name: "Ours" } })).body;
-  tag_ids = [];
-  for (const name of ["Zeta", "Alpha"])
-    tag_ids.push((await world.call("POST", "/api/v1/tags", { token: team.owner.token, body: { name } })).body.id);
-});
-afterAll(() => world.close());
 beforeEach(() => setRules(world, team));
 
 const path = (board_id = team.board_id) => `/api/v1/boards/${board_id}/tasks`;

@@ -1,22 +1,17 @@
 import { createHash } from "node:crypto";
 import { RE2JS } from "re2js";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addField, FIELDS } from "../support/custom-field.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-let other: Tenant;
 let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld({
-    limits: { caller_running_requests: 0, organization_running_requests: 0, running_requests: 0 },
-  });
-  home = await world.tenant("home");
-  other = await world.tenant("other");
+const world = await setupWorld({
+  limits: { caller_running_requests: 0, organization_running_requests: 0, running_requests: 0 },
 });
-afterAll(() => world.close());
+const home = await world.tenant("home");
+const other = await world.tenant("other");
 
 const field = (body: object) => addField(world, home, { field_key: `key_${++count}`, ...body });
 const create = (custom_field_values: object, { owner, board_id }: Tenant = home) =>

@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { addField, createField } from "../support/custom-field.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-/** What validation patterns can check, and what matching may cost. */
-let world: World;
-let home: Tenant;
 let board_id: string;
 let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
+/** What validation patterns can check, and what matching may cost. */
+const world = await setupWorld();
+const home = await world.tenant("home");
+
 beforeEach(async () => {
   const body = { name: `Board ${++count}`, description: "A board", gateway_id: home.gateway_id };
   board_id = (await world.call("POST", "/api/v1/boards", { token: home.owner.token, body })).body.id;
 });
-afterAll(() => world.close());
 
 const define = (body: object) => createField(world, home, { field_key: `key_${++count}`, ...body });
 const field = (body: object) => addField(world, home, { field_key: `key_${++count}`, board_ids: [board_id], ...body });

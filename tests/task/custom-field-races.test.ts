@@ -3,28 +3,21 @@ import { transaction } from "@board/core/context/context";
 import { boards, task_custom_field_definitions as definitions, task_custom_field_values } from "@board/core/schema/all-tables";
 import { validateFieldValues, storeFieldValues } from "@board/core/task/field/field-value";
 import { eq, sql } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { addField, createField, FIELDS } from "../support/custom-field.ts";
 import type { Answer } from "../support/http.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
-let world: World;
-let home: Tenant;
-let second_board: string;
 let count = 0;
 
 const ROUNDS = [1, 2, 3, 4, 5];
 
-beforeAll(async () => {
-  const server = await openServerWorld();
-  ({ world } = server);
-  home = await world.tenant("home");
-  second_board = (await addBoard(world, home)).board_id;
-  return server.close;
-});
+/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
+const { world } = await setup(openServerWorld());
+const home = await world.tenant("home");
+const second_board: string = (await addBoard(world, home)).board_id;
 
 const token = () => home.owner.token;
 const field = (body: object = {}) => addField(world, home, { field_key: `key_${++count}`, ...body });

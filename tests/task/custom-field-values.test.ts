@@ -1,28 +1,24 @@
 import { activity_events, task_custom_field_values, tasks } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { addField, FIELDS } from "../support/custom-field.ts";
 import { statusAndBody } from "../support/http.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
 /** Each test has a separate board, because required fields apply to every task of a board. */
 let board_id: string;
-let other_board: string;
 let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  other_board = await openBoard();
-});
 beforeEach(async () => {
   board_id = await openBoard();
 });
-afterAll(() => world.close());
 
 const token = () => home.owner.token;
+
+const world = await setupWorld();
+const home = await world.tenant("home");
+const other_board = await openBoard();
+
 async function openBoard(): Promise<string> {
   const body = { name: `Board ${++count}`, description: "A board", gateway_id: home.gateway_id };
   return (await world.call("POST", "/api/v1/boards", { token: token(), body })).body.id;

@@ -1,27 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { boards } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { addField, createField, FIELDS } from "../support/custom-field.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let member: Person;
-let second_board: string;
 let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  member = await world.person("member");
-  await world.join(member, home.organization_id, "member");
-  second_board = (await addBoard(world, home)).board_id;
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const member = await world.person("member");
+await world.join(member, home.organization_id, "member");
+const second_board: string = (await addBoard(world, home)).board_id;
 
 const token = () => home.owner.token;
 const key = () => `key_${++count}`;

@@ -10,7 +10,7 @@ import {
   tasks,
 } from "@board/core/schema/all-tables";
 import { and, eq, inArray, isNull } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";
 import {
   addRaceBoard,
@@ -25,16 +25,9 @@ import {
   createMany,
 } from "../support/task-races.ts";
 import { STATUSES } from "../support/task-rules.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  const races = await openRaceFixture();
-  ({ world, home } = races);
-  return races.close;
-});
+const { world, home } = await setup(openRaceFixture());
 
 test("a task deleted during changes, comments and approval requests is gone with all its records", async () => {
   const crew = await addRaceBoard(world, home, 1);

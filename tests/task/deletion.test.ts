@@ -11,7 +11,7 @@ import {
   tasks,
 } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { listApprovalLinks } from "../support/approval.ts";
 import {
   addApproval,
@@ -25,22 +25,13 @@ import {
   STATUSES,
   taskEvents,
   taskPath,
-  type Team,
   transitionsOf,
   type Credential,
 } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let world: World;
-let team: Team;
-let owner: Credential;
-let lead: Credential;
-
-beforeAll(async () => {
-  ({ world, team, owner, lead } = await openTeamFixture());
-});
-afterAll(() => world.close());
+const { world, team, owner, lead } = await setup(openTeamFixture());
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");
 const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields);

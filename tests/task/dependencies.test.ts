@@ -1,6 +1,6 @@
 import { task_dependencies, tasks } from "@board/core/schema/all-tables";
 import { asc, eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import {
   changeTask,
@@ -10,30 +10,18 @@ import {
   outcomeOf,
   getTask,
   setRules,
-  type Team,
   type Credential,
 } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let team: Team;
-let abroad: Tenant;
-let elsewhere: { board_id: string };
-let owner: Credential;
-let worker: Credential;
-let lead: Credential;
-
-beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
-  abroad = await world.tenant("abroad");
-  elsewhere = await addBoard(world, team, "Elsewhere");
-  await setRules(world, elsewhere);
-  owner = { token: team.owner.token };
-  [worker, lead] = [team.worker, team.lead].map(({ token }) => ({ agent: token })) as [Credential, Credential];
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const team = await createTeam(world, "home");
+const abroad = await world.tenant("abroad");
+const elsewhere = await addBoard(world, team, "Elsewhere");
+await setRules(world, elsewhere);
+const owner: Credential = { token: team.owner.token };
+const [worker, lead] = [team.worker, team.lead].map(({ token }) => ({ agent: token })) as [Credential, Credential];
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");
 const add = (fields: Parameters<typeof addTask>[2] = {}) =>

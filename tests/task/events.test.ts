@@ -1,6 +1,6 @@
 import { agents, tags } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   agentTaskPath,
   changeTask,
@@ -14,27 +14,16 @@ import {
   setRules,
   STATUSES,
   taskEvents,
-  type Team,
   transitionsOf,
   type Credential,
 } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let world: World;
-let team: Team;
-let owner: Credential;
-let worker: Credential;
-let lead: Credential;
-let main: Credential;
-let tag_id: string;
+const { world, team, owner, worker, lead, main } = await setup(openTeamFixture());
+const tag = { organization_id: team.organization_id, name: "T", slug: "t", color: "ffffff" };
+const tag_id: string = (await world.db.insert(tags).values(tag).returning())[0]!.id;
 
-beforeAll(async () => {
-  ({ world, team, owner, worker, lead, main } = await openTeamFixture());
-  const tag = { organization_id: team.organization_id, name: "T", slug: "t", color: "ffffff" };
-  tag_id = (await world.db.insert(tags).values(tag).returning())[0]!.id;
-});
-afterAll(() => world.close());
 beforeEach(() => setRules(world, team));
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");

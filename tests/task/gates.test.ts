@@ -1,6 +1,6 @@
 import { approvals } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { requestApproval, decideApproval } from "../support/approval.ts";
 import {
   addApproval,
@@ -15,22 +15,12 @@ import {
   setRules,
   type Status,
   STATUSES,
-  type Team,
   type Credential,
 } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let world: World;
-let team: Team;
-let owner: Credential;
-let worker: Credential;
-let lead: Credential;
-
-beforeAll(async () => {
-  ({ world, team, owner, worker, lead } = await openTeamFixture());
-});
-afterAll(() => world.close());
+const { world, team, owner, worker, lead } = await setup(openTeamFixture());
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 5, 8, minute));
 const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields);

@@ -1,22 +1,20 @@
 import { activity_events, agents, jobs, task_transitions } from "@board/core/schema/all-tables";
 import { runScheduled } from "@board/api/work/schedules";
 import { and, asc, eq } from "drizzle-orm";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addTask } from "../support/task.ts";
 import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
 let team: Team;
 let teams = 0;
 
 const HOUR = 3_600_000;
 const LEASE = 900_000;
 
-beforeAll(async () => {
-  world = await createWorld({ environment: { TASK_IDLE_HOURS: "4" } });
-  return () => world.close();
-});
+const world = await setupWorld({ environment: { TASK_IDLE_HOURS: "4" } });
+
 beforeEach(async () => {
   team = await createTeam(world, `expiry-${++teams}`);
 });

@@ -1,18 +1,15 @@
 import { activity_events } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { addTask } from "../support/task.ts";
 import { agentTaskPath, createTeam, setRules, taskPath, type Team } from "../support/task-rules.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
 let team: Team;
 let teams = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  return () => world.close();
-});
+const world = await setupWorld();
+
 beforeEach(async () => {
   team = await createTeam(world, `lease-${++teams}`);
 });

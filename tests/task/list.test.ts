@@ -1,24 +1,18 @@
 import { task_dependencies } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-let reader: Person;
 let board: { board_id: string; agent: { id: string; token: string } };
 
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  reader = await world.person("reader");
-  await world.join(reader, home.organization_id, "member", { read: true });
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const reader = await world.person("reader");
+await world.join(reader, home.organization_id, "member", { read: true });
+
 let boardCount = 0;
 beforeEach(async () => {
   board = await addBoard(world, home, `Board ${++boardCount}`);

@@ -1,18 +1,11 @@
 import { activity_events, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { runScheduled } from "@board/api/work/schedules";
 import { and, eq } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addRaceBoard, countDeadlocks, openRaceFixture } from "../support/task-races.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  const races = await openRaceFixture();
-  ({ world, home } = races);
-  return races.close;
-});
+const { world, home } = await setup(openRaceFixture());
 
 const next = (agent: string) => world.call("POST", "/api/v1/agent/tasks/next", { agent, body: { parallel: true } });
 

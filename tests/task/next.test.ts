@@ -1,20 +1,17 @@
 import { board_memory, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";
 import { addBoard } from "../support/board.ts";
 import { addTask } from "../support/task.ts";
 import { agentTaskPath, createTeam, setRules, type Team } from "../support/task-rules.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
 let team: Team;
 let teams = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  return () => world.close();
-});
+const world = await setupWorld();
+
 beforeEach(async () => {
   team = await createTeam(world, `next-${++teams}`);
 });

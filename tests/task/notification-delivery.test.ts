@@ -1,7 +1,6 @@
 import { activity_events, agents, gateways, jobs } from "@board/core/schema/all-tables";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { and, eq, like } from "drizzle-orm";
-import { beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { openGatewayFixture } from "../support/gateway-fixture.ts";
 import {
   changeTask,
@@ -13,17 +12,11 @@ import {
   taskPath,
   type Team,
 } from "../support/task-rules.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** Delivery of task notifications to agents. */
-let world: World;
-let host: FakeGateway;
+const { world, host } = await setup(openGatewayFixture());
 
-beforeAll(async () => {
-  const hosted = await openGatewayFixture();
-  ({ world, host } = hosted);
-  return hosted.close;
-});
 beforeEach(() => {
   host.messages.length = 0;
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   changeTask,
   headersOf,
@@ -10,24 +10,15 @@ import {
   STATUSES,
   type StoredNotice,
   taskPath,
-  type Team,
   type Credential,
 } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let world: World;
-let team: Team;
-let owner: Credential;
-let worker: Credential;
-let lead: Credential;
-let main: Credential;
 let readNotices: () => Promise<StoredNotice[]>;
 
-beforeAll(async () => {
-  ({ world, team, owner, worker, lead, main } = await openTeamFixture());
-});
-afterAll(() => world.close());
+const { world, team, owner, worker, lead, main } = await setup(openTeamFixture());
+
 beforeEach(async () => {
   await setRules(world, team);
   readNotices = await recordNotices(world, team);

@@ -1,6 +1,7 @@
 import { activity_events, task_dependencies } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import type { Answer } from "../support/http.ts";
 import {
   addRaceBoard,
@@ -20,18 +21,11 @@ import {
   listBlockedTasksInWork,
 } from "../support/task-races.ts";
 import { STATUSES } from "../support/task-rules.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
-
-let world: World;
-let home: Tenant;
+import { createWorld } from "../support/world.ts";
 
 const UNFINISHED = STATUSES.filter((status) => status !== "done");
 
-beforeAll(async () => {
-  const races = await openRaceFixture();
-  ({ world, home } = races);
-  return races.close;
-});
+const { world, home } = await setup(openRaceFixture());
 
 const codeOf = ({ body }: Answer) => body.detail.code;
 

@@ -1,6 +1,6 @@
 import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import {
   addTransition,
@@ -9,24 +9,13 @@ import {
   createTeam,
   openTeamFixture,
   patchTask,
-  type Team,
   type Credential,
 } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** Assignees of work that comes to review, and of work that the lead sends back. */
-let world: World;
-let team: Team;
-let owner: Credential;
-let worker: Credential;
-let lead: Credential;
-let main: Credential;
-
-beforeAll(async () => {
-  ({ world, team, owner, worker, lead, main } = await openTeamFixture());
-});
-afterAll(() => world.close());
+const { world, team, owner, worker, lead, main } = await setup(openTeamFixture());
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");
 const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields);

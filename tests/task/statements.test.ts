@@ -1,5 +1,5 @@
 import { tags } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import {
   agentTaskPath,
   changeTask,
@@ -8,25 +8,15 @@ import {
   openTeamFixture,
   setRules,
   taskPath,
-  type Team,
-  type Credential,
 } from "../support/task-rules.ts";
 import { addTask } from "../support/task.ts";
-import type { World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** Statements of a whole request: authentication, presence, board access and the work. */
-let world: World;
-let team: Team;
-let owner: Credential;
-let worker: Credential;
-let lead: Credential;
+const { world, team, owner, worker, lead } = await setup(openTeamFixture());
+// An agent's first request stores its presence; later ones within 30 seconds do not.
+for (const who of [worker, lead]) await world.call("GET", agentTaskPath(team, ""), who);
 
-beforeAll(async () => {
-  ({ world, team, owner, worker, lead } = await openTeamFixture());
-  // An agent's first request stores its presence; later ones within 30 seconds do not.
-  for (const who of [worker, lead]) await world.call("GET", agentTaskPath(team, ""), who);
-});
-afterAll(() => world.close());
 beforeEach(() => setRules(world, team));
 
 async function costOf(work: () => Promise<unknown>): Promise<number> {

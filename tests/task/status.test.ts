@@ -1,6 +1,6 @@
 import { approval_task_links, approvals, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { inArray } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";
 import {
   ACTORS,
@@ -16,19 +16,13 @@ import {
   expectedOutcomes,
   credentialOf,
 } from "./expected-moves.ts";
-import { createTeam, patchTask, type Rule, setRules, STATUSES, type Status, type Team } from "../support/task-rules.ts";
+import { createTeam, patchTask, type Rule, setRules, STATUSES, type Status } from "../support/task-rules.ts";
 import type { TaskRow } from "../support/task.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 /** Every actor, from every status to every status, under every rule of a board; expected-moves.ts has the expected results. */
-let world: World;
-let team: Team;
-
-beforeAll(async () => {
-  world = await createWorld();
-  team = await createTeam(world, "home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const team = await createTeam(world, "home");
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");
 const STARTED = new Date("2026-01-06T09:00:00.000Z");

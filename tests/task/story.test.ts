@@ -1,10 +1,10 @@
 import { activity_events, jobs } from "@board/core/schema/all-tables";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { asc, eq, inArray } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
 // One scenario from a webhook post to two done tasks: each test continues where the one before it ended.
 
@@ -14,36 +14,11 @@ interface Agent {
   session_key: string;
 }
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-let lead: Agent;
-let worker: Agent;
-let other: Agent;
-let tag_ids: string[];
 let payload_id: string;
 /** The two tasks: a refund, and the letter that informs the customer. */
 let refund: string;
 let letter: string;
 let approval_id: string;
-
-beforeAll(async () => {
-  world = await createWorld();
-  host = await startFakeGateway({ token: "test-token-123" });
-  home = await world.tenant("shop", host.url);
-  ({ lead, worker } = home);
-  const rules = { comment_required_for_review: true, require_review_before_done: true, require_approval_for_done: true };
-  await byOwner("PATCH", `/api/v1/boards/${home.board_id}`, rules);
-  const created = (await byOwner("POST", "/api/v1/agents", { name: "Other", board_id: home.board_id })).body;
-  other = { id: created.id, token: created.auth_token, session_key: created.openclaw_session_id };
-  tag_ids = [];
-  for (const name of ["Money", "Customers"]) tag_ids.push((await byOwner("POST", "/api/v1/tags", { name })).body.id);
-  await notifiedAgents();
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
 
 const byOwner = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });
 const agentPath = (rest: string) => `/api/v1/agent/boards/${home.board_id}/${rest}`;
@@ -67,6 +42,19 @@ async function notifiedAgents(): Promise<string[]> {
 /** The messages since the last call. */
 let seenMessages = 0;
 let last: FakeGateway["messages"] = [];
+
+const world = await setupWorld();
+const host = await setup(startFakeGateway({ token: "test-token-123" }));
+const home = await world.tenant("shop", host.url);
+const { lead, worker } = home;
+const rules = { comment_required_for_review: true, require_review_before_done: true, require_approval_for_done: true };
+await byOwner("PATCH", `/api/v1/boards/${home.board_id}`, rules);
+const created = (await byOwner("POST", "/api/v1/agents", { name: "Other", board_id: home.board_id })).body;
+const other: Agent = { id: created.id, token: created.auth_token, session_key: created.openclaw_session_id };
+const tag_ids: string[] = [];
+for (const name of ["Money", "Customers"]) tag_ids.push((await byOwner("POST", "/api/v1/tags", { name })).body.id);
+await notifiedAgents();
+
 function messages() {
   last = host.messages.slice(seenMessages);
   seenMessages = host.messages.length;

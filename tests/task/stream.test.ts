@@ -2,24 +2,20 @@ import { setTimeout as pause } from "node:timers/promises";
 import { activity_events, agents, tag_assignments, tags, task_dependencies, tasks } from "@board/core/schema/all-tables";
 import { TaskEvent } from "@board/core/task/stream";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { listen, type Listener, type ListenOptions } from "../support/sse.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const POLL_MS = 20;
 
-let world: World;
-let home: Tenant;
 let board: { board_id: string; agent: { id: string; token: string } };
 let task: TaskRow;
 
-beforeAll(async () => {
-  world = await createWorld({ streams: { poll_ms: POLL_MS } });
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld({ streams: { poll_ms: POLL_MS } });
+const home = await world.tenant("home");
+
 let boardCount = 0;
 beforeEach(async () => {
   board = await addBoard(world, home, `Board ${++boardCount}`);

@@ -1,5 +1,5 @@
 import { tag_assignments, tags } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import {
   changeTask,
@@ -12,32 +12,19 @@ import {
   setRules,
   STATUSES,
   taskPath,
-  type Team,
   transitionsOf,
   type Credential,
 } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
-let world: World;
-let team: Team;
-let abroad: Tenant;
-let elsewhere: Awaited<ReturnType<typeof addBoard>>;
-let owner: Credential;
-let worker: Credential;
-let lead: Credential;
-let main: Credential;
-let tag_ids: string[];
+const { world, team, owner, worker, lead, main } = await setup(openTeamFixture());
+const abroad = await world.tenant("abroad");
+const elsewhere = await addBoard(world, team, "Elsewhere");
+const { organization_id } = team;
+const rows = ["Zeta", "Alpha"].map((name) => ({ organization_id, name, slug: name.toLowerCase(), color: "ffffff" }));
+const tag_ids = (await world.db.insert(tags).values(rows).returning()).map(({ id }) => id);
 
-beforeAll(async () => {
-  ({ world, team, owner, worker, lead, main } = await openTeamFixture());
-  abroad = await world.tenant("abroad");
-  elsewhere = await addBoard(world, team, "Elsewhere");
-  const { organization_id } = team;
-  const rows = ["Zeta", "Alpha"].map((name) => ({ organization_id, name, slug: name.toLowerCase(), color: "ffffff" }));
-  tag_ids = (await world.db.insert(tags).values(rows).returning()).map(({ id }) => id);
-});
-afterAll(() => world.close());
 beforeEach(() => setRules(world, team));
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");

@@ -4,25 +4,20 @@ import path from "node:path";
 import { endpoints } from "@board/api/groups";
 import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { shellBlocksOf, filesOnRestrictedHost, hasTools, runCommand, serve, createWorkspace } from "./shell-commands.ts";
 import {
   compareByAddress,
   type Files,
   expectedIndex,
   expectedBoardLookup,
-  type AgentFilesFixture,
   openAgentFilesFixture,
   parseTsv,
 } from "./agent-files.ts";
+import { setup } from "../support/fixtures.ts";
 import { ROLES } from "./subject-fixture.ts";
 
-let fixture: AgentFilesFixture;
-
-beforeAll(async () => {
-  fixture = await openAgentFilesFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await setup(openAgentFilesFixture());
 
 /** Hosts that accept every file, and hosts that carry some files in AGENTS.md, where an outdated TOOLS.md may still exist. */
 const HOSTS: [string, (files: Files) => Partial<Files>][] = [

@@ -1,23 +1,12 @@
 /** Runs the jq programs of agents' files without any program of this machine. */
 import { endpoints } from "@board/api/groups";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { shellBlocksOf, jqCallsOf, runJq } from "./shell-commands.ts";
-import {
-  compareByAddress,
-  expectedIndex,
-  expectedBoardLookup,
-  type AgentFilesFixture,
-  openAgentFilesFixture,
-  parseTsv,
-} from "./agent-files.ts";
+import { compareByAddress, expectedIndex, expectedBoardLookup, openAgentFilesFixture, parseTsv } from "./agent-files.ts";
+import { setup } from "../support/fixtures.ts";
 import { filesOf, ROLES, subjectOf } from "./subject-fixture.ts";
 
-let fixture: AgentFilesFixture;
-
-beforeAll(async () => {
-  fixture = await openAgentFilesFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await setup(openAgentFilesFixture());
 
 test("every jq program in the files compiles", async () => {
   const found = ROLES.flatMap((role) =>

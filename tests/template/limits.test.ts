@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { addAgent, addEmptyBoard, filesOf as filesOnHost, getAgentRow, type NewAgent } from "../support/provisioning.ts";
-import { type GatewayFixture, openGatewayFixture } from "../support/gateway-fixture.ts";
+import { openGatewayFixture } from "../support/gateway-fixture.ts";
 import { type SyncFixture, startSyncFixture } from "../support/sync-fixture.ts";
 import type { Answer } from "../support/http.ts";
 import type { Tenant } from "../support/world.ts";
@@ -11,15 +12,9 @@ const REPEATED = "{{ user_context }}\n".repeat(5_000);
 const SOUL_TOO_LARGE =
   "SOUL.md would have more than 400000 characters, mostly by the variable user_context. Shorten its template.";
 
-let stage: GatewayFixture;
-let home: Tenant;
-
-beforeAll(async () => {
-  stage = await openGatewayFixture();
-  home = await stage.world.tenant("home", stage.host.url);
-  await writeContext(home);
-});
-afterAll(() => stage.close());
+const stage = await setup(openGatewayFixture());
+const home = await stage.world.tenant("home", stage.host.url);
+await writeContext(home);
 
 async function writeContext({ owner }: Tenant): Promise<void> {
   const { status } = await stage.world.call("PATCH", "/api/v1/users/me", { ...owner, body: { context: LONG } });

@@ -2,23 +2,16 @@ import { mainSessionKey } from "@board/core/context/actor";
 import { agents, gateways, organization_members, users } from "@board/core/schema/all-tables";
 import { readSubjects } from "@board/openclaw/template/template-data";
 import { and, eq, isNull } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import type { Person, Tenant } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-let away: Tenant;
-let admin: Person;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  away = await world.tenant("away");
-  admin = await world.person("admin");
-  await world.join(admin, home.organization_id, "admin");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const away = await world.tenant("away");
+const admin = await world.person("admin");
+await world.join(admin, home.organization_id, "admin");
 
 const gatewayOf = async (tenant: Tenant) => {
   const [row] = await world.db.select().from(gateways).where(eq(gateways.id, tenant.gateway_id));

@@ -1,7 +1,7 @@
 import { BodyStorageError, toBodyKey } from "@board/core/context/body-storage";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { createBodyBucket } from "@board/functions/body-bucket";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createWebhook } from "../support/webhook.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 import { toolsOf } from "./body-fixture.ts";
@@ -9,9 +9,7 @@ import { type FakeBucket, startFakeBucket } from "./fake-bucket.ts";
 
 let bucket: FakeBucket;
 
-beforeAll(() => {
-  for (const name of ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]) vi.stubEnv(name, "us-east-1");
-});
+for (const name of ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]) vi.stubEnv(name, "us-east-1");
 afterAll(() => vi.unstubAllEnvs());
 beforeEach(async () => {
   bucket = await startFakeBucket();

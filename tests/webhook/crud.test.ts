@@ -1,21 +1,15 @@
 import { board_webhooks } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { createWebhook, postPayload, post } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
 
 const all = () => `/api/v1/boards/${home.board_id}/webhooks`;
 const create = (body: unknown) => world.call("POST", all(), { token: home.owner.token, body });

@@ -1,20 +1,12 @@
 import { board_webhook_payloads } from "@board/core/schema/all-tables";
-import type { Webhook } from "@board/core/webhook/webhook";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let webhook: Webhook;
-
-beforeAll(async () => {
-  world = await createWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0" } });
-  home = await world.tenant("home");
-  webhook = await createWebhook(world, home);
-});
-afterAll(() => world.close());
+const world = await setupWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0" } });
+const home = await world.tenant("home");
+const webhook = await createWebhook(world, home);
 
 /** Posts a body and returns the payload's exact text in the answer and its stored bytes. */
 async function storePayload(body: string | Uint8Array, content_type?: string): Promise<{ shown: string; bytes: Uint8Array }> {

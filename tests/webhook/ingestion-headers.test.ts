@@ -1,24 +1,17 @@
 import { board_webhook_payloads } from "@board/core/schema/all-tables";
-import type { Webhook } from "@board/core/webhook/webhook";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createWebhook, postPayload, readPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let webhook: Webhook;
 let peer = "192.0.2.1";
 
-beforeAll(async () => {
-  world = await createWorld({
-    environment: { WEBHOOK_RATE_PER_MINUTE: "0", TRUSTED_PROXIES: "10.0.0.0/8, 2001:db8::/32" },
-    socketAddress: () => peer,
-  });
-  home = await world.tenant("home");
-  webhook = await createWebhook(world, home);
+const world = await setupWorld({
+  environment: { WEBHOOK_RATE_PER_MINUTE: "0", TRUSTED_PROXIES: "10.0.0.0/8, 2001:db8::/32" },
+  socketAddress: () => peer,
 });
-afterAll(() => world.close());
+const home = await world.tenant("home");
+const webhook = await createWebhook(world, home);
 
 async function postAndRead(headers: Record<string, string>, target = webhook) {
   return readPayload(world, home, target, await postPayload(world, target, "{}", headers));

@@ -1,18 +1,10 @@
-import type { Webhook } from "@board/core/webhook/webhook";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let webhook: Webhook;
-
-beforeAll(async () => {
-  world = await createWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0" } });
-  home = await world.tenant("home");
-  webhook = await createWebhook(world, home, { description: "File it under bugs" });
-});
-afterAll(() => world.close());
+const world = await setupWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0" } });
+const home = await world.tenant("home");
+const webhook = await createWebhook(world, home, { description: "File it under bugs" });
 
 /** Posts a payload and returns its memory entry as an agent reads it. */
 async function remembered(body: string | Uint8Array) {

@@ -1,24 +1,17 @@
 import { createHmac } from "node:crypto";
 import { board_webhook_payloads } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createWebhook, postPayload, post, readPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const SECRET = "schlüssel 🔑";
 const BODY = '{"amount": 12345678901234567890}';
-let world: World;
-let home: Tenant;
-let signed: Webhook;
-let named: Webhook;
 
-beforeAll(async () => {
-  world = await createWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0" } });
-  home = await world.tenant("home");
-  signed = await createWebhook(world, home, { secret: ` ${SECRET} ` });
-  named = await createWebhook(world, home, { secret: SECRET, signature_header: "Stripe-Signature" });
-});
-afterAll(() => world.close());
+const world = await setupWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0" } });
+const home = await world.tenant("home");
+const signed = await createWebhook(world, home, { secret: ` ${SECRET} ` });
+const named = await createWebhook(world, home, { secret: SECRET, signature_header: "Stripe-Signature" });
 
 const sign = (body: string | Uint8Array, secret = SECRET) => createHmac("sha256", secret).update(body).digest("hex");
 const good = sign(BODY);

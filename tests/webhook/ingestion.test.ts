@@ -1,27 +1,22 @@
 import { board_memory, board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
-import type { Webhook } from "@board/core/webhook/webhook";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { createWebhook, postPayload, post, readPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
 const MAX_BYTES = 1_000;
 const RATE = 5;
-let world: World;
-let home: Tenant;
-let webhook: Webhook;
-
-beforeAll(async () => {
-  const environment = { WEBHOOK_MAX_PAYLOAD_BYTES: `${MAX_BYTES}`, WEBHOOK_RATE_PER_MINUTE: `${RATE}` };
-  world = await createWorld({ environment, limits: { webhook_refusals_per_minute: RATE } });
-  home = await world.tenant("home");
-  webhook = await createWebhook(world, home);
-  toNextMinute();
-});
-afterAll(() => world.close());
 
 const toNextMinute = () => world.elapse(60_000 - (world.now().getTime() % 60_000));
+
+const environment = { WEBHOOK_MAX_PAYLOAD_BYTES: `${MAX_BYTES}`, WEBHOOK_RATE_PER_MINUTE: `${RATE}` };
+const world = await setupWorld({ environment, limits: { webhook_refusals_per_minute: RATE } });
+const home = await world.tenant("home");
+const webhook = await createWebhook(world, home);
+toNextMinute();
+
 /** Counts the payloads, memory entries and jobs. */
 const stored = () => Promise.all([world.db.$count(board_webhook_payloads), world.db.$count(board_memory), world.db.$count(jobs)]);
 const patch = (body: object, target = webhook) => world.call("PATCH", target.endpoint_path, { token: home.owner.token, body });

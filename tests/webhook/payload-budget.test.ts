@@ -3,23 +3,21 @@ import { board_webhook_payloads, jobs, webhook_payload_usage, webhook_usage } fr
 import type { Webhook } from "@board/core/webhook/webhook";
 import { scheduled } from "@board/api/work/schedules";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { createWebhook, post, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld, type Tenant } from "../support/world.ts";
 
 const LIMIT = 10_000;
 const DAY = 86_400_000;
 const large = "x".repeat(6_000);
 
-let world: World;
 let home: Tenant;
 let tenants = 0;
 
-beforeAll(async () => {
-  world = await createWorld({ limits: { organization_payload_bytes: LIMIT } });
-});
-afterAll(() => world.close());
+const world = await setupWorld({ limits: { organization_payload_bytes: LIMIT } });
+
 beforeEach(async () => {
   home = await world.tenant(`tenant-${++tenants}`);
 });

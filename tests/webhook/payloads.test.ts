@@ -1,20 +1,12 @@
-import type { Webhook } from "@board/core/webhook/webhook";
 import { board_webhook_payloads } from "@board/core/schema/all-tables";
 import type { ListedPayload, WebhookPayload } from "@board/core/webhook/payload";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createWebhook, postPayload, post, sentHeaders } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-let webhook: Webhook;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  webhook = await createWebhook(world, home);
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
+const webhook = await createWebhook(world, home);
 
 const readAsAgent = (id: string, query = "") =>
   world.call("GET", `${webhook.endpoint_path.replace("/api/v1/", "/api/v1/agent/")}/payloads/${id}${query}`, {

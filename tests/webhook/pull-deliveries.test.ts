@@ -2,22 +2,19 @@ import { board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
 import { post, postPayload } from "../support/webhook.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
 const DAY_MS = 86_400_000;
 
-let world: World;
 let board: PullBoard;
 let webhook: Webhook;
 let count = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+
 beforeEach(async () => {
   board = await openPullBoard(world, `puller ${++count}`);
   webhook = (await asOwner("POST", `/api/v1/boards/${board.board_id}/webhooks`, { description: "Look at it" })).body;

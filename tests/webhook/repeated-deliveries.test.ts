@@ -3,27 +3,20 @@ import { board_webhook_payloads, jobs, webhook_delivery_ids, webhook_payload_usa
 import { scheduled } from "@board/api/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
+import { expect, test } from "vitest";
+import { openServerWorld } from "../support/postgres-world.ts";
 import { onLambda } from "../support/target.ts";
 import { createWebhook, post, postPayload } from "../support/webhook.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 import { deliveryOf, SENDER_NAMES, SENDERS } from "./senders.ts";
 
 const DAY = 86_400_000;
 const REPEATS = onLambda ? 100 : 1_000;
 
-let server: ServerWorld;
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  const environment = { WEBHOOK_RATE_PER_MINUTE: "0", WEBHOOK_PAYLOAD_RETENTION_DAYS: "1" };
-  server = await openServerWorld({ environment });
-  ({ world } = server);
-  home = await world.tenant("home");
-});
-afterAll(() => server.close());
+const environment = { WEBHOOK_RATE_PER_MINUTE: "0", WEBHOOK_PAYLOAD_RETENTION_DAYS: "1" };
+const server = await setup(openServerWorld({ environment }));
+const { world } = server;
+const home = await world.tenant("home");
 
 const storedIn = (webhook: Webhook) => world.db.$count(board_webhook_payloads, eq(board_webhook_payloads.webhook_id, webhook.id));
 const jobsOf = (webhook: Webhook) => world.db.$count(jobs, sql`payload ->> 'webhook_id' = ${webhook.id}`);

@@ -2,20 +2,15 @@ import { board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
 const DAY = 86_400_000;
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const home = await world.tenant("home");
 
 /** Stores a payload that was received some days ago, whose notification has ended. */
 async function addOld(webhook: Webhook, days: number, target = world): Promise<string> {

@@ -2,22 +2,16 @@ import { board_webhooks } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createWebhook, post } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 import { deliveryOf } from "./senders.ts";
 
 const HOUR = 3_600_000;
 const [OLD, NEW, NEWER] = ["whsec_b2xk", "whsec_bmV3", "whsec_bmV3ZXI="];
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld({ limits: { webhook_refusals_per_minute: 0 } });
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld({ limits: { webhook_refusals_per_minute: 0 } });
+const home = await world.tenant("home");
 
 const patch = async (webhook: Webhook, body: object): Promise<Webhook> =>
   (await world.call("PATCH", webhook.endpoint_path, { token: (await renewedOwner()).token, body })).body;

@@ -1,9 +1,10 @@
 import { createHmac } from "node:crypto";
 import { board_webhook_payloads } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
 import { createWebhook } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
 const SECRET = "a webhook secret";
 const BODY = '{"paid":true}';
@@ -13,22 +14,18 @@ const TOTAL = 12;
 const MAX_BYTES = 1_000;
 const MINUTE_MS = 60_000;
 
-let world: World;
-let home: Tenant;
 /** A webhook with a secret, new for each test. */
 let webhook: Webhook;
 
-beforeAll(async () => {
-  const environment = {
-    WEBHOOK_RATE_PER_MINUTE: `${RATE}`,
-    WEBHOOK_MAX_PAYLOAD_BYTES: `${MAX_BYTES}`,
-    TRUSTED_PROXIES: "10.0.0.0/8",
-  };
-  const limits = { webhook_refusals_per_minute: REFUSALS, webhook_total_refusals_per_minute: TOTAL };
-  world = await createWorld({ environment, limits, socketAddress: () => "10.0.0.1" });
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const environment = {
+  WEBHOOK_RATE_PER_MINUTE: `${RATE}`,
+  WEBHOOK_MAX_PAYLOAD_BYTES: `${MAX_BYTES}`,
+  TRUSTED_PROXIES: "10.0.0.0/8",
+};
+const limits = { webhook_refusals_per_minute: REFUSALS, webhook_total_refusals_per_minute: TOTAL };
+const world = await setupWorld({ environment, limits, socketAddress: () => "10.0.0.1" });
+const home = await world.tenant("home");
+
 beforeEach(async () => {
   webhook = await createWebhook(world, home, { secret: SECRET });
   // Each test starts at a full minute, so that no test spans two of them.

@@ -2,9 +2,9 @@ import { createHmac } from "node:crypto";
 import { board_webhook_payloads } from "@board/core/schema/all-tables";
 import type { Signature } from "@board/core/webhook/source/signature";
 import { SOURCES } from "@board/core/webhook/source/sources";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createWebhook, post, postPayload, readPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 import { deliveryOf, SENDER_NAMES, SENDERS } from "./senders.ts";
 
 const MINUTE = 60_000;
@@ -14,14 +14,8 @@ const NOT_RECENT = {
   detail: "The webhook signature is not of the last 5 minutes. Check the clock of the sender and send the request again.",
 };
 
-let world: World;
-let home: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0" }, limits: { webhook_refusals_per_minute: 0 } });
-  home = await world.tenant("home");
-});
-afterAll(() => world.close());
+const world = await setupWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0" }, limits: { webhook_refusals_per_minute: 0 } });
+const home = await world.tenant("home");
 
 const webhookFor = (source: (typeof SENDER_NAMES)[number], secret = SENDERS[source].secret) =>
   createWebhook(world, home, { source, secret });

@@ -1,0 +1,17 @@
+import { afterAll } from "vitest";
+import { createWorld, type World, type WorldOptions } from "./world.ts";
+
+/** What a file's tests share: a server, a fake or a fixture. Of a fake with both methods, `stop` is an outage. */
+type Closable = { close(): unknown } | { stop(): unknown };
+
+/** Waits until it has opened and closes it after the file's tests; what was opened last is closed first. */
+export async function setup<T extends Closable>(opening: T | Promise<T>): Promise<T> {
+  const opened = await opening;
+  afterAll(async () => {
+    await ("close" in opened ? opened.close() : opened.stop());
+  });
+  return opened;
+}
+
+/** The world of all tests of a file. */
+export const setupWorld = (options: WorldOptions = {}): Promise<World> => setup(createWorld(options));
