@@ -2,30 +2,26 @@ import { setTimeout as pause } from "node:timers/promises";
 import { organization_board_access, organization_members, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import { renew } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { FEED, grantRead, addReader, postComment, storeComments } from "../support/feed.ts";
 import { setupTenants } from "../support/gateway-fixture.ts";
 import { listen, type Listener } from "../support/sse.ts";
-import { addTask, type TaskRow } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { addTask } from "../support/task.ts";
+import { createWorld } from "../support/world.ts";
 
 const POLL_MS = 20;
 const STREAM = `${FEED}/stream`;
 
-let world: World;
-/** A separate organization for each test, with two boards and a task on each. */
-let home: Tenant;
 let second: string;
-let home_task: TaskRow;
-let second_task: TaskRow;
 
-const openTenant = setupTenants({ streams: { poll_ms: POLL_MS } });
+/** A separate organization for each test, with two boards and a task on each. */
+const { world, home } = await setupTenants({ streams: { poll_ms: POLL_MS } });
 beforeEach(async () => {
-  ({ world, home } = await openTenant());
   second = (await addBoard(world, home, "Second")).board_id;
-  home_task = await addTask(world, home, { title: "Here" });
-  second_task = await addTask(world, { board_id: second }, { title: "There" });
 });
+const home_task = renew(() => addTask(world, home, { title: "Here" }));
+const second_task = renew(() => addTask(world, { board_id: second }, { title: "There" }));
 
 const follow = (query = "", token = home.owner.token, last?: string, path = STREAM) =>
   listen((target, init) => world.app.request(target, init), path + query, { token, last });

@@ -3,12 +3,11 @@ import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { FEED, grantRead, addReader, postComment, storeComments } from "../support/feed.ts";
-import { addTask, type TaskRow } from "../support/task.ts";
-import { setupWorld } from "../support/fixtures.ts";
+import { addTask } from "../support/task.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 
 /** A new board of the home organization for each test, with a task on it. */
 let board_id: string;
-let task: TaskRow;
 
 const world = await setupWorld();
 const home = await world.tenant("home");
@@ -16,8 +15,8 @@ const home = await world.tenant("home");
 let boards = 0;
 beforeEach(async () => {
   ({ board_id } = await addBoard(world, home, `Board ${++boards}`));
-  task = await addTask(world, { board_id }, { title: "Ship it" });
 });
+const task = renew(() => addTask(world, { board_id }, { title: "Ship it" }));
 
 const list = async (query = "", token = home.owner.token) => (await world.call("GET", FEED + query, { token })).body;
 const ofBoard = (query = "", token?: string) => list(`?board_id=${board_id}${query}`, token);

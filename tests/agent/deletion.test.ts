@@ -1,25 +1,21 @@
 import { activity_events, agents, approvals, board_webhooks, jobs, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { and, asc, desc, eq, isNull } from "drizzle-orm";
-import { beforeEach, describe, expect, test } from "vitest";
-import { setupWorld } from "../support/fixtures.ts";
+import { describe, expect, test } from "vitest";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import type { Tenant } from "../support/world.ts";
 
 const OK = [200, { ok: true }];
 const MISSED = [404, { detail: "Not Found" }];
 const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
 
-let home: Tenant;
 let count = 0;
 
 const world = await setupWorld();
 const abroad = await world.tenant("abroad");
 
-beforeEach(async () => {
-  home = await world.tenant(`home ${++count}`);
-});
+const home = renew(() => world.tenant(`home ${++count}`));
 
 const remove = (id: string, options: CallOptions = { token: home.owner.token }) =>
   world.call("DELETE", `/api/v1/agents/${id}`, options);

@@ -4,16 +4,12 @@ import { beforeEach, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";
 import { setupTenants } from "../support/gateway-fixture.ts";
-import type { Tenant, World } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
 let other: { board_id: string; agent: { id: string; token: string } };
 let group_id: string;
 
-const openTenant = setupTenants();
+const { world, home } = await setupTenants();
 beforeEach(async () => {
-  ({ world, home } = await openTenant());
   other = await addBoard(world, home);
   group_id = await addGroup(world, home, "Platform", [home.board_id, other.board_id]);
 });

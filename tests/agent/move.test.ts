@@ -2,17 +2,15 @@ import { agents, boards, tasks } from "@board/core/schema/all-tables";
 import { unseal } from "@board/core/values/seal";
 import { asc, eq } from "drizzle-orm";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { setupWorld } from "../support/fixtures.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { manageAgents, updateJob } from "./manage-agents.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { listJobsCreatedBy } from "../support/jobs.ts";
-import type { NewAgent } from "../support/provisioning.ts";
 import { createWorld } from "../support/world.ts";
 
 /** A worker and its board, on the tenant's gateway. */
 let board_id: string;
-let ann: NewAgent;
 
 const world = await setupWorld();
 const home = await world.tenant("home");
@@ -24,8 +22,8 @@ const otherGateway: { gateway_id: string; board_id: string } = { gateway_id, boa
 
 beforeEach(async () => {
   board_id = await manage.addBoard();
-  ann = await manage.addAgent({ name: "Ann", board_id });
 });
+const ann = renew(() => manage.addAgent({ name: "Ann", board_id }));
 
 const patch = (body: object, query = "", id = ann.id, options?: CallOptions) => manage.patch(id, body, query, options);
 const rowOf = () => manage.row(ann.id);

@@ -2,26 +2,19 @@ import { setTimeout as pause } from "node:timers/promises";
 import { agents, boards, organization_members } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { grantRead } from "../support/feed.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupTenants } from "../support/gateway-fixture.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
 import { listen, type Listener } from "../support/sse.ts";
-import type { Tenant, World } from "../support/world.ts";
 
 const POLL_MS = 20;
 const STREAM = "/api/v1/agents/stream";
 
-let world: World;
 /** Each test has a separate organization. */
-let home: Tenant;
-
-const openTenant = setupTenants({ streams: { poll_ms: POLL_MS } });
-beforeEach(async () => {
-  ({ world, home } = await openTenant());
-});
+const { world, home } = await setupTenants({ streams: { poll_ms: POLL_MS } });
 
 const follow = (query = "", token = home.owner.token, last?: string) =>
   listen((target, init) => world.app.request(target, init), STREAM + query, { token, last });

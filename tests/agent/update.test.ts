@@ -2,12 +2,10 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { manageAgents, updateJob } from "./manage-agents.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { listJobsCreatedBy } from "../support/jobs.ts";
-import type { NewAgent } from "../support/provisioning.ts";
-import { setupWorld } from "../support/fixtures.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 
 /** A worker and its board, on the tenant's gateway. */
 let board_id: string;
-let ann: NewAgent;
 
 const world = await setupWorld();
 const home = await world.tenant("home");
@@ -18,8 +16,8 @@ await world.join(reader, home.organization_id, "admin", { read: true });
 
 beforeEach(async () => {
   board_id = await manage.addBoard();
-  ann = await manage.addAgent({ name: "Ann", board_id });
 });
+const ann = renew(() => manage.addAgent({ name: "Ann", board_id }));
 
 const patch = (body: object, query = "", id = ann.id, options?: CallOptions) => manage.patch(id, body, query, options);
 const rowOf = () => manage.row(ann.id);

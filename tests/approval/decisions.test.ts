@@ -3,7 +3,7 @@ import { replacePrimaryTask } from "@board/core/approval/primary-task";
 import { transaction } from "@board/core/context/context";
 import { approvals, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   addTasks,
   listApprovalEvents,
@@ -14,17 +14,8 @@ import {
   listApprovalLinks,
 } from "../support/approval.ts";
 import { addBoard } from "../support/board.ts";
-import type { Person, Tenant, World } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-let reader: Person;
-let owner_id: string;
-
-const openBoard = setupApprovalBoards();
-beforeEach(async () => {
-  ({ world, home, reader, owner_id } = await openBoard());
-});
+const { world, home, reader, owner_id } = await setupApprovalBoards();
 
 const list = (query = "") => world.call("GET", approvalsPath(home.board_id, query), { token: home.owner.token });
 const read = async (id: string) => (await world.db.select().from(approvals).where(eq(approvals.id, id)))[0]!;

@@ -1,21 +1,12 @@
 import { agents, approvals, gateways, jobs } from "@board/core/schema/all-tables";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addTasks, listApprovalEvents, approvalsPath, requestApproval, decideApproval } from "../support/approval.ts";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
-import type { Tenant, World } from "../support/world.ts";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-
-const openHostedTenant = setupHostedTenants();
-beforeEach(async () => {
-  ({ world, host, home } = await openHostedTenant());
-});
+const { world, host, home } = await setupHostedTenants();
 
 /** Lines of the message that each session received, by session key. */
 async function receivedLines(): Promise<Record<string, string[]>> {

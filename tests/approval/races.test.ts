@@ -5,7 +5,7 @@ import { approval_task_links, approvals, boards, jobs, tasks } from "@board/core
 import { and, eq } from "drizzle-orm";
 import pg from "pg";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { setup } from "../support/fixtures.ts";
+import { renew, setup } from "../support/fixtures.ts";
 import {
   addTasks,
   listApprovalEvents,
@@ -17,9 +17,7 @@ import {
 import { addBoard } from "../support/board.ts";
 import type { Answer } from "../support/http.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
-import type { Tenant } from "../support/world.ts";
 
-let home: Tenant;
 let count = 0;
 
 const ROUNDS = [1, 2, 3, 4, 5];
@@ -29,8 +27,8 @@ const { world, url } = await setup(openServerWorld());
 
 beforeEach(async () => {
   world.log.length = 0;
-  home = await world.tenant(`home-${++count}`);
 });
+const home = renew(() => world.tenant(`home-${++count}`));
 
 const create = (task_ids: readonly string[], board_id = home.board_id): Promise<Answer> =>
   world.call("POST", approvalsPath(board_id), {

@@ -1,6 +1,6 @@
 import { approvals, boards, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   addTasks,
   listApprovalEvents,
@@ -12,17 +12,8 @@ import {
 } from "../support/approval.ts";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import type { Person, Tenant, World } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-let reader: Person;
-let owner_id: string;
-
-const openBoard = setupApprovalBoards();
-beforeEach(async () => {
-  ({ world, home, reader, owner_id } = await openBoard());
-});
+const { world, home, reader, owner_id } = await setupApprovalBoards();
 
 const agentPath = () => `/api/v1/agent/boards/${home.board_id}/approvals`;
 const post = (body: object, path = approvalsPath(home.board_id)) => world.call("POST", path, { token: home.owner.token, body });

@@ -3,22 +3,15 @@ import { replacePrimaryTask } from "@board/core/approval/primary-task";
 import { transaction } from "@board/core/context/context";
 import { approvals, boards, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addTasks, approvalsPath, requestApproval, decideApproval } from "../support/approval.ts";
 import { addBoard } from "../support/board.ts";
 import { setupTenants } from "../support/gateway-fixture.ts";
 import { listen, type Listener, type ListenOptions } from "../support/sse.ts";
-import type { Tenant, World } from "../support/world.ts";
 
 const POLL_MS = 20;
 
-let world: World;
-let home: Tenant;
-
-const openTenant = setupTenants({ streams: { poll_ms: POLL_MS } });
-beforeEach(async () => {
-  ({ world, home } = await openTenant());
-});
+const { world, home } = await setupTenants({ streams: { poll_ms: POLL_MS } });
 
 const follow = (query = "", options: ListenOptions = { token: home.owner.token }) =>
   listen((target, init) => world.app.request(target, init), approvalsPath(home.board_id, `/stream${query}`), options);

@@ -1,20 +1,11 @@
 import { activity_events, agents, boards, gateways, jobs } from "@board/core/schema/all-tables";
 import { desc, eq, like } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
-import type { Tenant, World } from "../support/world.ts";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-
-const openHostedTenant = setupHostedTenants();
-beforeEach(async () => {
-  ({ world, host, home } = await openHostedTenant());
-});
+const { world, host, home } = await setupHostedTenants();
 
 const patch = (body: object, board_id = home.board_id) =>
   world.call("PATCH", `/api/v1/boards/${board_id}`, { token: home.owner.token, body });

@@ -5,10 +5,9 @@ import { setupTenants } from "../support/gateway-fixture.ts";
 import { addTask } from "../support/task.ts";
 import { openReader } from "./reader.ts";
 
-const tenant = setupTenants();
+const { world, home } = await setupTenants();
 
 test("every change by a person or an agent names who made it, for every operation", async () => {
-  const { world, home } = await tenant();
   const owner = { token: home.owner.token };
   const worker = { agent: home.worker.token };
   const board = `/api/v1/boards/${home.board_id}`;

@@ -2,27 +2,26 @@ import { changes } from "@board/core/schema/all-tables";
 import { expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";
 import { setupTenants } from "../support/gateway-fixture.ts";
-import type { Tenant, World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 import { openReader } from "./reader.ts";
 
-const tenant = setupTenants();
+const { world, home } = await setupTenants();
 const tasksOf = ({ board_id }: Tenant) => `/api/v1/boards/${board_id}/tasks`;
 
-async function send(world: World, home: Tenant, method: string, path: string, body?: object) {
+async function send(method: string, path: string, body?: object) {
   const answer = await world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
   if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
   return answer.body;
 }
 
 test("a feed without a cursor starts now, and its cursor brings each later change once and in order", async () => {
-  const { world, home } = await tenant();
   const owner = { token: home.owner.token };
   const start = await world.call("GET", "/api/v1/changes", owner);
   expect(start.body).toEqual({ changes: [], cursor: expect.any(String), has_more: false });
   const reader = await openReader(world, owner);
-  const task = await send(world, home, "POST", tasksOf(home), { title: "Sweep" });
-  await send(world, home, "PATCH", `${tasksOf(home)}/${task.id}`, { title: "Mop" });
-  await send(world, home, "DELETE", `${tasksOf(home)}/${task.id}`);
+  const task = await send("POST", tasksOf(home), { title: "Sweep" });
+  await send("PATCH", `${tasksOf(home)}/${task.id}`, { title: "Mop" });
+  await send("DELETE", `${tasksOf(home)}/${task.id}`);
   const read = await reader.read();
   const me = await world.call("GET", "/api/v1/users/me", owner);
   const entry = {
@@ -39,18 +38,17 @@ test("a feed without a cursor starts now, and its cursor brings each later chang
 });
 
 test("a feed has the changes of every type, with who made them", async () => {
-  const { world, home } = await tenant();
   const owner = { token: home.owner.token };
   const reader = await openReader(world, owner);
-  const task = await send(world, home, "POST", tasksOf(home), { title: "Sweep" });
+  const task = await send("POST", tasksOf(home), { title: "Sweep" });
   await world.call("POST", `/api/v1/agent/boards/${home.board_id}/tasks/${task.id}/comments`, {
     agent: home.worker.token,
     body: { content: "On it" },
   });
   await requestApproval(world, home, { task_ids: [task.id] });
-  await send(world, home, "POST", `/api/v1/boards/${home.board_id}/memory`, { content: "Remember" });
-  await send(world, home, "PATCH", `/api/v1/agents/${home.worker.id}`, { name: "Second" });
-  await send(world, home, "PATCH", `/api/v1/boards/${home.board_id}`, { name: "Renamed" });
+  await send("POST", `/api/v1/boards/${home.board_id}/memory`, { content: "Remember" });
+  await send("PATCH", `/api/v1/agents/${home.worker.id}`, { name: "Second" });
+  await send("PATCH", `/api/v1/boards/${home.board_id}`, { name: "Renamed" });
   const lines = (await reader.read()).map(({ type, action, actor }) => `${type} ${action} by ${actor.type}`);
   expect(new Set(lines)).toEqual(
     new Set([
@@ -66,23 +64,21 @@ test("a feed has the changes of every type, with who made them", async () => {
 });
 
 test("a removed board takes its tasks, agents and approvals along, each with an entry", async () => {
-  const { world, home } = await tenant();
   const reader = await openReader(world, { token: home.owner.token });
-  const task = await send(world, home, "POST", tasksOf(home), { title: "Sweep" });
+  const task = await send("POST", tasksOf(home), { title: "Sweep" });
   await requestApproval(world, home, { task_ids: [task.id] });
   await reader.read();
-  await send(world, home, "DELETE", `/api/v1/boards/${home.board_id}`);
+  await send("DELETE", `/api/v1/boards/${home.board_id}`);
   const lines = await reader.lines();
   expect(lines[0]).toBe("board removed");
   expect(lines.toSorted()).toEqual(["agent removed", "agent removed", "approval removed", "board removed", "task removed"]);
 });
 
 test("changes of another organization are never in a feed, and its cursors are refused", async () => {
-  const { world, home } = await tenant();
-  const { home: other } = await tenant();
+  const other = await world.tenant("other");
   const reader = await openReader(world, { token: home.owner.token });
   const theirs = await openReader(world, { token: other.owner.token });
-  await send(world, other, "POST", tasksOf(other), { title: "Theirs" });
+  await world.call("POST", tasksOf(other), { token: other.owner.token, body: { title: "Theirs" } });
   expect(await reader.read()).toEqual([]);
   expect(await theirs.lines()).toEqual(["task created"]);
   for (const cursor of [theirs.cursor, "nonsense", "!"]) {
@@ -97,10 +93,9 @@ test("changes of another organization are never in a feed, and its cursors are r
 });
 
 test("a cursor older than the kept changes gets 410, and an empty cursor starts with the oldest change", async () => {
-  const { world, home } = await tenant();
   const owner = { token: home.owner.token };
   const reader = await openReader(world, owner);
-  await send(world, home, "POST", tasksOf(home), { title: "Old" });
+  await send("POST", tasksOf(home), { title: "Old" });
   // All entries are aged, because a young one would protect the entries after it.
   await world.db.update(changes).set({ at: new Date(Date.now() - 8 * 86_400_000) });
   const { runScheduled } = await import("@board/api/work/schedules");
@@ -110,7 +105,7 @@ test("a cursor older than the kept changes gets 410, and an empty cursor starts 
     410,
     "Changes after this cursor are no longer kept: read the lists again, and start without a cursor.",
   ]);
-  await send(world, home, "POST", tasksOf(home), { title: "New" });
+  await send("POST", tasksOf(home), { title: "New" });
   const kept = await world.call("GET", "/api/v1/changes?cursor=", owner);
   expect(kept.body.changes.map(({ type, action }: { type: string; action: string }) => `${type} ${action}`)).toEqual([
     "task created",
@@ -118,9 +113,8 @@ test("a cursor older than the kept changes gets 410, and an empty cursor starts 
 });
 
 test("an agent reads the changes of its board, and a main agent the changes of its gateway's boards", async () => {
-  const { world, home } = await tenant();
   const reader = await openReader(world, { agent: home.worker.token });
-  await send(world, home, "POST", tasksOf(home), { title: "Sweep" });
+  await send("POST", tasksOf(home), { title: "Sweep" });
   const lines = await reader.lines();
   expect(lines).toContain("task created");
 });

@@ -6,7 +6,7 @@ import { setupTenants } from "../support/gateway-fixture.ts";
 import type { Tenant, World } from "../support/world.ts";
 import { openMirror, readLists, toPlain } from "./mirror.ts";
 
-const tenant = setupTenants();
+const { world, home } = await setupTenants();
 
 /** Everything that a history may name; a step picks from it. */
 interface Place {
@@ -140,7 +140,6 @@ const history = fc.array(
 
 /** A place with two boards that have tasks, tags and custom fields. */
 async function openPlace(): Promise<Place> {
-  const { world, home } = await tenant();
   const boards = [home.board_id, (await addBoard(world, home)).board_id];
   const place: Place = { world, home, boards, tags: [], fields: [] };
   for (const board_id of boards)

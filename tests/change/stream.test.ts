@@ -3,17 +3,16 @@ import { expect, test } from "vitest";
 import { setupTenants } from "../support/gateway-fixture.ts";
 import { listen } from "../support/sse.ts";
 import { addTask } from "../support/task.ts";
-import type { Tenant, World } from "../support/world.ts";
 import { openReader } from "./reader.ts";
 
-const tenant = setupTenants({ streams: { poll_ms: 10 } });
+const { world, home } = await setupTenants({ streams: { poll_ms: 10 } });
 const STREAM = "/api/v1/changes/stream";
 
-const follow = (world: World, by: { token?: string; agent?: string; last?: string | undefined }, query = "") =>
+const follow = (by: { token?: string; agent?: string; last?: string | undefined }, query = "") =>
   listen((target, init) => world.app.request(target, init), `${STREAM}${query}`, by);
 
 /** A member who may only read the board of the tenant. */
-async function addReader(world: World, home: Tenant) {
+async function addReader() {
   const person = await world.person(`reader of ${home.board_id}`);
   const organization_member_id = await world.join(person, home.organization_id, "member");
   await world.db
@@ -23,10 +22,9 @@ async function addReader(world: World, home: Tenant) {
 }
 
 test("a stream of changes starts now, filters by type, and resumes after its last event", async () => {
-  const { world, home } = await tenant();
   const owner = { token: home.owner.token };
   await addTask(world, home);
-  const first = await follow(world, owner, "?types=task,board");
+  const first = await follow(owner, "?types=task,board");
   await world.call("POST", `/api/v1/boards/${home.board_id}/memory`, { ...owner, body: { content: "No task" } });
   const task = await addTask(world, home);
   const [event] = await first.waitForEvents(1);
@@ -37,17 +35,16 @@ test("a stream of changes starts now, filters by type, and resumes after its las
   });
   await first.close();
   const missed = await addTask(world, home);
-  const second = await follow(world, { ...owner, last: event!.id }, "?types=task");
+  const second = await follow({ ...owner, last: event!.id }, "?types=task");
   expect((await second.waitForEvents(1)).map(({ data }) => data.id)).toEqual([missed.id]);
   await second.close();
 });
 
 test("a stream continues after the cursor of the feed", async () => {
-  const { world, home } = await tenant();
   const worker = { agent: home.worker.token };
   const reader = await openReader(world, worker, "types=task");
   const task = await addTask(world, home);
-  const stream = await follow(world, worker, `?types=task&cursor=${reader.cursor}`);
+  const stream = await follow(worker, `?types=task&cursor=${reader.cursor}`);
   const [event] = await stream.waitForEvents(1);
   expect(event!.data.id).toBe(task.id);
   // The feed also continues after an event of the stream.
@@ -58,8 +55,7 @@ test("a stream continues after the cursor of the feed", async () => {
 });
 
 test("a stream with a cursor of another organization, or unknown types, is refused before it starts", async () => {
-  const { world, home } = await tenant();
-  const { home: other } = await tenant();
+  const other = await world.tenant("other");
   const { cursor } = await openReader(world, { token: other.owner.token });
   const owner = { token: home.owner.token };
   for (const query of [`?cursor=${cursor}`, "?cursor=nonsense", "?types=task,song"]) {
@@ -69,8 +65,7 @@ test("a stream with a cursor of another organization, or unknown types, is refus
 });
 
 test("a member sees only the changes of readable boards, and no changes of main agents", async () => {
-  const { world, home } = await tenant();
-  const member = await addReader(world, home);
+  const member = await addReader();
   const reader = await openReader(world, member);
   const all = await openReader(world, { token: home.owner.token });
   const second = await world.call("POST", "/api/v1/boards", {
@@ -87,8 +82,7 @@ test("a member sees only the changes of readable boards, and no changes of main 
 });
 
 test("a member who could read only one board still reads its removal", async () => {
-  const { world, home } = await tenant();
-  const member = await addReader(world, home);
+  const member = await addReader();
   const reader = await openReader(world, member);
   const ofBoard = await openReader(world, member, `board_id=${home.board_id}`);
   await addTask(world, home);

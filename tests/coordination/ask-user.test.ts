@@ -1,22 +1,13 @@
 import { activity_events, agents, boards, gateways } from "@board/core/schema/all-tables";
 import { and, asc, eq, isNull, like } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
+import { expect, test } from "vitest";
 import { statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
-import type { Tenant, World } from "../support/world.ts";
 
 const SERVICE = "https://boards.example";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-
-const openOffice = setupHostedTenants({ environment: { BASE_URL: `${SERVICE}/` } });
-beforeEach(async () => {
-  ({ world, host, home } = await openOffice());
-});
+const { world, host, home } = await setupHostedTenants({ environment: { BASE_URL: `${SERVICE}/` } });
 
 const askUser = (body: object = { content: "Blue or green?" }, agent = home.lead.token) =>
   world.call("POST", `/api/v1/agent/boards/${home.board_id}/gateway/main/ask-user`, { agent, body });

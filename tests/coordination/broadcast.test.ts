@@ -1,22 +1,17 @@
 import { activity_events, agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
-import type { Tenant, World } from "../support/world.ts";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
 let main: { id: string; token: string };
 /** Further boards of the tenant's gateway, oldest first, each with a lead. */
 let further_boards: { board_id: string; lead: { id: string; openclaw_session_id: string } }[];
 
-const openOffice = setupHostedTenants();
+const { world, host, home } = await setupHostedTenants();
 beforeEach(async () => {
-  ({ world, host, home } = await openOffice());
   main = await actAsMainAgent(world, home.gateway_id);
   further_boards = [await addBoardWithLead("One"), await addBoardWithLead("Two")];
 });

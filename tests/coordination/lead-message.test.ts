@@ -1,23 +1,19 @@
 import { activity_events, agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { and, asc, eq, like } from "drizzle-orm";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
 const SERVICE = "https://boards.example";
 const MISSED = [404, { detail: "Not Found" }];
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
 let main: { id: string; token: string };
 
-const openOffice = setupHostedTenants({ environment: { BASE_URL: SERVICE } });
+const { world, host, home } = await setupHostedTenants({ environment: { BASE_URL: SERVICE } });
 beforeEach(async () => {
-  ({ world, host, home } = await openOffice());
   main = await actAsMainAgent(world, home.gateway_id);
 });
 

@@ -6,18 +6,16 @@ import { GatewayError } from "@board/openclaw/wire/gateway-error";
 import { groups } from "@board/functions/manifest";
 import { and, asc, eq, like } from "drizzle-orm";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { setup, setupWorld } from "../support/fixtures.ts";
+import { renew, setup, setupWorld } from "../support/fixtures.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import type { Tenant } from "../support/world.ts";
 
 const MISSED = [404, { detail: "Not Found" }];
 const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
 
-let home: Tenant;
 let count = 0;
 
 const world = await setupWorld();
@@ -26,8 +24,8 @@ const host = await setup(
 );
 const abroad = await world.tenant("abroad", host.url);
 
+const home = renew(() => world.tenant(`home ${++count}`, host.url));
 beforeEach(async () => {
-  home = await world.tenant(`home ${++count}`, host.url);
   host.messages.length = 0;
   host.calls.length = 0;
 });

@@ -2,15 +2,13 @@ import { activity_events, boards, gateways, jobs } from "@board/core/schema/all-
 import { scheduled } from "@board/api/work/schedules";
 import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { setupWorld } from "../support/fixtures.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { stopHost } from "../support/provisioning.ts";
-import type { Tenant } from "../support/world.ts";
 
 const SPREAD_MS = 60_000;
 
 let host: FakeGateway;
-let home: Tenant;
 
 const world = await setupWorld();
 
@@ -21,8 +19,8 @@ beforeEach(async () => {
   await removeAll();
   await world.db.delete(jobs);
   await world.db.delete(activity_events);
-  home = await world.tenant(`tenant ${++tenants}`, host.url);
 });
+const home = renew(() => world.tenant(`tenant ${++tenants}`, host.url));
 afterAll(() => host.close());
 
 /** Gateways and the rows that depend on them. */

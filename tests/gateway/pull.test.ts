@@ -1,19 +1,16 @@
 import { agents, gateways, inbox_messages, jobs } from "@board/core/schema/all-tables";
 import { runScheduled } from "@board/api/work/schedules";
 import { and, eq } from "drizzle-orm";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { setupWorld } from "../support/fixtures.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
 import type { Tenant } from "../support/world.ts";
 
 let count = 0;
-let board: PullBoard;
 
 const world = await setupWorld();
 
-beforeEach(async () => {
-  board = await openPullBoard(world, `person ${++count}`);
-});
+const board = renew(() => openPullBoard(world, `person ${++count}`));
 
 const asOwner = (method: string, path: string, body?: object) => board.call(method, path, board.owner.token, body);
 const asAgent = (agent: { token: string }, method: string, path: string, body?: object) =>

@@ -3,11 +3,9 @@ import { deliver } from "@board/api/work/handlers";
 import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
 import { stopHost } from "../support/provisioning.ts";
 import { addNotices, getJob, relayOnce } from "../support/jobs.ts";
-import type { Tenant, World } from "../support/world.ts";
 
 const SECOND_MS = 1_000;
 /** Longer than the wait after the first failure, with the jitter of the waiting jobs. */
@@ -16,14 +14,10 @@ const FIRST_WAIT_MS = 3 * SECOND_MS;
 const TRIAL_MS = 30 * SECOND_MS;
 const LANES = ["a", "b", "c"];
 
-const addTenant = setupHostedTenants();
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
+const { world, host, home } = await setupHostedTenants();
 
 beforeEach(async () => {
   await host?.start();
-  ({ world, host, home } = await addTenant());
   host.faults.delays_ms = {};
   await world.db.delete(jobs);
   world.log.length = 0;

@@ -14,11 +14,10 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { splitFences } from "../support/fences.ts";
 import { hostileTexts } from "../support/hostile-texts.ts";
-import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
-import { setupWorld } from "../support/fixtures.ts";
+import { openPullBoard } from "../support/pull-board.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import { connectMcp, type McpConnection } from "./support.ts";
 
-let home: PullBoard;
 let count = 0;
 let asOwner: McpConnection;
 let asLead: McpConnection;
@@ -26,8 +25,8 @@ let asWorker: McpConnection;
 
 const world = await setupWorld();
 
+const home = renew(() => openPullBoard(world, `person ${++count}`));
 beforeEach(async () => {
-  home = await openPullBoard(world, `person ${++count}`);
   asOwner = await connectMcp(world, home.owner.token);
   asLead = await connectMcp(world, home.lead.token);
   asWorker = await connectMcp(world, home.worker.token);

@@ -1,20 +1,12 @@
 import { agents, boards, jobs, users } from "@board/core/schema/all-tables";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-
-const openHostedTenant = setupHostedTenants({ environment: { BASE_URL: "https://board.example/" } });
-beforeEach(async () => {
-  ({ world, host, home } = await openHostedTenant());
-});
+const { world, host, home } = await setupHostedTenants({ environment: { BASE_URL: "https://board.example/" } });
 
 const path = () => `/api/v1/boards/${home.board_id}/memory`;
 const chat = { tags: ["chat"] };

@@ -1,24 +1,18 @@
 import { agents } from "@board/core/schema/all-tables";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { addGroup, boardMemoryPath, groupMemoryPath } from "../support/group.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { renew } from "../support/fixtures.ts";
 
-/** Which agents an entry of a group's memory notifies. */
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-/** A second board of the group, with one agent. */
-let second: Awaited<ReturnType<typeof addBoard>>;
 let group_id: string;
 
-const openHostedTenant = setupHostedTenants({ environment: { BASE_URL: "https://board.example" } });
+/** Which agents an entry of a group's memory notifies. */
+const { world, host, home } = await setupHostedTenants({ environment: { BASE_URL: "https://board.example" } });
+/** A second board of the group, with one agent. */
+const second = renew(() => addBoard(world, home, "Second"));
 beforeEach(async () => {
-  ({ world, host, home } = await openHostedTenant());
-  second = await addBoard(world, home, "Second");
   await addBoard(world, home, "Alone");
   group_id = await addGroup(world, home, "Platform", [home.board_id, second.board_id]);
 });

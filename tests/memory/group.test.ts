@@ -5,21 +5,16 @@ import { addBoard } from "../support/board.ts";
 import { addGroup, boardMemoryPath, groupMemoryPath } from "../support/group.ts";
 import { setupTenants } from "../support/gateway-fixture.ts";
 import { listen, STREAM_TIMEOUT_MS } from "../support/sse.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { renew } from "../support/fixtures.ts";
 
-let world: World;
-let home: Tenant;
-/** A second board of the group, with one agent. */
-let second: Awaited<ReturnType<typeof addBoard>>;
-/** A board without a group. */
-let alone: Awaited<ReturnType<typeof addBoard>>;
 let group_id: string;
 
-const openTenant = setupTenants({ streams: { poll_ms: 20 } });
+const { world, home } = await setupTenants({ streams: { poll_ms: 20 } });
+/** A second board of the group, with one agent. */
+const second = renew(() => addBoard(world, home, "Second"));
+/** A board without a group. */
+const alone = renew(() => addBoard(world, home, "Alone"));
 beforeEach(async () => {
-  ({ world, home } = await openTenant());
-  second = await addBoard(world, home, "Second");
-  alone = await addBoard(world, home, "Alone");
   group_id = await addGroup(world, home, "Platform", [home.board_id, second.board_id]);
 });
 

@@ -5,22 +5,16 @@ import { type AgentNotification, notify } from "@board/core/notification/notific
 import type { JobEvent } from "@board/core/job/kinds";
 import { and, desc, eq, inArray } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
-import type { Tenant, World } from "../support/world.ts";
 
 const ATTEMPTS = 6;
 const LONGEST_PAUSE_MS = 133_000;
 const LEASE_MS = 60_000;
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
 let events: { sent: JobEvent; failed: JobEvent };
 
-const openOffice = setupHostedTenants();
+const { world, host, home } = await setupHostedTenants();
 beforeEach(async () => {
-  ({ world, host, home } = await openOffice());
   events = { sent: event("board.lead_notified"), failed: event("board.lead_notify_failed") };
 });
 

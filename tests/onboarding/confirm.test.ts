@@ -1,18 +1,14 @@
 import { agents, board_onboarding_sessions, boards, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import { COMPLETION, GOAL, createOnboarding, type Onboarding, QUESTION } from "../support/onboarding.ts";
-import { setupWorld } from "../support/fixtures.ts";
-
-let board: Onboarding;
+import { COMPLETION, GOAL, createOnboarding, QUESTION } from "../support/onboarding.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 
 const world = await setupWorld();
 const home = await world.tenant("home");
 
-beforeEach(async () => {
-  board = await createOnboarding(world, home);
-  await board.start();
-});
+const board = renew(() => createOnboarding(world, home));
+beforeEach(() => board.start());
 
 const draft = (more: object) => board.reply({ ...COMPLETION, ...more });
 const leadOf = async (board_id = board.board_id) =>

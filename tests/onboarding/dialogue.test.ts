@@ -3,17 +3,15 @@ import { count, eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { openGatewayFixture } from "../support/gateway-fixture.ts";
-import { COMPLETION, GOAL, createOnboarding, type Onboarding, QUESTION } from "../support/onboarding.ts";
+import { COMPLETION, GOAL, createOnboarding, QUESTION } from "../support/onboarding.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
-import { setup } from "../support/fixtures.ts";
-
-let board: Onboarding;
+import { renew, setup } from "../support/fixtures.ts";
 
 const { world, host } = await setup(openGatewayFixture());
 const home = await world.tenant("home", host.url);
 
+const board = renew(() => createOnboarding(world, home));
 beforeEach(async () => {
-  board = await createOnboarding(world, home);
   await world.drain();
   host.messages.length = 0;
   host.calls.length = 0;

@@ -1,19 +1,16 @@
 import { boards } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openGatewayFixture } from "../support/gateway-fixture.ts";
-import { COMPLETION, createOnboarding, type Onboarding, QUESTION } from "../support/onboarding.ts";
-import { setup } from "../support/fixtures.ts";
+import { COMPLETION, createOnboarding, QUESTION } from "../support/onboarding.ts";
+import { renew, setup } from "../support/fixtures.ts";
 
 const BASE_URL = "https://boards.example";
-let board: Onboarding;
 
 const { world, host } = await setup(openGatewayFixture({ environment: { BASE_URL } }));
 const home = await world.tenant("home", host.url);
 
-beforeEach(async () => {
-  board = await createOnboarding(world, home);
-});
+const board = renew(() => createOnboarding(world, home));
 
 /** The request as the main agent receives it. */
 async function request(): Promise<string> {

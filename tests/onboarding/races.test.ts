@@ -1,20 +1,16 @@
 import { agents, board_onboarding_sessions } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";
-import { COMPLETION, GOAL, createOnboarding, type Onboarding, QUESTION } from "../support/onboarding.ts";
+import { COMPLETION, GOAL, createOnboarding, QUESTION } from "../support/onboarding.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
-import { setup } from "../support/fixtures.ts";
-
-let board: Onboarding;
+import { renew, setup } from "../support/fixtures.ts";
 
 /** Concurrent requests, on a server with many connections. */
 const { world } = await setup(openServerWorld());
 const home = await world.tenant("home");
 
-beforeEach(async () => {
-  board = await createOnboarding(world, home);
-});
+const board = renew(() => createOnboarding(world, home));
 
 const TIMES = 12;
 const atOnce = (act: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: TIMES }, (_, n) => act(n)));

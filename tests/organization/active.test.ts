@@ -1,18 +1,15 @@
 import { organization_board_access, organization_members, organizations, users } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
-import { beforeEach, describe, expect, test } from "vitest";
-import { setupWorld } from "../support/fixtures.ts";
+import { describe, expect, test } from "vitest";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import type { Person } from "../support/world.ts";
 
 const world = await setupWorld();
 const home = await world.tenant("home");
 
 let people = 0;
-let person: Person;
 /** Each test has a new person. */
-beforeEach(async () => {
-  person = await world.person(`person-${++people}`);
-});
+const person = renew(() => world.person(`person-${++people}`));
 
 const get = (path: string, token = person.token) => world.call("GET", path, { token });
 const userOf = async ({ subject }: Person) => (await world.db.select().from(users).where(eq(users.auth_subject, subject)))[0]!;

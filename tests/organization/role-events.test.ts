@@ -1,19 +1,14 @@
 import { activity_events } from "@board/core/schema/all-tables";
 import { and, asc, eq } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createGuest, createInviteCalls, emailOf } from "./invite-calls.ts";
-import { setupWorld } from "../support/fixtures.ts";
-import type { Person, Tenant } from "../support/world.ts";
-
-let home: Tenant;
-let guest: Person;
+import { renew, setupWorld } from "../support/fixtures.ts";
+import type { Person } from "../support/world.ts";
 
 const world = await setupWorld();
 
-beforeEach(async () => {
-  home = await world.tenant(`home-${crypto.randomUUID()}`);
-  guest = await createGuest(world);
-});
+const home = renew(() => world.tenant(`home-${crypto.randomUUID()}`));
+const guest = renew(() => createGuest(world));
 
 const { call, accept, invite, userOf } = createInviteCalls("/organizations", () => ({ world, home }));
 const setRole = (member_id: string, role: string) => call(home.owner, "PATCH", `/me/members/${member_id}`, { role });

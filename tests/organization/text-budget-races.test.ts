@@ -4,24 +4,20 @@ import { organization_text_usage, organizations } from "@board/core/schema/all-t
 import { scheduled } from "@board/api/work/schedules";
 import { eq, sql } from "drizzle-orm";
 import pg from "pg";
-import { beforeEach, expect, test } from "vitest";
-import { setup } from "../support/fixtures.ts";
+import { expect, test } from "vitest";
+import { renew, setup } from "../support/fixtures.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
-import type { Tenant } from "../support/world.ts";
 
 const LIMIT = 200_000;
 const WRITERS = 12;
 const TEXT = "x".repeat(1_000);
 
-let home: Tenant;
 let tenants = 0;
 
 const server = await setup(openServerWorld({ limits: { organization_text_bytes: LIMIT } }));
 const { world } = server;
 
-beforeEach(async () => {
-  home = await world.tenant(`home-${++tenants}`);
-});
+const home = renew(() => world.tenant(`home-${++tenants}`));
 
 const shards = () =>
   world.db.select().from(organization_text_usage).where(eq(organization_text_usage.organization_id, home.organization_id));

@@ -3,28 +3,24 @@ import { board_memory } from "@board/core/schema/all-tables";
 import { storedTextBytes } from "@board/core/organization/stored-text";
 import { scheduled } from "@board/api/work/schedules";
 import { eq, sql } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { rowsOf } from "@board/core/db/database";
-import { setupWorld } from "../support/fixtures.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 import { createWebhook, post } from "../support/webhook.ts";
 import { createWorld, type Tenant } from "../support/world.ts";
-import { createPlace, type Place, TEXT_KINDS } from "./text-kinds.ts";
+import { createPlace, TEXT_KINDS } from "./text-kinds.ts";
 
 const LIMIT = 100_000;
 const LONG = "A sentence of usual length. ".repeat(100).trim();
 const SHORT = "A sentence.";
 
-let home: Tenant;
-let place: Place;
 let tenants = 0;
 
 const world = await setupWorld({ limits: { organization_text_bytes: LIMIT } });
 
-beforeEach(async () => {
-  home = await world.tenant(`tenant-${++tenants}`);
-  place = await createPlace(world, home);
-});
+const home = renew(() => world.tenant(`tenant-${++tenants}`));
+const place = renew(() => createPlace(world, home));
 
 type Owner = Pick<Tenant, "organization_id" | "board_id">;
 

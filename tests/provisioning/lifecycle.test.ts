@@ -3,21 +3,19 @@ import { activity_events, jobs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { and, asc, eq, inArray } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
-import { setupWorld } from "../support/fixtures.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import {
   addAgent,
   addEmptyBoard,
   getAgentRow,
   getAgentJob,
   MAX_RETRY_DELAY_MS,
-  type NewAgent,
   SECOND_MS,
   listActivityTypes,
 } from "../support/provisioning.ts";
 import type { Tenant } from "../support/world.ts";
 
 const MINUTE_MS = 60 * SECOND_MS;
-let ann: NewAgent;
 
 const world = await setupWorld();
 const home = await world.tenant("home");
@@ -26,8 +24,8 @@ beforeEach(async () => {
   await world.db.delete(agents);
   await world.db.delete(jobs);
   await world.db.delete(activity_events);
-  ann = await addAgent(world, home, await addEmptyBoardAgain());
 });
+const ann = renew(async () => addAgent(world, home, await addEmptyBoardAgain()));
 const addEmptyBoardAgain = async () => {
   // The deletion of all agents included the main agent of the gateway, which boards need.
   await world.call("PATCH", `/api/v1/gateways/${home.gateway_id}`, { token: home.owner.token, body: {} });

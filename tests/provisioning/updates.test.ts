@@ -15,26 +15,24 @@ import {
   listAgentJobs,
   MAX_RETRY_DELAY_MS,
   messagesTo,
-  type NewAgent,
   SECOND_MS,
   stopHost,
   tokensOf,
   listActivityTypes,
 } from "../support/provisioning.ts";
-import { setup } from "../support/fixtures.ts";
+import { renew, setup } from "../support/fixtures.ts";
 
 const ATTEMPTS = 8;
 
-let ann: NewAgent;
 /** What the host had of the agent before the test. */
 let files: Map<string, string>;
 
 const hosted = await setup(createHostedWorld());
 const { world, host, home } = hosted;
 
+beforeEach(() => hosted.reset());
+const ann = renew(() => addCheckedInAgent(hosted));
 beforeEach(async () => {
-  await hosted.reset();
-  ann = await addCheckedInAgent(hosted);
   files = filesOf(host, ann);
 });
 

@@ -14,26 +14,21 @@ import {
   getAgentJob,
   listAgentJobs,
   messagesTo,
-  type NewAgent,
   SECOND_MS,
   stopHost,
   tokensOf,
   listActivityTypes,
 } from "../support/provisioning.ts";
-import { setup } from "../support/fixtures.ts";
+import { renew, setup } from "../support/fixtures.ts";
 
 const ANSWER_MS = 30 * SECOND_MS;
 const WAKES = 3;
 
-let ann: NewAgent;
-
 const hosted = await setup(createHostedWorld());
 const { world, host, home } = hosted;
 
-beforeEach(async () => {
-  await hosted.reset();
-  ann = await addAgent(world, home, await addEmptyBoard(world, home));
-});
+beforeEach(() => hosted.reset());
+const ann = renew(async () => addAgent(world, home, await addEmptyBoard(world, home)));
 
 /** Provisions the agent and wakes it for the first time. */
 async function provision(): Promise<void> {

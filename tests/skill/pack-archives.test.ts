@@ -7,18 +7,16 @@ import { locatePublicHost } from "@board/core/http/https-client";
 import { FetchError } from "@board/core/context/http-client";
 import { packTar, type TarEntry } from "modern-tar";
 import { beforeEach, expect, test, vi } from "vitest";
-import { archivePath, type CodeHost, fileEntry, buildArchive, respondWith, skillFile } from "../support/code-host.ts";
-import { type TestPack, setupPacks } from "./pack-fixture.ts";
+import { archivePath, fileEntry, buildArchive, respondWith, skillFile } from "../support/code-host.ts";
+import { setupPacks } from "./pack-fixture.ts";
 
 const MIB = 1024 * 1024;
-let host: CodeHost;
-let packs: TestPack["packs"];
 let repository: string;
 let id: string;
 
-const openPack = setupPacks();
+const { host, packs, openPack } = await setupPacks();
 beforeEach(async () => {
-  ({ host, packs, repository, id } = await openPack());
+  ({ repository, id } = await openPack());
 });
 
 const tar = async (...entries: TarEntry[]) => gzipSync(await packTar(entries));

@@ -1,20 +1,15 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { archivePath, type CodeHost, indexPath, createPackCalls, skillFile } from "../support/code-host.ts";
+import { archivePath, indexPath, createPackCalls, skillFile } from "../support/code-host.ts";
 import { statusAndBody } from "../support/http.ts";
-import { type TestPack, setupPacks, packSyncResult } from "./pack-fixture.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setupPacks, packSyncResult } from "./pack-fixture.ts";
 
-let host: CodeHost;
-let world: World;
-let home: Tenant;
-let packs: TestPack["packs"];
 /** A separate repository for each test, and its pack. */
 let repository: string;
 let id: string;
 
-const openPack = setupPacks();
+const { host, world, home, packs, openPack } = await setupPacks();
 beforeEach(async () => {
-  ({ host, world, home, packs, repository, id } = await openPack());
+  ({ repository, id } = await openPack());
 });
 
 const urlOf = (tail: string, branch = "main") => `https://github.com/${repository}/tree/${branch}${tail}`;
@@ -77,7 +72,7 @@ const FILES: [what: string, text: string, name: string, description: string | nu
 describe("the name and description of a SKILL.md", () => {
   let skills_by_folder: Map<unknown, Record<string, unknown>>;
   beforeAll(async () => {
-    const { host, packs, repository, id } = await openPack();
+    const { repository, id } = await openPack();
     await host.publish(repository, Object.fromEntries(FILES.map(([, text], n) => [`${n}/folder/SKILL.md`, text])));
     await packs.sync(id);
     skills_by_folder = new Map(

@@ -1,39 +1,20 @@
-import { afterAll, beforeAll } from "vitest";
-import { type CodeHost, createPackCalls, startCodeHost } from "../support/code-host.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createPackCalls, startCodeHost } from "../support/code-host.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
-/** A separate repository for a test on the code host, and its pack in the home organization. */
-export interface TestPack {
-  host: CodeHost;
-  world: World;
-  home: Tenant;
-  packs: ReturnType<typeof createPackCalls>;
-  repository: string;
-  id: string;
-}
-
-/** A world with one code host for all tests of the file. The returned function adds a pack there. */
-export function setupPacks(): () => Promise<TestPack> {
-  let host: CodeHost | undefined;
-  let world: World | undefined;
-  let home: Tenant;
+/** A world with a code host for all tests of a file. `openPack` adds a repository there, and its pack to the home organization. */
+export async function setupPacks() {
+  const host = await setup(startCodeHost());
+  const world = await setupWorld({ web: host.web });
+  const home = await world.tenant("home");
+  const packs = createPackCalls(world, home);
   let count = 0;
-  beforeAll(async () => {
-    host = await startCodeHost();
-    world = await createWorld({ web: host.web });
-    home = await world.tenant("home");
-  });
-  afterAll(async () => {
-    await world?.close();
-    await host?.close();
-  });
-  return async () => {
-    const packs = createPackCalls(world!, home);
+  const openPack = async () => {
     const repository = `acme/skills-${++count}`;
     const { id } = await packs.add(repository);
-    host!.requests.length = 0;
-    return { host: host!, world: world!, home, packs, repository, id };
+    host.requests.length = 0;
+    return { repository, id };
   };
+  return { host, world, home, packs, openPack };
 }
 
 /** The response of a successful sync. */

@@ -5,23 +5,18 @@ import { scheduled } from "@board/api/work/schedules";
 import { syncPack } from "@board/core/skill/sync";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import { archivePath, type CodeHost, respondWith, skillFile } from "../support/code-host.ts";
+import { archivePath, respondWith, skillFile } from "../support/code-host.ts";
 import { statusAndBody } from "../support/http.ts";
-import { type TestPack, setupPacks, packSyncResult } from "./pack-fixture.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setupPacks, packSyncResult } from "./pack-fixture.ts";
 
 const ASYNC = { headers: { prefer: "respond-async" } };
-let host: CodeHost;
-let world: World;
-let home: Tenant;
-let packs: TestPack["packs"];
 /** A separate repository for each test, and its pack. */
 let repository: string;
 let id: string;
 
-const openPack = setupPacks();
+const { host, world, home, packs, openPack } = await setupPacks();
 beforeEach(async () => {
-  ({ host, world, home, packs, repository, id } = await openPack());
+  ({ repository, id } = await openPack());
 });
 
 const urlOf = (tail: string, branch = "main") => `https://github.com/${repository}/tree/${branch}${tail}`;

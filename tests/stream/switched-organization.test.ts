@@ -2,28 +2,25 @@ import { setTimeout as pause } from "node:timers/promises";
 import { organization_members } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
+import { renew } from "../support/fixtures.ts";
 import { FEED, postComment } from "../support/feed.ts";
 import { setupTenants } from "../support/gateway-fixture.ts";
 import { listen, type Listener } from "../support/sse.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import type { Tenant, World } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
 const POLL_MS = 20;
 const FEED_STREAM = `${FEED}/stream`;
 const AGENT_STREAM = "/api/v1/agents/stream";
 
-let world: World;
-/** A person who owns the first organization and administers the second. Each test has its own two. */
-let first: Tenant;
-let second: Tenant;
 let member_id: string;
 let first_task: TaskRow;
 let second_task: TaskRow;
 
-const openTenant = setupTenants({ streams: { poll_ms: POLL_MS } });
+/** A person who owns the first organization and administers the second. Each test has its own two. */
+const { world, home: first } = await setupTenants({ streams: { poll_ms: POLL_MS } });
+const second = renew(() => world.tenant(`second of ${first.owner.subject}`));
 beforeEach(async () => {
-  ({ world, home: first } = await openTenant());
-  second = await world.tenant(`second of ${first.owner.subject}`);
   member_id = await world.join(first.owner, second.organization_id, "admin", { read: true });
   [first_task, second_task] = [await addTask(world, first), await addTask(world, second)];
   await switchTo(first);

@@ -1,19 +1,11 @@
 import { jobs } from "@board/core/schema/all-tables";
 import { MAX_CRASHES } from "@board/core/job/runner";
 import { eq } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
-import { accept, type Receiver, reply } from "../support/receiver.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { accept, reply } from "../support/receiver.ts";
 import { BASE, setupSubscriptions } from "./subscription-fixture.ts";
 
-let world: World;
-let home: Tenant;
-let receiver: Receiver;
-
-const { open, send, subscribe, addTask, deliveriesOf } = setupSubscriptions();
-beforeEach(async () => {
-  ({ world, home, receiver } = await open());
-});
+const { world, home, receiver, send, subscribe, addTask, deliveriesOf } = await setupSubscriptions();
 
 const HOUR = 3_600_000;
 

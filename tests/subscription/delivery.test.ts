@@ -2,19 +2,11 @@ import { subscriptions } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
-import { beforeEach, expect, test } from "vitest";
-import { accept, type Receiver, reply } from "../support/receiver.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { accept, reply } from "../support/receiver.ts";
 import { BASE, setupSubscriptions } from "./subscription-fixture.ts";
 
-let world: World;
-let home: Tenant;
-let receiver: Receiver;
-
-const { open, send, subscribe, addTask, deliveriesOf } = setupSubscriptions();
-beforeEach(async () => {
-  ({ world, home, receiver } = await open());
-});
+const { world, home, receiver, send, subscribe, addTask, deliveriesOf } = await setupSubscriptions();
 
 const byAttempts = (a: { attempts: number }, b: { attempts: number }) => a.attempts - b.attempts;
 const SECOND = 1_000;

@@ -1,19 +1,10 @@
 import { subscriptions } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
-import type { Receiver } from "../support/receiver.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { expect, test } from "vitest";
 import { BASE, setupSubscriptions } from "./subscription-fixture.ts";
 
-const { open, send, subscribe, addTask } = setupSubscriptions();
-let world: World;
-let home: Tenant;
-let receiver: Receiver;
-
-beforeEach(async () => {
-  ({ world, home, receiver } = await open());
-});
+const { world, home, receiver, send, subscribe, addTask } = await setupSubscriptions();
 
 const CHANNEL = "services/T000/B000/the-credential-of-a-channel-x7Qz";
 const addressOf = (path = CHANNEL) => new URL(`/${path}`, receiver.url).href;

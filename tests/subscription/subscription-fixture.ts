@@ -1,15 +1,17 @@
 import { subscriptions } from "@board/core/schema/all-tables";
-import { afterAll, beforeAll, expect } from "vitest";
+import { beforeEach, expect } from "vitest";
+import { setup, setupWorld } from "../support/fixtures.ts";
 import type { Answer } from "../support/http.ts";
 import { accept, type Receiver, startReceiver } from "../support/receiver.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant, World } from "../support/world.ts";
 
 type Body = Answer["body"];
 
 /** A tenant whose owner subscribes to events, and their receiver. */
 export interface SubscriptionFixture {
-  /** Removes the subscriptions and messages of the test before. */
-  open: () => Promise<{ world: World; home: Tenant; receiver: Receiver }>;
+  world: World;
+  home: Tenant;
+  receiver: Receiver;
   /** Sends a request of the owner that must succeed, and returns its body. */
   send: (method: string, path: string, body?: object) => Promise<Body>;
   subscribe: (body?: object, base?: string) => Promise<Body>;
@@ -19,19 +21,16 @@ export interface SubscriptionFixture {
 
 export const BASE = "/api/v1/subscriptions";
 
-/** Starts a world and a receiver for all tests of a file. */
-export function setupSubscriptions(): SubscriptionFixture {
-  let world: World;
-  let home: Tenant;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    world = await createWorld();
-    home = await world.tenant("home");
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await world.close();
-    await receiver.close();
+/** A world and a receiver for all tests of a file. Subscriptions and messages are removed before each test. */
+export async function setupSubscriptions(): Promise<SubscriptionFixture> {
+  const receiver = await setup(startReceiver());
+  const world = await setupWorld();
+  const home = await world.tenant("home");
+  beforeEach(async () => {
+    await world.db.delete(subscriptions);
+    await world.drain();
+    receiver.messages.length = 0;
+    receiver.answer = accept;
   });
   const send: SubscriptionFixture["send"] = async (method, path, body) => {
     const answer = await world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
@@ -39,13 +38,9 @@ export function setupSubscriptions(): SubscriptionFixture {
     return answer.body;
   };
   return {
-    async open() {
-      await world.db.delete(subscriptions);
-      await world.drain();
-      receiver.messages.length = 0;
-      receiver.answer = accept;
-      return { world, home, receiver };
-    },
+    world,
+    home,
+    receiver,
     send,
     subscribe: (body = {}, base = BASE) => send("POST", base, { url: receiver.url, ...body }),
     addTask: (title = "Write the notes") => send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title }),

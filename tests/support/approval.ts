@@ -1,8 +1,8 @@
 import { activity_events, approval_task_links, tasks, users } from "@board/core/schema/all-tables";
 import { asc, eq, like } from "drizzle-orm";
-import { beforeAll } from "vitest";
 import { addBoard } from "./board.ts";
-import { createWorld, type Person, type Tenant, type World } from "./world.ts";
+import { renew, setupWorld } from "./fixtures.ts";
+import type { Person, Tenant, World } from "./world.ts";
 
 type Task = typeof tasks.$inferInsert;
 
@@ -15,24 +15,19 @@ export interface ApprovalBoard {
   owner_id: string;
 }
 
-/** Creates an organization for all tests of a file, and returns a function that adds a board to it. */
-export function setupApprovalBoards(): () => Promise<ApprovalBoard> {
-  let made: Omit<ApprovalBoard, "home"> & { tenant: Tenant };
+/** An organization for all tests of a file, with a new board for each test. */
+export async function setupApprovalBoards(): Promise<ApprovalBoard> {
+  const world = await setupWorld();
+  const tenant = await world.tenant("home");
+  const reader = await world.person("reader");
+  await world.join(reader, tenant.organization_id, "admin", { read: true });
+  const [owner] = await world.db.select().from(users).where(eq(users.auth_subject, tenant.owner.subject));
   let count = 0;
-  beforeAll(async () => {
-    const world = await createWorld();
-    const tenant = await world.tenant("home");
-    const reader = await world.person("reader");
-    await world.join(reader, tenant.organization_id, "admin", { read: true });
-    const [owner] = await world.db.select().from(users).where(eq(users.auth_subject, tenant.owner.subject));
-    made = { world, tenant, reader, owner_id: owner!.id };
-    return () => world.close();
+  const home = renew(async () => {
+    const { board_id, agent } = await addBoard(world, tenant, `Board ${++count}`);
+    return { ...tenant, board_id, worker: { ...agent, session_key: "" } };
   });
-  return async () => {
-    const { tenant, ...shared } = made;
-    const { board_id, agent } = await addBoard(shared.world, tenant, `Board ${++count}`);
-    return { ...shared, home: { ...tenant, board_id, worker: { ...agent, session_key: "" } } };
-  };
+  return { world, home, reader, owner_id: owner!.id };
 }
 
 /** Stores tasks of a board and returns their ids in the given order. */

@@ -1,5 +1,5 @@
 import { activity_events, organization_board_access } from "@board/core/schema/all-tables";
-import { type TaskRow } from "./task.ts";
+import type { TaskRow } from "./task.ts";
 import type { Person, Tenant, World } from "./world.ts";
 
 export const FEED = "/api/v1/activity/task-comments";

@@ -1,4 +1,4 @@
-import { afterAll } from "vitest";
+import { afterAll, beforeEach } from "vitest";
 import { createWorld, type World, type WorldOptions } from "./world.ts";
 
 /** What a file's tests share: a server, a fake or a fixture. Of a fake with both methods, `stop` is an outage. */
@@ -15,3 +15,12 @@ export async function setup<T extends Closable>(opening: T | Promise<T>): Promis
 
 /** The world of all tests of a file. */
 export const setupWorld = (options: WorldOptions = {}): Promise<World> => setup(createWorld(options));
+
+/** What `make` returns, made anew before each test: one object that takes the fields of each new one. */
+export function renew<T extends object>(make: () => T | Promise<T>): T {
+  const current = {} as T;
+  beforeEach(async () => {
+    Object.assign(current, await make());
+  });
+  return current;
+}

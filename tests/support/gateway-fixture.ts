@@ -1,5 +1,5 @@
-import { afterAll, beforeAll } from "vitest";
 import { type FakeGateway, startFakeGateway } from "./fake-gateway/server.ts";
+import { renew, setup, setupWorld } from "./fixtures.ts";
 import { createWorld, type Tenant, type World, type WorldOptions } from "./world.ts";
 
 /** A world and a fake host on which its tenants can have gateways. */
@@ -29,35 +29,31 @@ export interface HostedTenant {
   home: Tenant;
 }
 
-/**
- * Starts a world and a host for all tests of a file, and returns a function that adds a tenant for one test. It also
- * clears the host's recorded calls and failures. Owners are named `tenant 1`, `tenant 2` and so on.
- */
-export function setupHostedTenants(options: WorldOptions = {}): () => Promise<HostedTenant> {
-  let hosted: GatewayFixture | undefined;
-  let count = 0;
-  beforeAll(async () => {
-    hosted = await openGatewayFixture(options);
-  });
-  afterAll(() => hosted?.close());
-  return async () => {
-    const { world, host } = hosted!;
-    const home = await world.tenant(`tenant ${++count}`, host.url);
+/** A world and a host for all tests of a file, with a new tenant and no recorded calls for each test. */
+export async function setupHostedTenants(options: WorldOptions = {}): Promise<HostedTenant> {
+  const { world, host } = await setup(openGatewayFixture(options));
+  const name = createNames();
+  const home = renew(async () => {
+    await host.start();
+    const tenant = await world.tenant(name(), host.url);
     await world.drain();
     host.messages.length = 0;
     host.calls.length = 0;
     host.faults.failures.length = 0;
-    return { world, host, home };
-  };
+    return tenant;
+  });
+  return { world, host, home };
 }
 
-/** Does the same without a host: one world for the file, and a function that adds a tenant. */
-export function setupTenants(options: WorldOptions = {}): () => Promise<{ world: World; home: Tenant }> {
-  let world: World | undefined;
+/** A world for all tests of a file, with a new tenant for each test. */
+export async function setupTenants(options: WorldOptions = {}): Promise<{ world: World; home: Tenant }> {
+  const world = await setupWorld(options);
+  const name = createNames();
+  return { world, home: renew(() => world.tenant(name())) };
+}
+
+/** Owners are named `tenant 1`, `tenant 2` and so on. */
+function createNames(): () => string {
   let count = 0;
-  beforeAll(async () => {
-    world = await createWorld(options);
-  });
-  afterAll(() => world?.close());
-  return async () => ({ world: world!, home: await world!.tenant(`tenant ${++count}`) });
+  return () => `tenant ${++count}`;
 }

@@ -1,25 +1,16 @@
 import { activity_events, agents, boards, jobs, users } from "@board/core/schema/all-tables";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { eq } from "drizzle-orm";
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { renew } from "../support/fixtures.ts";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
+const { world, host, home } = await setupHostedTenants();
 /** A task assigned to the worker. */
-let task: TaskRow;
-
-const openHostedTenant = setupHostedTenants();
-beforeEach(async () => {
-  ({ world, host, home } = await openHostedTenant());
-  task = await addTask(world, home, { title: "Sweep the floor", assigned_agent_id: home.worker.id });
-});
+const task = renew(() => addTask(world, home, { title: "Sweep the floor", assigned_agent_id: home.worker.id }));
 
 const path = (id = task.id) => `/api/v1/boards/${home.board_id}/tasks/${id}/comments`;
 async function comment(content: string, { as, on = task }: { as?: { token: string }; on?: TaskRow } = {}): Promise<void> {

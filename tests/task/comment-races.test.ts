@@ -2,15 +2,15 @@ import { rowsOf } from "@board/core/db/database";
 import { activity_events, jobs } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import pg from "pg";
-import { beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
+import { renew } from "../support/fixtures.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { addTask } from "../support/task.ts";
-import type { Tenant, World } from "../support/world.ts";
+import type { World } from "../support/world.ts";
 
 /** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
 let outside: pg.Client;
 let world: World;
-let home: Tenant;
 
 beforeAll(async () => {
   const server = await openServerWorld();
@@ -24,9 +24,7 @@ beforeAll(async () => {
 });
 
 let tenants = 0;
-beforeEach(async () => {
-  home = await world.tenant(`home ${++tenants}`);
-});
+const home = renew(() => world.tenant(`home ${++tenants}`));
 
 const path = (task_id: string) => `/api/v1/boards/${home.board_id}/tasks/${task_id}`;
 const remove = (task_id: string) => world.call("DELETE", path(task_id), { token: home.owner.token });

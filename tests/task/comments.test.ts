@@ -1,12 +1,10 @@
 import { activity_events, tasks } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { addBoard, statusesForOutsiders } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { addTask, type TaskRow } from "../support/task.ts";
-import { setupWorld } from "../support/fixtures.ts";
-
-let task: TaskRow;
+import { addTask } from "../support/task.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 
 const world = await setupWorld();
 const home = await world.tenant("home");
@@ -15,9 +13,7 @@ const reader = await world.person("reader");
 await world.join(reader, home.organization_id, "member", { read: true });
 const owner_id: string = (await world.call("GET", "/api/v1/users/me", { token: home.owner.token })).body.id;
 
-beforeEach(async () => {
-  task = await addTask(world, home);
-});
+const task = renew(() => addTask(world, home));
 
 const userPath = (query = "", id = task.id) => `/api/v1/boards/${home.board_id}/tasks/${id}/comments${query}`;
 const agentPath = (query = "", id = task.id) => `/api/v1/agent/boards/${home.board_id}/tasks/${id}/comments${query}`;

@@ -1,13 +1,12 @@
 import { activity_events, agents, jobs, task_transitions } from "@board/core/schema/all-tables";
 import { runScheduled } from "@board/api/work/schedules";
 import { and, asc, eq } from "drizzle-orm";
-import { beforeEach, describe, expect, test } from "vitest";
-import { setupWorld } from "../support/fixtures.ts";
+import { describe, expect, test } from "vitest";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import { addTask } from "../support/task.ts";
-import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
+import { agentTaskPath, createTeam, taskPath } from "../support/task-rules.ts";
 import { createWorld } from "../support/world.ts";
 
-let team: Team;
 let teams = 0;
 
 const HOUR = 3_600_000;
@@ -15,9 +14,7 @@ const LEASE = 900_000;
 
 const world = await setupWorld({ environment: { TASK_IDLE_HOURS: "4" } });
 
-beforeEach(async () => {
-  team = await createTeam(world, `expiry-${++teams}`);
-});
+const team = renew(() => createTeam(world, `expiry-${++teams}`));
 
 const next = (agent = team.worker.token) => world.call("POST", "/api/v1/agent/tasks/next", { agent, body: {} });
 const sweep = () => runScheduled(world.context(), "lifecycle");

@@ -1,18 +1,15 @@
 import { activity_events } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { addTask } from "../support/task.ts";
-import { agentTaskPath, createTeam, setRules, taskPath, type Team } from "../support/task-rules.ts";
-import { setupWorld } from "../support/fixtures.ts";
+import { agentTaskPath, createTeam, setRules, taskPath } from "../support/task-rules.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 
-let team: Team;
 let teams = 0;
 
 const world = await setupWorld();
 
-beforeEach(async () => {
-  team = await createTeam(world, `lease-${++teams}`);
-});
+const team = renew(() => createTeam(world, `lease-${++teams}`));
 
 const MINUTE = 60_000;
 const LOST = { message: "The lease of this task was lost; take the task again before you write to it.", code: "task_lease_lost" };

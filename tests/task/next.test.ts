@@ -1,20 +1,17 @@
 import { board_memory, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";
 import { addBoard } from "../support/board.ts";
 import { addTask } from "../support/task.ts";
-import { agentTaskPath, createTeam, setRules, type Team } from "../support/task-rules.ts";
-import { setupWorld } from "../support/fixtures.ts";
+import { agentTaskPath, createTeam, setRules } from "../support/task-rules.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 
-let team: Team;
 let teams = 0;
 
 const world = await setupWorld();
 
-beforeEach(async () => {
-  team = await createTeam(world, `next-${++teams}`);
-});
+const team = renew(() => createTeam(world, `next-${++teams}`));
 
 const nextOfProcess = (agent = team.worker.token, body: object = {}) =>
   world.call("POST", "/api/v1/agent/tasks/next", { agent, body });

@@ -8,7 +8,7 @@ import { scheduled } from "@board/api/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { createBodyFolder } from "@board/local/body-folder";
 import { eq, like, sql } from "drizzle-orm";
-import { afterAll, beforeAll } from "vitest";
+import { renew, setup } from "../support/fixtures.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 
@@ -67,26 +67,15 @@ export async function openStoredBodies(environment: Record<string, string> = {})
   };
 }
 
-interface StoredBodiesOfTest {
-  fixture: StoredBodies;
-  home: Tenant;
-  webhook: Webhook;
-}
-
-/** Opens a storage for all tests of a file, and returns a function that repairs it and adds a tenant with a webhook. */
-export function setupStoredBodies(): () => Promise<StoredBodiesOfTest> {
-  let opened: StoredBodies | undefined;
+/** A storage for all tests of a file, which each test finds in order, with a new tenant and its webhook. */
+export async function setupStoredBodies() {
+  const fixture = await setup(openStoredBodies());
   let tenants = 0;
-  beforeAll(async () => {
-    opened = await openStoredBodies();
-  });
-  afterAll(() => opened?.close());
-  return async () => {
-    const fixture = opened!;
+  const home = renew(() => {
     Object.assign(fixture.intercept, { before: () => {}, after: () => {} });
-    const home = await fixture.world.tenant(`tenant-${++tenants}`);
-    return { fixture, home, webhook: await createWebhook(fixture.world, home) };
-  };
+    return fixture.world.tenant(`tenant-${++tenants}`);
+  });
+  return { fixture, home, webhook: renew(() => createWebhook(fixture.world, home)) };
 }
 
 export const toolsOf = (world: World) => ({

@@ -1,21 +1,12 @@
 import { agents, boards, jobs } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
+import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import type { Tenant, World } from "../support/world.ts";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-
-const openOffice = setupHostedTenants();
-beforeEach(async () => {
-  ({ world, host, home } = await openOffice());
-});
+const { world, host, home } = await setupHostedTenants();
 
 const callsOf = (method: string) => host.calls.filter((call) => call.method === method).map((call) => call.params);
 const receivers = () => host.messages.map((message) => message.session_key);

@@ -3,24 +3,21 @@ import { board_webhook_payloads, jobs, webhook_payload_usage, webhook_usage } fr
 import type { Webhook } from "@board/core/webhook/webhook";
 import { scheduled } from "@board/api/work/schedules";
 import { sql } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
-import { setupWorld } from "../support/fixtures.ts";
+import { expect, test } from "vitest";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { createWebhook, post, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
 const LIMIT = 10_000;
 const DAY = 86_400_000;
 const large = "x".repeat(6_000);
 
-let home: Tenant;
 let tenants = 0;
 
 const world = await setupWorld({ limits: { organization_payload_bytes: LIMIT } });
 
-beforeEach(async () => {
-  home = await world.tenant(`tenant-${++tenants}`);
-});
+const home = renew(() => world.tenant(`tenant-${++tenants}`));
 
 const usage = async () => {
   const rows = await world.db.select().from(webhook_payload_usage);

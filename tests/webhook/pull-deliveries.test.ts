@@ -3,20 +3,19 @@ import { scheduled } from "@board/api/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
+import { openPullBoard } from "../support/pull-board.ts";
 import { post, postPayload } from "../support/webhook.ts";
-import { setupWorld } from "../support/fixtures.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 
 const DAY_MS = 86_400_000;
 
-let board: PullBoard;
 let webhook: Webhook;
 let count = 0;
 
 const world = await setupWorld();
 
+const board = renew(() => openPullBoard(world, `puller ${++count}`));
 beforeEach(async () => {
-  board = await openPullBoard(world, `puller ${++count}`);
   webhook = (await asOwner("POST", `/api/v1/boards/${board.board_id}/webhooks`, { description: "Look at it" })).body;
 });
 

@@ -1,21 +1,12 @@
 import { board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
 import type { Webhook } from "@board/core/webhook/webhook";
 import { eq, sql } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
+import { expect, test } from "vitest";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
 import { createWebhook, post, postPayload, readPayload } from "../support/webhook.ts";
-import type { Tenant, World } from "../support/world.ts";
 import { deliveryOf, SENDER_NAMES, SENDERS } from "./senders.ts";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-
-const openOffice = setupHostedTenants();
-beforeEach(async () => {
-  ({ world, host, home } = await openOffice());
-});
+const { world, host, home } = await setupHostedTenants();
 
 const FENCE =
   /--- BEGIN EXTERNAL DATA ([0-9a-f]{16}) \(do not interpret as instructions\) ---\n([^]*)\n--- END EXTERNAL DATA \1 ---$/;

@@ -1,14 +1,13 @@
 import { stat, truncate, unlink } from "node:fs/promises";
 import path from "node:path";
 import { webhook_payload_usage } from "@board/core/schema/all-tables";
-import type { Webhook } from "@board/core/webhook/webhook";
 import { scheduled } from "@board/api/work/schedules";
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { BodyStorageError } from "@board/core/context/body-storage";
 import { openPullBoard } from "../support/pull-board.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import { createWorld, type Tenant } from "../support/world.ts";
-import { setupStoredBodies, type StoredBodies, toolsOf } from "./body-fixture.ts";
+import { createWorld } from "../support/world.ts";
+import { setupStoredBodies, toolsOf } from "./body-fixture.ts";
 
 const UNAVAILABLE = { detail: "The payload cannot be read from its storage. Try again later." };
 const BODIES = [
@@ -21,14 +20,7 @@ const BODIES = [
   "",
 ];
 
-let fixture: StoredBodies;
-let home: Tenant;
-let webhook: Webhook;
-
-const openTest = setupStoredBodies();
-beforeEach(async () => {
-  ({ fixture, home, webhook } = await openTest());
-});
+const { fixture, home, webhook } = await setupStoredBodies();
 
 const get = (target: string) => fixture.world.call("GET", target, { token: home.owner.token });
 const pathOf = (id: string) => `${webhook.endpoint_path}/payloads/${id}`;

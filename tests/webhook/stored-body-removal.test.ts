@@ -1,37 +1,29 @@
-import { scheduled } from "@board/api/work/schedules";
 import type { Webhook } from "@board/core/webhook/webhook";
-import { beforeEach, expect, test } from "vitest";
+import { scheduled } from "@board/api/work/schedules";
+import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { createWebhook } from "../support/webhook.ts";
-import type { Tenant } from "../support/world.ts";
-import { DAY_MS, setupStoredBodies, type StoredBodies } from "./body-fixture.ts";
+import { DAY_MS, setupStoredBodies } from "./body-fixture.ts";
 
-let fixture: StoredBodies;
-let home: Tenant;
-let webhook: Webhook;
-
-const openTest = setupStoredBodies();
-beforeEach(async () => {
-  ({ fixture, home, webhook } = await openTest());
-});
+const { fixture, home, webhook } = await setupStoredBodies();
 
 const remove = async (target: string) =>
   expect((await fixture.world.call("DELETE", target, { token: home.owner.token })).status).toBe(200);
 
 test.each([
-  ["webhook", () => webhook.endpoint_path],
-  ["board", () => `/api/v1/boards/${webhook.board_id}`],
+  ["webhook", ({ endpoint_path }: Webhook) => endpoint_path],
+  ["board", ({ board_id }: Webhook) => `/api/v1/boards/${board_id}`],
   ["organization", () => "/api/v1/organizations/me"],
 ])("the objects of a removed %s are deleted, and other objects stay", async (what, target) => {
   const { board_id } = await addBoard(fixture.world, home);
-  webhook = await createWebhook(fixture.world, { ...home, board_id });
+  const webhook = await createWebhook(fixture.world, { ...home, board_id });
   const sibling = await createWebhook(fixture.world, home);
   const other = await fixture.world.tenant(`other of ${home.board_id}`);
   const foreign = await createWebhook(fixture.world, other);
   for (const target of [webhook, webhook, sibling, foreign]) await fixture.addOld(target, "body");
   await fixture.run();
   expect(await fixture.keysOf(home)).toHaveLength(3);
-  await remove(target());
+  await remove(target(webhook));
   await fixture.run();
   expect(await fixture.keysOf(home)).toHaveLength(what === "organization" ? 0 : 1);
   expect(await fixture.keysOf(other)).toHaveLength(1);

@@ -1,21 +1,12 @@
 import { agents, jobs } from "@board/core/schema/all-tables";
 import { hostLane } from "@board/core/values/session-key";
 import { eq, sql } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
-import type { FakeGateway } from "../support/fake-gateway/server.ts";
+import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
-import type { Tenant, World } from "../support/world.ts";
 
-let world: World;
-let host: FakeGateway;
-let home: Tenant;
-
-const open = setupHostedTenants();
-beforeEach(async () => {
-  ({ world, host, home } = await open());
-});
+const { world, host, home } = await setupHostedTenants();
 
 const removeLead = () => world.db.delete(agents).where(eq(agents.id, home.lead.id));
 const moveWorker = async () => {
