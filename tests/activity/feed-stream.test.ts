@@ -207,8 +207,7 @@ describe("who receives which comments", () => {
     );
     const others = await Promise.all(
       [1, 2, 3, 4, 5, 6].map(async (n) => {
-        const person = await world.person(`others of ${home.owner.subject} ${n}`);
-        await world.join(person, home.organization_id, "member", { read: true });
+        const person = await world.member(`others of ${home.owner.subject} ${n}`, home, "member", { read: true });
         return person;
       }),
     );

@@ -170,8 +170,7 @@ describe("what a reader of the feed sees", () => {
     const there = await addTask(world, abroad);
     await postComment(world, abroad, there, "abroad");
     await postComment(world, home, task, "at home");
-    const guest = await world.person("guest");
-    await world.join(guest, abroad.organization_id, "member", { read: true });
+    const guest = await world.member("guest", abroad, "member", { read: true });
     await world.join(guest, home.organization_id, "member", { read: true });
     for (const token of [home.owner.token, guest.token]) {
       expect(messages(await list("?limit=200", token))).not.toContain("abroad");

@@ -1,7 +1,8 @@
 import { rowsOf } from "@board/core/db/database";
 import { scheduled } from "@board/api/work/schedules";
 import { sql } from "drizzle-orm";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { addEvents } from "../support/activity.ts";
 import { openGrowthWorld } from "../support/growth-world.ts";
 
@@ -9,7 +10,7 @@ const BOARDS = 1_000;
 const DAY = 86_400_000;
 const TABLES = ["activity_counts", "activity_events", "board_webhooks", "boards", "organizations"];
 
-const { world, close } = await openGrowthWorld({ environment: { ACTIVITY_RETENTION_DAYS: "30" } });
+const { world } = await setup(openGrowthWorld({ environment: { ACTIVITY_RETENTION_DAYS: "30" } }));
 const home = await world.tenant("home");
 // Each other organization has a board, recent events on it, and recent events without a board.
 const others = sql`(select row_number() over (order by id) as n, id from organizations where name = 'Other') as other`;
@@ -25,7 +26,6 @@ await world.db.execute(sql`
     insert into board_webhooks (board_id, description) select id, 'Other' from boards where slug = 'other'`);
 await scheduled.lifecycle(world.context());
 await world.db.execute(sql`vacuum analyze activity_events, activity_counts, board_webhooks, boards, organizations`);
-afterAll(() => close?.());
 
 /** Runs a schedule and returns the rows that it visited. */
 async function countVisited(schedule: "lifecycle" | "retention"): Promise<number> {
@@ -68,8 +68,7 @@ test("new events are counted without looking at the boards that have none", asyn
 });
 
 test("deleting a person reads no events of other people", async () => {
-  const person = await world.person("leaver");
-  await world.join(person, home.organization_id, "member");
+  const person = await world.member("leaver", home);
   const me = await world.call("GET", "/api/v1/users/me", { token: person.token });
   await world.db.execute(sql`
     insert into activity_events (organization_id, board_id, user_id, event_type)

@@ -7,8 +7,7 @@ import { setupWorld } from "../support/fixtures.ts";
 const world = await setupWorld();
 const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
-const admin = await world.person("admin");
-await world.join(admin, home.organization_id, "admin", { read: true });
+const admin = await world.member("admin", home, "admin", { read: true });
 
 const post = (body: object, options: CallOptions = { token: home.owner.token }) =>
   world.call("POST", "/api/v1/agents", { ...options, body });
@@ -135,8 +134,7 @@ describe("rules for creating an agent", () => {
       expect(refused(await post({ name: "A", board_id }))).toEqual([404, { detail: "Not Found" }]);
     const denied = await post({ name: "A", board_id: home.board_id }, { token: admin.token });
     expect(refused(denied)).toEqual([403, { detail: "Board access denied" }]);
-    const member = await world.person("writing member");
-    await world.join(member, home.organization_id, "member", { write: true });
+    const member = await world.member("writing member", home, "member", { write: true });
     expect(refused(await post({ name: "A", board_id: home.board_id }, { token: member.token }))).toEqual([
       403,
       { detail: "Forbidden" },
@@ -144,8 +142,7 @@ describe("rules for creating an agent", () => {
   });
 
   test("an admin adds agents only to boards of the active organization, whatever rights exist elsewhere", async () => {
-    const guest = await world.person("guest");
-    await world.join(guest, abroad.organization_id, "member", { write: true });
+    const guest = await world.member("guest", abroad, "member", { write: true });
     await world.join(guest, home.organization_id, "admin", { write: true });
     const answer = await post({ name: "Intruder", board_id: abroad.board_id }, { token: guest.token });
     expect(refused(answer)).toEqual([404, { detail: "Not Found" }]);

@@ -23,11 +23,11 @@ beforeEach(async () => {
   ({ id, auth_token: token } = (await world.call("POST", "/api/v1/agents", { token: home.owner.token, body })).body);
 });
 
-const owner = (): CallOptions => ({ token: home.owner.token });
+const owner = { token: home.owner.token };
 const own = (): CallOptions => ({ agent: token });
-const beat = (body: object = {}, as: CallOptions = owner(), agent_id = id) =>
+const beat = (body: object = {}, as: CallOptions = owner, agent_id = id) =>
   world.call("POST", `/api/v1/agents/${agent_id}/heartbeat`, { ...as, body });
-const beatByName = (body: object, as: CallOptions = owner()) => world.call("POST", "/api/v1/agents/heartbeat", { ...as, body });
+const beatByName = (body: object, as: CallOptions = owner) => world.call("POST", "/api/v1/agents/heartbeat", { ...as, body });
 const row = async (agent_id = id) => (await world.db.select().from(agents).where(eq(agents.id, agent_id)))[0]!;
 const set = (values: Partial<typeof agents.$inferInsert>) => world.db.update(agents).set(values).where(eq(agents.id, id));
 const events = async () =>
@@ -56,7 +56,7 @@ describe("heartbeats by agent id", () => {
       expect((await beat(body)).body.status).toBe("online");
     }
     await set({ status: "ready" });
-    const bare = await world.call("POST", `/api/v1/agents/${id}/heartbeat`, owner());
+    const bare = await world.call("POST", `/api/v1/agents/${id}/heartbeat`, owner);
     expect(bare.body.status).toBe("online");
   });
 
@@ -117,7 +117,7 @@ describe("heartbeats by agent id", () => {
   test("an agent is shown offline more than ten minutes after its heartbeat", async () => {
     await beat({ status: "active" });
     world.elapse(11 * MINUTE_MS);
-    expect((await world.call("GET", `/api/v1/agents/${id}`, owner())).body.status).toBe("offline");
+    expect((await world.call("GET", `/api/v1/agents/${id}`, owner)).body.status).toBe("offline");
     expect((await row()).status).toBe("active");
   });
 
@@ -183,12 +183,10 @@ describe("heartbeats by agent name", () => {
     expect(statusAndBody(await beatByName({ name: "Ann" }))).toEqual([422, { detail: "board_id is required" }]);
     for (const other of [abroad.board_id, crypto.randomUUID()])
       expect(statusAndBody(await beatByName({ name: "Ann", board_id: other }))).toEqual(MISSED);
-    const reader = await world.person("reader");
-    await world.join(reader, home.organization_id, "admin", { read: true });
+    const reader = await world.member("reader", home, "admin", { read: true });
     const denied = await beatByName({ name: "Ann", board_id }, { token: reader.token });
     expect(statusAndBody(denied)).toEqual([403, { detail: "Board access denied" }]);
-    const member = await world.person("member");
-    await world.join(member, home.organization_id, "member", { write: true });
+    const member = await world.member("member", home, "member", { write: true });
     expect((await beatByName({ name: "Ann", board_id }, { token: member.token })).status).toBe(403);
   });
 });

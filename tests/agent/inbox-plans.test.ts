@@ -1,13 +1,14 @@
 import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { openGrowthWorld } from "../support/growth-world.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 
 /** Another organization has this many tasks in work, and as many free ones. */
 const OTHERS = 6_000;
 
-const { world, close } = await openGrowthWorld();
+const { world } = await setup(openGrowthWorld());
 const [home, other] = [await openPullBoard(world, "home"), await openPullBoard(world, "other")];
 // The statement is prepared while the statistics show no work. The other organization's work comes later.
 await world.db.execute(sql`insert into tasks (board_id, title, status)
@@ -19,7 +20,6 @@ await world.db.execute(sql`insert into tasks (board_id, title, status, assigned_
     from generate_series(1, ${OTHERS}::int) as n`);
 await world.db.execute(sql`insert into tasks (board_id, title, status)
     select ${other.board_id}, 'Free ' || n, 'inbox' from generate_series(1, ${OTHERS}::int) as n`);
-afterAll(() => close?.());
 
 /** How many rows and index entries the database has read so far. */
 async function countReads(): Promise<number> {

@@ -64,8 +64,7 @@ describe("agents listed for people", () => {
   });
 
   test("an admin without board rights sees main agents only", async () => {
-    const admin = await world.person("admin");
-    await world.join(admin, home.organization_id, "admin");
+    const admin = await world.member("admin", home, "admin");
     const as = { token: admin.token };
     expect(await ids(path, as)).toEqual([second.main_id, main.id]);
     expect((await get(`${path}/${main.id}`, as)).status).toBe(200);

@@ -11,8 +11,7 @@ const world = await setupWorld();
 const home = await world.tenant("home");
 const manage = manageAgents(world, home);
 const abroad = await world.tenant("abroad");
-const reader = await world.person("reader");
-await world.join(reader, home.organization_id, "admin", { read: true });
+const reader = await world.member("reader", home, "admin", { read: true });
 
 beforeEach(async () => {
   board_id = await manage.addBoard();
@@ -111,12 +110,10 @@ describe("changing an agent's fields", () => {
 describe("access to changing an agent", () => {
   test("only admins who may write to an agent's board can change it", async () => {
     const as = (token: string) => patch({ name: "Mine" }, "", ann.id, { token });
-    const member = await world.person("member");
-    await world.join(member, home.organization_id, "member", { write: true });
+    const member = await world.member("member", home, "member", { write: true });
     expect(statusAndBody(await as(member.token))).toEqual([403, { detail: "Forbidden" }]);
     expect(statusAndBody(await as(reader.token))).toEqual([403, { detail: "Board access denied" }]);
-    const withoutBoards = await world.person("blind");
-    await world.join(withoutBoards, home.organization_id, "admin");
+    const withoutBoards = await world.member("blind", home, "admin");
     for (const token of [withoutBoards.token, abroad.owner.token])
       expect(statusAndBody(await as(token))).toEqual([404, { detail: "Not Found" }]);
     expect((await patch({ name: "Mine" }, "", ann.id, { agent: home.lead.token })).status).toBe(401);

@@ -7,10 +7,8 @@ const TOO_LARGE = { detail: `Payload exceeds maximum size of ${MAX_BYTES} bytes.
 const world = await setupWorld();
 const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
-const member = await world.person("member");
-await world.join(member, home.organization_id, "member");
-const reader = await world.person("reader");
-await world.join(reader, home.organization_id, "admin", { read: true });
+const member = await world.member("member", home);
+const reader = await world.member("reader", home, "admin", { read: true });
 
 /** A body that records whether anything read it. */
 function trackedBody() {

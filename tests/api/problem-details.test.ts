@@ -15,7 +15,7 @@ async function bothForms(method: string, path: string, options: { token?: string
   expect(headers.get("content-type")).toBe(PROBLEM);
   return { plain, problem: JSON.parse(text), headers };
 }
-const tasks = () => `/api/v1/boards/${home.board_id}/tasks`;
+const tasks = `/api/v1/boards/${home.board_id}/tasks`;
 const missing = "7b0e6f0a-3c49-4a0e-9a55-0f3d5b1c9a01";
 
 test("a client that accepts problem details gets errors in the form of RFC 9457", async () => {
@@ -31,7 +31,7 @@ test("a client that accepts problem details gets errors in the form of RFC 9457"
 });
 
 test("the fields of an error become members of its problem details", async () => {
-  const { problem, plain } = await bothForms("POST", tasks(), {
+  const { problem, plain } = await bothForms("POST", tasks, {
     token: home.owner.token,
     body: { title: "Lamps", tag_ids: [missing] },
   });
@@ -50,7 +50,7 @@ test("an agent's refusal keeps its code and says that a retry does not help", as
 
 test("invalid fields are listed as errors, and the detail names the first of them", async () => {
   const body = { title: 7, status: "lost", priority: 1, tag_ids: 3, description: 5, due_at: "x" };
-  const { problem, plain } = await bothForms("POST", tasks(), { token: home.owner.token, body });
+  const { problem, plain } = await bothForms("POST", tasks, { token: home.owner.token, body });
   expect(problem).toMatchObject({ status: 422, title: "Unprocessable Entity", errors: plain.body.detail });
   expect(problem.detail).toMatch(/^The input is not valid\. body\.title: Input should be a valid string; .*; and 1 more\.$/);
 });
@@ -71,15 +71,15 @@ test.each([
 
 test("successful answers are the same for a client that accepts problem details", async () => {
   await addTask(world, home, { title: "Lamps" });
-  const plain = await world.call("GET", tasks(), { token: home.owner.token });
-  const answer = await world.call("GET", tasks(), { token: home.owner.token, headers: { accept: PROBLEM } });
+  const plain = await world.call("GET", tasks, { token: home.owner.token });
+  const answer = await world.call("GET", tasks, { token: home.owner.token, headers: { accept: PROBLEM } });
   expect([answer.status, answer.text, answer.headers.get("etag")]).toEqual([200, plain.text, plain.headers.get("etag")]);
 });
 
 test("long problem details are compressed, and a HEAD request gets none", async () => {
   const body = JSON.stringify({ title: "Lamps", tag_ids: Array(100).fill("x") });
   const headers = { authorization: `Bearer ${home.owner.token}`, accept: PROBLEM, "accept-encoding": "gzip" };
-  const response = await world.app.request(tasks(), { method: "POST", body, headers });
+  const response = await world.app.request(tasks, { method: "POST", body, headers });
   expect([response.headers.get("content-encoding"), response.headers.get("content-type")]).toEqual(["gzip", PROBLEM]);
   expect(JSON.parse(gunzipSync(Buffer.from(await response.arrayBuffer())).toString()).errors).toHaveLength(100);
   const head = await world.call("HEAD", "/api/v1/users/me", { headers: { accept: PROBLEM } });

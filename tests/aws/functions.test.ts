@@ -36,7 +36,7 @@ const payloadOf = async (payload_id: string) => {
 };
 const jobOf = (payload_id: string) => jobOfPayload(cloud.world, payload_id);
 const messagesOf = (payload_id: string) => host.messages.filter(({ message }) => message.includes(`Payload ID: ${payload_id}`));
-const asOwner = () => ({ authorization: `Bearer ${home.owner.token}` });
+const asOwner = { authorization: `Bearer ${home.owner.token}` };
 
 test("a webhook post reaches the agent once through API Gateway, the bundle, Neon's driver, SQS and the consumer", async () => {
   const source = cloud.mapDeliveries();
@@ -75,11 +75,11 @@ test("a webhook body that API Gateway passes in Base64 is verified and stored as
 });
 
 test("the tags bundle answers the same as the local app", async () => {
-  const created = await cloud.request("tags", "POST", "/api/tags", { body: '{"name":"Bug / Issue"}', headers: asOwner() });
+  const created = await cloud.request("tags", "POST", "/api/tags", { body: '{"name":"Bug / Issue"}', headers: asOwner });
   expect(created.status).toBe(200);
   const { id } = (await created.json()) as { id: string };
   for (const path of [`/api/v1/tags/${id}`, "/api/v1/tags?limit=1&offset=0", "/api/tags/none", "/api/tags?limit=9999"]) {
-    const answer = await cloud.request("tags", "GET", path, { headers: asOwner() });
+    const answer = await cloud.request("tags", "GET", path, { headers: asOwner });
     const local = await cloud.world.call("GET", path, { token: home.owner.token });
     expect([answer.status, await answer.json()], path).toEqual([local.status, local.body]);
   }
@@ -89,7 +89,7 @@ test("characters that API Gateway decodes in a path stay part of their segment",
   const token = home.owner.token;
   for (const id of ["%00", "%20", "%23", "%0a", "x%5cy", "%25", "%22%3c"]) {
     const path = `/api/v1/tags/${id}`;
-    const answer = await cloud.request("tags", "GET", path, { headers: asOwner() });
+    const answer = await cloud.request("tags", "GET", path, { headers: asOwner });
     const local = await cloud.world.call("GET", path, { token });
     expect([answer.status, await answer.json()], path).toEqual([local.status, local.body]);
   }
@@ -192,11 +192,11 @@ test("a function compresses a long answer, which API Gateway gets in Base64, and
 test("a stream behind API Gateway waits for an event and ends with it, and its client resumes there", async () => {
   const path = `/api/v1/boards/${home.board_id}/memory`;
   const ask = (last: string) =>
-    cloud.request("memory", "GET", `${path}/stream`, { headers: { ...asOwner(), "last-event-id": last } });
+    cloud.request("memory", "GET", `${path}/stream`, { headers: { ...asOwner, "last-event-id": last } });
   const write = async (content: string) =>
     (await cloud.world.call("POST", path, { token: home.owner.token, body: { content } })).body;
   const before = await write("before");
-  const stored = await cloud.request("memory", "GET", `${path}/stream?since=${before.created_at}`, { headers: asOwner() });
+  const stored = await cloud.request("memory", "GET", `${path}/stream?since=${before.created_at}`, { headers: asOwner });
   expect(stored.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
   const [, id] = /\n\nid: ([\w-]+)\nretry: 2000\n\n$/.exec(await stored.text())!;
   const waiting = ask(id!);
@@ -215,7 +215,7 @@ test("the stream function sends events as they happen and ends at its limit, and
     (await cloud.world.call("POST", `${path}/${task.id}/comments`, { token: home.owner.token, body: { message } })).body;
   const feed = "/api/activity/task-comments/stream";
   const follow = (onHead: () => void, last?: string) =>
-    streams.stream(functionUrlEvent("GET", feed, { headers: { ...asOwner(), ...(last ? { "last-event-id": last } : {}) } }), {
+    streams.stream(functionUrlEvent("GET", feed, { headers: { ...asOwner, ...(last ? { "last-event-id": last } : {}) } }), {
       onHead,
     });
 
@@ -241,17 +241,17 @@ test("the stream function answers other requests with the service's ordinary err
     return [head.statusCode, body];
   };
   expect(await ask("GET", "/api/activity/task-comments/stream")).toEqual([401, '{"detail":"Not authenticated"}']);
-  expect(await ask("GET", "/api/activity/task-comments/stream?since=soon", asOwner())).toEqual([422, expect.any(String)]);
-  expect(await ask("HEAD", "/api/v1/agents/stream", asOwner())).toEqual([200, ""]);
-  expect(await ask("GET", "/api/v1/tags", asOwner())).toEqual([404, '{"detail":"Not Found"}']);
+  expect(await ask("GET", "/api/activity/task-comments/stream?since=soon", asOwner)).toEqual([422, expect.any(String)]);
+  expect(await ask("HEAD", "/api/v1/agents/stream", asOwner)).toEqual([200, ""]);
+  expect(await ask("GET", "/api/v1/tags", asOwner)).toEqual([404, '{"detail":"Not Found"}']);
   // The log line may come after the answer. The earlier refusal had no credential, so only this one is counted.
   expect(await ask("GET", "/api/v1/agents/stream", { authorization: "Bearer wrong" })).toEqual([401, expect.any(String)]);
   await vi.waitFor(() => expect(metricsOf(streams)).toMatchObject([{ AuthFailures: 1 }]));
-  expect(await ask("POST", "/api/v1/agents/stream", asOwner())).toEqual([405, '{"detail":"Method Not Allowed"}']);
+  expect(await ask("POST", "/api/v1/agents/stream", asOwner)).toEqual([405, '{"detail":"Method Not Allowed"}']);
 });
 
 test("database connections that broke while the sandbox was frozen are replaced without an error", async () => {
-  const ask = () => cloud.request("tags", "GET", "/api/v1/tags", { headers: asOwner() });
+  const ask = () => cloud.request("tags", "GET", "/api/v1/tags", { headers: asOwner });
   expect((await ask()).status).toBe(200);
   cloud.dropConnections();
   expect((await ask()).status).toBe(200);

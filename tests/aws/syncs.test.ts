@@ -12,7 +12,7 @@ afterAll(async () => {
   await fixture?.fake.close();
 });
 
-const path = () => `/api/v1/gateways/${fixture.home.gateway_id}/templates/sync`;
+const path = `/api/v1/gateways/${fixture.home.gateway_id}/templates/sync`;
 const ask = async (method: string, url: string, headers: Record<string, string> = {}) => {
   const answer = await cloud.request("templates", method, url, {
     headers: { authorization: `Bearer ${fixture.home.owner.token}`, ...headers },
@@ -29,14 +29,14 @@ interface SyncBody {
 
 test("an inline sync through API Gateway and the bundle uses one socket and no queue", async () => {
   const { opened } = fixture.fake.connections;
-  const { status, body } = await ask("POST", `${path()}?rotate_tokens=true`);
+  const { status, body } = await ask("POST", `${path}?rotate_tokens=true`);
   expect([status, body.errors, body.total_synced, fixture.fake.connections.opened - opened]).toEqual([200, [], 3, 1]);
   for (const queue of [QUEUE, SYNCS_QUEUE]) expect(await cloud.sqs.depth(queue)).toEqual({ ready: 0, in_flight: 0, delayed: 0 });
 });
 
 test("an asynchronous sync runs through its own queue and consumer, with a message per agent", async () => {
-  const started = await ask("POST", path(), { prefer: "respond-async" });
-  expect([started.status, started.location, started.body.status]).toEqual([202, `${path()}/${started.body.run_id}`, "running"]);
+  const started = await ask("POST", path, { prefer: "respond-async" });
+  expect([started.status, started.location, started.body.status]).toEqual([202, `${path}/${started.body.run_id}`, "running"]);
   expect([(await cloud.sqs.depth(SYNCS_QUEUE)).ready, (await cloud.sqs.depth(QUEUE)).ready]).toEqual([1, 0]);
   const source = cloud.mapSyncs();
   await vi.waitFor(async () => expect((await ask("GET", started.location!)).body.status).toBe("done"), { timeout: 30_000 });

@@ -20,31 +20,31 @@ await world.call("GET", "/api/v1/agent/healthz", { agent: home.worker.token });
 
 beforeEach(() => fixture.reset());
 
-const tasksPath = () => `/api/v1/boards/${home.board_id}/tasks`;
+const tasksPath = `/api/v1/boards/${home.board_id}/tasks`;
 const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, home, fields);
 
 /** One request of each kind, to the given service. */
 const requests: [string, (service: World) => Promise<unknown>][] = [
-  ["creating a task", (service) => on(service, "POST", tasksPath(), { title: TEXT, assigned_agent_id: home.worker.id })],
+  ["creating a task", (service) => on(service, "POST", tasksPath, { title: TEXT, assigned_agent_id: home.worker.id })],
   ["changing a task", async (service) => patch(service, await add(), { title: TEXT, priority: TEXT })],
   ["completing a task", async (service) => patch(service, await addLinkedTask(), { status: "done" })],
   ["reopening a task", async (service) => patch(service, await addLinkedTask({ status: "done" }), { status: "inbox" })],
-  ["deleting a task", async (service) => on(service, "DELETE", `${tasksPath()}/${(await addLinkedTask()).id}`)],
+  ["deleting a task", async (service) => on(service, "DELETE", `${tasksPath}/${(await addLinkedTask()).id}`)],
   [
     "creating an agent",
     (service) => on(service, "POST", "/api/v1/agents", { name: `${TEXT} ${count++}`, board_id: home.board_id }),
   ],
-  ["renaming an agent", (service) => on(service, "PATCH", agentPath(), { name: `${TEXT} ${count++}` })],
+  ["renaming an agent", (service) => on(service, "PATCH", agentPath, { name: `${TEXT} ${count++}` })],
   [
     "changing an agent's heartbeat interval",
-    (service) => on(service, "PATCH", agentPath(), { heartbeat_config: { every: `${100 + count++}m` } }),
+    (service) => on(service, "PATCH", agentPath, { heartbeat_config: { every: `${100 + count++}m` } }),
   ],
   ["requesting an approval", (service) => requestApproval(service, home, { action_type: TEXT, payload: { secret: TEXT } })],
   ["deciding an approval", async (service) => decideOn(service, (await requestApproval(nonPublishing, home)).id)],
 ];
 let count = 0;
-const agentPath = () => `/api/v1/agents/${home.second.id}`;
-const patch = (service: World, { id }: { id: string }, body: object) => on(service, "PATCH", `${tasksPath()}/${id}`, body);
+const agentPath = `/api/v1/agents/${home.second.id}`;
+const patch = (service: World, { id }: { id: string }, body: object) => on(service, "PATCH", `${tasksPath}/${id}`, body);
 const decideOn = (service: World, id: string) =>
   on(service, "PATCH", `/api/v1/boards/${home.board_id}/approvals/${id}`, { status: "approved" });
 async function addLinkedTask(fields: Parameters<typeof addTask>[2] = {}) {

@@ -62,8 +62,7 @@ test("a group snapshot shows people the boards they may read, and agents all boa
 
 test("a person reads a group snapshot by membership in its organization, active or not", async () => {
   const elsewhere = await world.tenant("elsewhere");
-  const traveller = await world.person("traveller");
-  await world.join(traveller, home.organization_id, "member", { read: true });
+  const traveller = await world.member("traveller", home, "member", { read: true });
   await world.join(traveller, elsewhere.organization_id, "member", { read: true });
   expect(names(await ofBoard("", { token: traveller.token }))).toEqual(["Alpha", "beta"]);
 });

@@ -182,8 +182,7 @@ describe("access to board groups", () => {
   });
 
   test("only membership in the active organization gives access to a group", async () => {
-    const person = await world.person("traveller");
-    await world.join(person, home.organization_id, "admin", { write: true });
+    const person = await world.member("traveller", home, "admin", { write: true });
     await world.join(person, abroad.organization_id, "admin", { write: true });
     expect((await call("GET", `/${filled}`, undefined, person)).status).toBe(404);
     expect((await call("DELETE", `/${filled}`, undefined, person)).status).toBe(404);

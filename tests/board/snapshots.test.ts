@@ -7,8 +7,7 @@ import { setupWorld } from "../support/fixtures.ts";
 
 const world = await setupWorld();
 const home = await world.tenant("home");
-const reader = await world.person("reader");
-await world.join(reader, home.organization_id, "member", { read: true });
+const reader = await world.member("reader", home, "member", { read: true });
 
 type Task = typeof tasks.$inferInsert;
 const snapshot = (board_id = home.board_id, credential: object = { token: home.owner.token }) =>

@@ -5,19 +5,15 @@ import { type Caller, openCommandLine } from "../support/command-line.ts";
 import { cleanUpPrograms, temporaryFolder } from "../support/program.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 import { serve } from "../support/serve.ts";
-import { createWorld } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
-const world = await createWorld();
+const world = await setupWorld();
 const home = await openPullBoard(world, "home", { require_approval_for_done: false });
-const server = await serve((request) => world.app.fetch(request));
+const server = await setup(serve((request) => world.app.fetch(request)));
 const commandLine = await openCommandLine();
 // A person with several boards.
 await home.call("POST", "/api/v1/boards", home.owner.token, { name: "Attic", description: "Old things", gateway: "pull" });
-afterAll(async () => {
-  await cleanUpPrograms();
-  await server.close();
-  await world.close();
-});
+afterAll(cleanUpPrograms);
 
 const as = (token: string): Caller => commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: token });
 

@@ -5,9 +5,9 @@ import { type Caller, openCommandLine } from "../support/command-line.ts";
 import { cleanUpPrograms } from "../support/program.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 import { serve } from "../support/serve.ts";
-import { createWorld } from "../support/world.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-const world = await createWorld({ streams: { poll_ms: 20 } });
+const world = await setupWorld({ streams: { poll_ms: 20 } });
 const home = await openPullBoard(world, "home", { require_approval_for_done: false });
 const requests: Request[] = [];
 const server = await serve((request) => {
@@ -15,11 +15,7 @@ const server = await serve((request) => {
   return world.app.fetch(request);
 });
 const commandLine = await openCommandLine();
-afterAll(async () => {
-  await cleanUpPrograms();
-  await server.close();
-  await world.close();
-});
+afterAll(cleanUpPrograms);
 
 /** Control characters except line breaks, and characters that change the direction of text. */
 const CONTROL = /(?!\n)\p{Cc}|\p{Bidi_Control}/u;

@@ -2,17 +2,13 @@ import { afterAll, expect, test } from "vitest";
 import { openCommandLine } from "../support/command-line.ts";
 import { cleanUpPrograms } from "../support/program.ts";
 import { serve } from "../support/serve.ts";
-import { createWorld } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
-const world = await createWorld();
+const world = await setupWorld();
 const home = await world.tenant("home");
-const server = await serve((request) => world.app.fetch(request));
+const server = await setup(serve((request) => world.app.fetch(request)));
 const commandLine = await openCommandLine();
-afterAll(async () => {
-  await cleanUpPrograms();
-  await server.close();
-  await world.close();
-});
+afterAll(cleanUpPrograms);
 
 const SECRET = "a secret of both sides";
 const SIGNING_KEY = `whsec_${Buffer.from("k".repeat(32)).toString("base64")}`;

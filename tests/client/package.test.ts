@@ -10,20 +10,16 @@ import { blocksOf, installClient, oldestNode } from "../support/packages.ts";
 import { cleanUpPrograms } from "../support/program.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 import { serve } from "../support/serve.ts";
-import { createWorld } from "../support/world.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 
-const world = await createWorld({ streams: { poll_ms: 20 } });
+const world = await setupWorld({ streams: { poll_ms: 20 } });
 const home = await openPullBoard(world, "home");
-const server = await serve((request) => world.app.fetch(request));
+const server = await setup(serve((request) => world.app.fetch(request)));
 const [folder, node] = await Promise.all([installClient(), oldestNode()]);
-afterAll(async () => {
-  await cleanUpPrograms();
-  await server.close();
-  await world.close();
-});
+afterAll(cleanUpPrograms);
 
 const [story, ...examples] = blocksOf("docs/client.md", "ts");
 

@@ -9,7 +9,7 @@ const home = await world.tenant("home");
 const server = await setup(serve((request) => world.app.fetch(request)));
 
 const tasks = "/api/v1/boards/{board_id}/tasks";
-const params = () => ({ path: { board_id: home.board_id } });
+const params = { path: { board_id: home.board_id } };
 
 type Fault = (request: Request) => Promise<Response>;
 
@@ -55,36 +55,36 @@ const keyOf = ({ headers }: Request) => headers.get("idempotency-key");
 
 test("a POST is repeated with the key of its first attempt, and each call has a key of its own", async () => {
   const { client, sent } = clientWith([answer(503), answer(502), torn]);
-  const made = await client.post(tasks, { params: params(), body: { title: "Count the lamps" } });
+  const made = await client.post(tasks, { params, body: { title: "Count the lamps" } });
   expect(made.title).toBe("Count the lamps");
   expect(sent).toHaveLength(4);
   expect(new Set(sent.map(keyOf))).toEqual(new Set([expect.stringMatching(/^[\da-f]{32}$/)]));
-  await client.post(tasks, { params: params(), body: { title: "Polish the lamps" } });
+  await client.post(tasks, { params, body: { title: "Polish the lamps" } });
   expect(keyOf(sent[4]!)).not.toBe(keyOf(sent[0]!));
 });
 
 test("a POST whose answer is lost has one effect", async () => {
   const { client, sent } = clientWith([lost, torn]);
-  const made = await client.post(tasks, { params: params(), body: { title: "Only once" } });
+  const made = await client.post(tasks, { params, body: { title: "Only once" } });
   expect(sent).toHaveLength(3);
-  const found = await client.get(tasks, { params: { ...params(), query: { limit: 200 } } });
+  const found = await client.get(tasks, { params: { ...params, query: { limit: 200 } } });
   expect(found.items.filter(({ title }) => title === "Only once").map(({ id }) => id)).toEqual([made.id]);
 });
 
 test("the caller's own key is kept", async () => {
   const { client, sent } = clientWith([]);
-  await client.post(tasks, { params: params(), body: { title: "Mine" }, headers: { "idempotency-key": "order-17" } });
+  await client.post(tasks, { params, body: { title: "Mine" }, headers: { "idempotency-key": "order-17" } });
   expect(sent.map(keyOf)).toEqual(["order-17"]);
 });
 
 test("reads, replacements and deletions are repeated after network errors, changes are not", async () => {
   const { client, sent } = clientWith([lost, answer(504)]);
-  await client.get(tasks, { params: params() });
+  await client.get(tasks, { params });
   expect(sent.map(({ method }) => method)).toEqual(["GET", "GET", "GET"]);
   expect(sent.map(keyOf)).toEqual([null, null, null]);
 
-  const task = await client.post(tasks, { params: params(), body: { title: "Sweep" } });
-  const path = { ...params().path, task_id: task.id };
+  const task = await client.post(tasks, { params, body: { title: "Sweep" } });
+  const path = { ...params.path, task_id: task.id };
   const patching = clientWith([lost]);
   const error = await rejection(patching.client.patch(`${tasks}/{task_id}`, { params: { path }, body: { priority: "high" } }));
   expect(error).toBeInstanceOf(ConnectionError);
@@ -94,12 +94,12 @@ test("reads, replacements and deletions are repeated after network errors, chang
 
 test("a 429 is repeated for every method after the time that the service names", async () => {
   const { client, sent } = clientWith([answer(429, { "retry-after": "0" }), answer(429, { "retry-after": "0" })]);
-  const task = await clientWith([]).client.post(tasks, { params: params(), body: { title: "Wait" } });
-  const path = { ...params().path, task_id: task.id };
+  const task = await clientWith([]).client.post(tasks, { params, body: { title: "Wait" } });
+  const path = { ...params.path, task_id: task.id };
   await client.patch(`${tasks}/{task_id}`, { params: { path }, body: { priority: "low" } });
   expect(sent).toHaveLength(3);
   const later = clientWith([answer(429, { "retry-after": "3600" })]);
-  expect(await rejection(later.client.get(tasks, { params: params() }))).toMatchObject({
+  expect(await rejection(later.client.get(tasks, { params }))).toMatchObject({
     status: 429,
     retry_after_seconds: 3600,
   });
@@ -108,32 +108,32 @@ test("a 429 is repeated for every method after the time that the service names",
 
 test("a refusal is never repeated, nor a request that cannot be sent", async () => {
   const { client, sent } = clientWith([]);
-  const path = { ...params().path, task_id: crypto.randomUUID() };
+  const path = { ...params.path, task_id: crypto.randomUUID() };
   expect(await rejection(client.get(`${tasks}/{task_id}`, { params: { path } }))).toBeInstanceOf(ApiError);
   expect(sent).toHaveLength(1);
   const circular: Record<string, unknown> = {};
   circular["self"] = circular;
-  expect(await rejection(client.post(tasks, { params: params(), body: circular as never }))).not.toBeInstanceOf(ConnectionError);
+  expect(await rejection(client.post(tasks, { params, body: circular as never }))).not.toBeInstanceOf(ConnectionError);
   expect(sent).toHaveLength(1);
 });
 
 test("repeats end after `retries`, and when the signal is aborted", async () => {
   const none = clientWith([answer(503)], 0);
-  expect(await rejection(none.client.get(tasks, { params: params() }))).toMatchObject({ status: 503 });
+  expect(await rejection(none.client.get(tasks, { params }))).toMatchObject({ status: 503 });
   expect(none.sent).toHaveLength(1);
   const over = new AbortController();
   const waiting = clientWith([answer(503, { "retry-after": "30" })]);
-  const ended = rejection(waiting.client.get(tasks, { params: params(), signal: over.signal }));
+  const ended = rejection(waiting.client.get(tasks, { params, signal: over.signal }));
   over.abort(new Error("that is all"));
   expect(await ended).toMatchObject({ message: "that is all" });
 });
 
 test("a payload that is posted to a webhook gets no key and is not repeated", async () => {
   const webhook = await clientWith([]).client.post("/api/v1/boards/{board_id}/webhooks", {
-    params: params(),
+    params,
     body: { description: "Triage it" },
   });
-  const path = { ...params().path, webhook_id: webhook.id };
+  const path = { ...params.path, webhook_id: webhook.id };
   const { client, sent } = clientWith([lost]);
   expect(await rejection(client.post("/api/v1/boards/{board_id}/webhooks/{webhook_id}", { params: { path } }))).toBeInstanceOf(
     ConnectionError,

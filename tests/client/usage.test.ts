@@ -21,9 +21,9 @@ const server = await setup(serve((request) => world.app.request(request)));
 const person = (fetch?: (request: Request) => Promise<Response>, retries = 3) =>
   createClient({ url: server.url, token: home.owner.token, retries, ...(fetch ? { fetch } : {}) });
 const agent = (agent_token: string) => createClient({ url: server.url, agent_token });
-const board = () => ({ path: { board_id: home.board_id } });
+const board = { path: { board_id: home.board_id } };
 const memory = "/api/v1/boards/{board_id}/memory";
-const write = (content: string) => person().post(memory, { params: board(), body: { content } });
+const write = (content: string) => person().post(memory, { params: board, body: { content } });
 /** Returns the error that a promise is rejected with. */
 const refusal = (promise: Promise<unknown>) =>
   promise.then(
@@ -69,13 +69,13 @@ test("the example in README.md prints the task that it creates, when it is run a
 });
 
 test("the client authenticates people and agents with their own headers", async () => {
-  const created = await person().post("/api/v1/boards/{board_id}/tasks", { params: board(), body: { title: "Count & pack" } });
+  const created = await person().post("/api/v1/boards/{board_id}/tasks", { params: board, body: { title: "Count & pack" } });
   const lead = agent(home.lead.token);
   const page = await lead.get("/api/v1/agent/boards/{board_id}/tasks", {
-    params: { ...board(), query: { status: "inbox,review", unassigned: true, limit: 5 } },
+    params: { ...board, query: { status: "inbox,review", unassigned: true, limit: 5 } },
   });
   expect(page).toMatchObject({ items: [created], total: 1, limit: 5 });
-  const task = { path: { ...board().path, task_id: created.id } };
+  const task = { path: { ...board.path, task_id: created.id } };
   const changed = await person().patch("/api/v1/boards/{board_id}/tasks/{task_id}", { params: task, body: { priority: "high" } });
   expect(changed).toMatchObject({ id: created.id, priority: "high" });
   expect(await person().delete("/api/v1/boards/{board_id}/tasks/{task_id}", { params: task })).toEqual({ ok: true });
@@ -131,7 +131,7 @@ test("the client resumes a stream after a broken connection, with no event missi
   const seen: string[] = [];
   const contents: string[] = [];
   await write("one");
-  const params = { ...board(), query: { since: "2000-01-01" } };
+  const params = { ...board, query: { since: "2000-01-01" } };
   for await (const { id, event, data } of person(cutting(ids)).stream(`${memory}/stream`, { params })) {
     expect(event).toBe("memory");
     seen.push(id);
@@ -145,7 +145,7 @@ test("the client resumes a stream after a broken connection, with no event missi
 
 test("the connections of one stream of the client have the same client id, and another stream has its own", async () => {
   const clients: (string | null)[] = [];
-  const params = { ...board(), query: { since: "2000-01-01" } };
+  const params = { ...board, query: { since: "2000-01-01" } };
   const first = person(cutting([], clients)).stream(`${memory}/stream`, { params });
   while (clients.length < 2) {
     await write("again");
@@ -159,7 +159,7 @@ test("the connections of one stream of the client have the same client id, and a
 
 test("the client's stream ends on abort, break or refusal, but not while the service is starting", async () => {
   const over = new AbortController();
-  const quiet = person().stream(`${memory}/stream`, { params: board(), signal: over.signal });
+  const quiet = person().stream(`${memory}/stream`, { params: board, signal: over.signal });
   const ended = refusal(quiet.next());
   over.abort(new Error("that is all"));
   expect((await ended).message).toBe("that is all");
@@ -170,7 +170,7 @@ test("the client's stream ends on abort, break or refusal, but not while the ser
   let tries = 0;
   const notYet = () => new Response("", { status: 503, headers: { "retry-after": "0" } });
   const starting = async (request: Request) => (tries++ === 0 ? notYet() : fetch(request));
-  const params = { ...board(), query: { since: "2000-01-01" } };
+  const params = { ...board, query: { since: "2000-01-01" } };
   for await (const { data } of person(starting).stream(`${memory}/stream`, { params })) {
     expect(data.memory.content).toBe("one");
     break;

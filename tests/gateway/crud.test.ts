@@ -222,8 +222,7 @@ test("a gateway of another organization is not found, and members may not see an
       const answer = await call(method, `/${id}`, body);
       expect([answer.status, answer.body], method).toEqual([404, { detail: "Not Found" }]);
     }
-  const member = await world.person("member");
-  await world.join(member, home.organization_id, "member", { read: true, write: true });
+  const member = await world.member("member", home, "member", { read: true, write: true });
   for (const path of ["/api/v1/gateways", `/api/v1/gateways/${home.gateway_id}`])
     expect((await world.call("GET", path, { token: member.token })).body).toEqual({ detail: "Forbidden" });
 });

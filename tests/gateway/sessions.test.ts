@@ -201,8 +201,7 @@ describe("a message to a session", () => {
   );
 
   test("a message needs write access to the board in the query", async () => {
-    const reader = await world.person("reader");
-    await world.join(reader, home.organization_id, "admin", { read: true });
+    const reader = await world.member("reader", home, "admin", { read: true });
     const words = { content: "From the reader" };
     const refused = await say("agent:main:main", words, { board_id: home.board_id }, reader.token);
     expect([refused.status, refused.body]).toEqual([403, { detail: "Board access denied" }]);

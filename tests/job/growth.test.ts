@@ -3,12 +3,12 @@ import { relay } from "@board/core/job/job";
 import { leaseJob } from "@board/core/job/lease";
 import { resolveUnleased } from "@board/core/job/not-leased";
 import { sql } from "drizzle-orm";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { openGrowthWorld } from "../support/growth-world.ts";
 
-const { world, close } = await openGrowthWorld();
+const { world } = await setup(openGrowthWorld());
 const home = await world.tenant("home");
-afterAll(() => close?.());
 
 async function readRowsVisited(): Promise<number> {
   await world.db.execute(sql`select pg_stat_force_next_flush()`);

@@ -184,8 +184,7 @@ test("jobs of another organization are neither listed nor redriven nor deleted",
 });
 
 test("neither agents nor members without the admin role can see or change jobs", async () => {
-  const person = await world.person("plain");
-  await world.join(person, home.organization_id, "member", { read: true, write: true });
+  const person = await world.member("plain", home, "member", { read: true, write: true });
   const id = await addDead();
   const requests = [
     ["GET", ""],

@@ -19,21 +19,21 @@ beforeEach(() => world.db.delete(jobs));
 const add = (options = {}) => addJob(world, home, options);
 const read = (id: string) => getJob(world, id);
 const nothing = () => ({ board_id: home.board_id, webhook_id: crypto.randomUUID(), payload_id: crypto.randomUUID() });
-const tenancy = () => ({ organization_id: home.organization_id });
+const tenancy = { organization_id: home.organization_id };
 const later = (ms: number) => new Date(world.now().getTime() + ms);
 const idsOf = (wakeUps: { id: string }[]) => wakeUps.map((wakeUp) => wakeUp.id).toSorted();
 
 test("enqueueing outside a transaction is refused, and inside one the job is stored", async () => {
   const ctx = world.context();
-  await expect(enqueue(ctx, "webhook.notify", nothing(), tenancy())).rejects.toThrow("outside a transaction");
+  await expect(enqueue(ctx, "webhook.notify", nothing(), tenancy)).rejects.toThrow("outside a transaction");
   expect(await world.db.$count(jobs)).toBe(0);
-  await transaction(ctx, (ctx) => enqueue(ctx, "webhook.notify", nothing(), tenancy()));
+  await transaction(ctx, (ctx) => enqueue(ctx, "webhook.notify", nothing(), tenancy));
   expect(await world.db.$count(jobs)).toBe(1);
 });
 
 test("a transaction that is rolled back leaves no job", async () => {
   const failing = transaction(world.context(), async (ctx) => {
-    await enqueue(ctx, "webhook.notify", nothing(), tenancy());
+    await enqueue(ctx, "webhook.notify", nothing(), tenancy);
     throw new Error("the change failed");
   });
   await expect(failing).rejects.toThrow("the change failed");
@@ -43,7 +43,7 @@ test("a transaction that is rolled back leaves no job", async () => {
 test("a key has at most one unfinished job, and may be used again after that job has ended", async () => {
   const id = await add({ dedupe_key: "once" });
   const again = () =>
-    transaction(world.context(), (ctx) => enqueue(ctx, "webhook.notify", nothing(), { ...tenancy(), dedupe_key: "once" }));
+    transaction(world.context(), (ctx) => enqueue(ctx, "webhook.notify", nothing(), { ...tenancy, dedupe_key: "once" }));
   await again();
   await add({ dedupe_key: "another" });
   expect(await world.db.$count(jobs)).toBe(2);

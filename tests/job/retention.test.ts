@@ -2,11 +2,11 @@ import { rowsOf } from "@board/core/db/database";
 import { jobs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { sql } from "drizzle-orm";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { openGrowthWorld } from "../support/growth-world.ts";
 
-const { world, close } = await openGrowthWorld();
-afterAll(() => close?.());
+const { world } = await setup(openGrowthWorld());
 
 /** Adds jobs that ended a number of days ago. */
 async function addEnded(status: "done" | "dead", days: number, count: number): Promise<void> {

@@ -9,10 +9,7 @@ import { openTeamFixture, taskPath } from "../support/task-rules.ts";
 import { addTask } from "../support/task.ts";
 
 const { world, team } = await openTeamFixture();
-afterAll(async () => {
-  await cleanUpPrograms();
-  await world.close();
-});
+afterAll(cleanUpPrograms);
 
 test("the task of a dead agent is free when its lease ends, without a request and without the schedule", async () => {
   await addTask(world, team);

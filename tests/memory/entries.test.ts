@@ -7,8 +7,7 @@ import { setupWorld } from "../support/fixtures.ts";
 const world = await setupWorld();
 const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
-const reader = await world.person("reader");
-await world.join(reader, home.organization_id, "member", { read: true });
+const reader = await world.member("reader", home, "member", { read: true });
 
 const userPath = (query = "") => `/api/v1/boards/${home.board_id}/memory${query}`;
 const agentPath = (query = "") => `/api/v1/agent/boards/${home.board_id}/memory${query}`;

@@ -30,8 +30,7 @@ const newBoard = () => addEmptyBoard(world, home);
 const hour = (n: number) => new Date(Date.parse(FIRST) + n * 3_600_000).toISOString();
 
 test("without any board every figure is zero, and every series has all of its points", async () => {
-  const outsider = await world.person("outsider");
-  await world.join(outsider, home.organization_id, "member");
+  const outsider = await world.member("outsider", home);
   const body = await read({}, { who: outsider });
   const points = Array.from({ length: 25 }, (_point, n) => ({ period: hour(n), value: 0 }));
   const before = Array.from({ length: 25 }, (_point, n) => ({ period: hour(n - 24), value: 0 }));

@@ -1,6 +1,7 @@
 import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { openGrowthWorld } from "../support/growth-world.ts";
 import { readDashboard } from "./dashboard-fixture.ts";
 
@@ -11,7 +12,7 @@ const OWN_BOARDS = 30;
 /** After this many requests PostgreSQL keeps one plan. */
 const DASHBOARDS = 15;
 
-const { world, close } = await openGrowthWorld();
+const { world } = await setup(openGrowthWorld());
 const home = await world.tenant("home");
 await world.db.execute(sql`insert into organizations (name) select 'Other' from generate_series(1, ${BOARDS}::int)`);
 await world.db.execute(sql`
@@ -25,7 +26,6 @@ await world.db.execute(sql`
     select board.gateway_id, board.id, 'Agent ' || n, 'offline', now() - interval '1 hour'
     from boards as board, generate_series(1, ${AGENTS / BOARDS}::int) as n where board.slug = 'other'`);
 await world.db.execute(sql`vacuum analyze agents, boards, organizations`);
-afterAll(() => close?.());
 
 /** Index entries of agents that were read. */
 async function readEntries(): Promise<number> {

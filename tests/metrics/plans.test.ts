@@ -1,6 +1,7 @@
 import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { addEvents } from "../support/activity.ts";
 import { openGrowthWorld } from "../support/growth-world.ts";
 import { addTask } from "../support/task.ts";
@@ -12,7 +13,7 @@ const TRIED_PLANS = 5;
 /** A statement is prepared at its fifth use, and the rarest statement runs once per round. */
 const ROUNDS = 15;
 
-const { world, close } = await openGrowthWorld();
+const { world } = await setup(openGrowthWorld());
 const home = await world.tenant("home");
 await addTask(world, home);
 await addEvents(
@@ -21,7 +22,6 @@ await addEvents(
   Array.from({ length: 2_000 }, (_, n) => ({ board_id: home.board_id, created_at: new Date(Date.now() - n * 600_000) })),
 );
 await world.db.execute(sql`vacuum analyze`);
-afterAll(() => close?.());
 
 test("the statements of a dashboard keep one plan for all ranges", async () => {
   for (let round = 0; round < ROUNDS; round++)

@@ -105,8 +105,7 @@ test.each<[boolean, object | null]>([
 });
 
 test("the profile of the confirming user gets what was learned, and keeps its other fields", async () => {
-  const learner = await world.person("learner");
-  await world.join(learner, home.organization_id, "member", { write: true });
+  const learner = await world.member("learner", home, "member", { write: true });
   await world.db.update(users).set({ pronouns: "they/them", notes: "Old" }).where(eq(users.auth_subject, "learner"));
   await draft({
     user_profile: { preferred_name: " Sam ", timezone: "Europe/Berlin", notes: "New", context: null, pronouns: " " },

@@ -177,8 +177,7 @@ test("a board that moves to another gateway keeps its onboarding", async () => {
 });
 
 test("a reader may see the onboarding but not change it", async () => {
-  const reader = await world.person("reader");
-  await world.join(reader, home.organization_id, "member", { read: true });
+  const reader = await world.member("reader", home, "member", { read: true });
   await board.start();
   const [before] = await world.db.select({ jobs: count() }).from(jobs);
   expect((await world.call("GET", board.path, { token: reader.token })).status).toBe(200);

@@ -7,13 +7,12 @@ const PREFIXES = ["/api/skills/packs", "/api/v1/skills/packs"] as const;
 const world = await setupWorld();
 const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
-const member = await world.person("member");
-await world.join(member, home.organization_id, "member");
+const member = await world.member("member", home);
 
-const token = () => home.owner.token;
-const post = (body: object, prefix: string = PREFIXES[1]) => world.call("POST", prefix, { token: token(), body });
-const get = (id: string) => world.call("GET", `${PREFIXES[0]}/${id}`, { token: token() });
-const patch = (id: string, body: object) => world.call("PATCH", `${PREFIXES[1]}/${id}`, { token: token(), body });
+const token = home.owner.token;
+const post = (body: object, prefix: string = PREFIXES[1]) => world.call("POST", prefix, { token, body });
+const get = (id: string) => world.call("GET", `${PREFIXES[0]}/${id}`, { token });
+const patch = (id: string, body: object) => world.call("PATCH", `${PREFIXES[1]}/${id}`, { token, body });
 const repository = (name: string) => `https://github.com/acme/${name}`;
 
 test("a new personal organization has the two default packs, newest first under both prefixes", async () => {
@@ -136,11 +135,11 @@ test("a pack counts the skills of its repository, which stay when it is deleted 
       ...of(abroad.organization_id, [`${source_url}/tree/main/a`]),
     ]);
   expect((await get(id)).body.skill_count).toBe(3);
-  const listed = (await world.call("GET", PREFIXES[1], { token: token() })).body;
+  const listed = (await world.call("GET", PREFIXES[1], { token })).body;
   expect(listed.find((pack: { id: string }) => pack.id === id).skill_count).toBe(3);
-  expect((await world.call("DELETE", `${PREFIXES[0]}/${id}`, { token: token() })).body).toEqual({ ok: true });
+  expect((await world.call("DELETE", `${PREFIXES[0]}/${id}`, { token })).body).toEqual({ ok: true });
   expect((await get(id)).status).toBe(404);
-  expect((await world.call("DELETE", `${PREFIXES[0]}/${id}`, { token: token() })).status).toBe(404);
+  expect((await world.call("DELETE", `${PREFIXES[0]}/${id}`, { token })).status).toBe(404);
   expect((await post({ source_url })).body.skill_count).toBe(3);
 });
 

@@ -7,8 +7,7 @@ const [BASE] = PREFIXES;
 
 const world = await setupWorld();
 const home = await world.tenant("home");
-const member = await world.person("member");
-await world.join(member, home.organization_id, "member");
+const member = await world.member("member", home);
 
 const get = (path: string, prefix = BASE) => world.call("GET", `${prefix}${path}`, { token: home.owner.token });
 const slugs = async (query: string): Promise<string[]> =>

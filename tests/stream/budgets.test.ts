@@ -50,8 +50,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
   const write = (content: string, tenant = home) =>
     world.call("POST", `/api/v1/boards/${tenant.board_id}/memory`, { token: tenant.owner.token, body: { content } });
   async function colleague(name: string) {
-    const person = await world.person(`${name} of ${home.owner.subject}`);
-    await world.join(person, home.organization_id, "member", { read: true });
+    const person = await world.member(`${name} of ${home.owner.subject}`, home, "member", { read: true });
     return person;
   }
   const statusesOf = (listeners: Listener[]) => listeners.map(({ status }) => status);

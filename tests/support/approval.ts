@@ -19,8 +19,7 @@ export interface ApprovalBoard {
 export async function setupApprovalBoards(): Promise<ApprovalBoard> {
   const world = await setupWorld();
   const tenant = await world.tenant("home");
-  const reader = await world.person("reader");
-  await world.join(reader, tenant.organization_id, "admin", { read: true });
+  const reader = await world.member("reader", tenant, "admin", { read: true });
   const [owner] = await world.db.select().from(users).where(eq(users.auth_subject, tenant.owner.subject));
   let count = 0;
   const home = renew(async () => {

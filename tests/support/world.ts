@@ -51,6 +51,14 @@ export interface Person {
   token: string;
 }
 
+type Role = "owner" | "admin" | "member";
+
+/** Whether a member may read and write all boards. */
+interface AccessFlags {
+  read?: boolean;
+  write?: boolean;
+}
+
 export interface Tenant {
   owner: Person;
   organization_id: string;
@@ -82,13 +90,10 @@ export interface World {
   person(subject: string, claims?: Record<string, unknown>): Promise<Person>;
   /** Creates an organization with a gateway at `gateway_url`, a board, a lead and a worker, who are not provisioned on a host. */
   tenant(subject: string, gateway_url?: string): Promise<Tenant>;
+  /** Creates a person who is a member of the tenant's organization. */
+  member(subject: string, tenant: { organization_id: string }, role?: Role, flags?: AccessFlags): Promise<Person>;
   /** Adds a person to an organization and makes it the active one. */
-  join(
-    person: Person,
-    organization_id: string,
-    role: "owner" | "admin" | "member",
-    flags?: { read?: boolean; write?: boolean },
-  ): Promise<string>;
+  join(person: Person, organization_id: string, role: Role, flags?: AccessFlags): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -266,6 +271,11 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
         lead: toAgent(lead),
         worker: toAgent(worker),
       };
+    },
+    async member(subject, { organization_id }, role = "member", flags = {}) {
+      const person = await world.person(subject);
+      await world.join(person, organization_id, role, flags);
+      return person;
     },
     async join(person, organization_id, role, flags = {}) {
       await request("GET", "/api/v1/users/me", { token: person.token });

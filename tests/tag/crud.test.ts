@@ -5,11 +5,10 @@ import { setupWorld } from "../support/fixtures.ts";
 const world = await setupWorld();
 const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
-const member = await world.person("member");
-await world.join(member, home.organization_id, "member");
+const member = await world.member("member", home);
 
-const token = () => home.owner.token;
-const create = (body: object, prefix = "/api/tags") => world.call("POST", prefix, { token: token(), body });
+const token = home.owner.token;
+const create = (body: object, prefix = "/api/tags") => world.call("POST", prefix, { token, body });
 
 test.each([
   ["Bug / Issue", "bug-issue"],
@@ -31,23 +30,21 @@ test("a color is stored as six lower-case digits without its hash sign", async (
 test("both prefixes return the same tags: an array under /api, a page under /api/v1", async () => {
   const created = await create({ name: "Both", description: "  kept trimmed " }, "/api/v1/tags");
   expect(created.body.description).toBe("kept trimmed");
-  const list = (await world.call("GET", "/api/tags?limit=100", { token: token() })).body;
-  const page = (await world.call("GET", "/api/v1/tags?limit=200", { token: token() })).body;
+  const list = (await world.call("GET", "/api/tags?limit=100", { token })).body;
+  const page = (await world.call("GET", "/api/v1/tags?limit=200", { token })).body;
   expect(page).toMatchObject({ items: list, total: list.length, limit: 200, offset: 0 });
   expect(list.map((tag: { name: string }) => tag.name.toLowerCase())).toEqual(
     list.map((tag: { name: string }) => tag.name.toLowerCase()).toSorted(),
   );
   for (const prefix of ["/api/tags", "/api/v1/tags"])
-    expect((await world.call("GET", `${prefix}/${created.body.id.toUpperCase()}`, { token: token() })).body).toEqual(
-      created.body,
-    );
+    expect((await world.call("GET", `${prefix}/${created.body.id.toUpperCase()}`, { token })).body).toEqual(created.body);
 });
 
 test("a page of tags past the end is empty and has the true total", async () => {
-  const { total } = (await world.call("GET", "/api/v1/tags", { token: token() })).body;
-  const past = await world.call("GET", "/api/v1/tags?limit=2&offset=1000", { token: token() });
+  const { total } = (await world.call("GET", "/api/v1/tags", { token })).body;
+  const past = await world.call("GET", "/api/v1/tags?limit=2&offset=1000", { token });
   expect(past.body).toEqual({ items: [], total, limit: 2, offset: 1000 });
-  const first = await world.call("GET", "/api/v1/tags?limit=2", { token: token() });
+  const first = await world.call("GET", "/api/v1/tags?limit=2", { token });
   expect([first.body.items.length, first.body.total]).toEqual([2, total]);
 });
 
@@ -59,7 +56,7 @@ test.each([
   ["/api/v1/tags?limit=", "int_type"],
   ["/api/v1/tags?limit=1.5", "int_type"],
 ])("a tag list with a limit out of range is refused: %s", async (path, type) => {
-  const answer = await world.call("GET", path, { token: token() });
+  const answer = await world.call("GET", path, { token });
   expect(answer.status).toBe(422);
   expect(answer.body.detail).toMatchObject([{ type, loc: ["query", "limit"] }]);
 });
@@ -77,7 +74,7 @@ test("a tag slug is unique within its organization only, whether sent or derived
 
 test("renaming a tag keeps its slug, a blank slug is derived again, an empty description clears it", async () => {
   const { id } = (await create({ name: "First name", description: "text" })).body;
-  const patch = async (body: object) => (await world.call("PATCH", `/api/v1/tags/${id}`, { token: token(), body })).body;
+  const patch = async (body: object) => (await world.call("PATCH", `/api/v1/tags/${id}`, { token, body })).body;
   expect(await patch({ name: "Second name" })).toMatchObject({ name: "Second name", slug: "first-name" });
   expect(await patch({ slug: " " })).toMatchObject({ slug: "second-name" });
   expect(await patch({ name: "Third name", slug: null })).toMatchObject({ slug: "third-name" });
@@ -86,13 +83,13 @@ test("renaming a tag keeps its slug, a blank slug is derived again, an empty des
 
 test("a change of a tag to its current values does not touch it", async () => {
   const created = (await create({ name: "Still", color: "#ABCDEF" })).body;
-  const same = await world.call("PATCH", `/api/tags/${created.id}`, { token: token(), body: { name: "Still", color: "abcdef" } });
+  const same = await world.call("PATCH", `/api/tags/${created.id}`, { token, body: { name: "Still", color: "abcdef" } });
   expect(same.body).toEqual(created);
 });
 
 test("a change of a tag needs at least one known field, and neither name nor color may be null", async () => {
   const { id } = (await create({ name: "Patchable" })).body;
-  const patch = (body: unknown) => world.call("PATCH", `/api/tags/${id}`, { token: token(), body });
+  const patch = (body: unknown) => world.call("PATCH", `/api/tags/${id}`, { token, body });
   expect((await patch({})).body.detail).toEqual([
     { type: "value_error", loc: ["body"], msg: "Value error, At least one field is required", input: "object with 0 keys" },
   ]);
@@ -105,17 +102,17 @@ test("a change of a tag needs at least one known field, and neither name nor col
 test("changing a tag to a slug that is taken is a conflict", async () => {
   await create({ name: "Taken" });
   const { id } = (await create({ name: "Free" })).body;
-  expect((await world.call("PATCH", `/api/tags/${id}`, { token: token(), body: { slug: "taken" } })).status).toBe(409);
+  expect((await world.call("PATCH", `/api/tags/${id}`, { token, body: { slug: "taken" } })).status).toBe(409);
 });
 
 test("a tag counts its tasks, and deleting it removes it from them", async () => {
   const { id } = (await create({ name: "Counted" })).body;
   const [task] = await world.db.insert(tasks).values({ board_id: home.board_id, title: "Task" }).returning();
   await world.db.insert(tag_assignments).values({ tag_id: id, task_id: task!.id, position: 0 });
-  expect((await world.call("GET", `/api/tags/${id}`, { token: token() })).body.task_count).toBe(1);
-  expect((await world.call("DELETE", `/api/tags/${id}`, { token: token() })).body).toEqual({ ok: true });
+  expect((await world.call("GET", `/api/tags/${id}`, { token })).body.task_count).toBe(1);
+  expect((await world.call("DELETE", `/api/tags/${id}`, { token })).body).toEqual({ ok: true });
   expect(await world.db.select().from(tag_assignments)).toEqual([]);
-  expect((await world.call("DELETE", `/api/tags/${id}`, { token: token() })).status).toBe(404);
+  expect((await world.call("DELETE", `/api/tags/${id}`, { token })).status).toBe(404);
 });
 
 test("a member reads tags, and only an admin changes them", async () => {

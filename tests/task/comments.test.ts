@@ -9,8 +9,7 @@ import { renew, setupWorld } from "../support/fixtures.ts";
 const world = await setupWorld();
 const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
-const reader = await world.person("reader");
-await world.join(reader, home.organization_id, "member", { read: true });
+const reader = await world.member("reader", home, "member", { read: true });
 const owner_id: string = (await world.call("GET", "/api/v1/users/me", { token: home.owner.token })).body.id;
 
 const task = renew(() => addTask(world, home));

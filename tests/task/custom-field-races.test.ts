@@ -19,13 +19,13 @@ const { world } = await setup(openServerWorld());
 const home = await world.tenant("home");
 const second_board: string = (await addBoard(world, home)).board_id;
 
-const token = () => home.owner.token;
+const token = home.owner.token;
 const field = (body: object = {}) => addField(world, home, { field_key: `key_${++count}`, ...body });
-const patch = (id: string, body: object) => world.call("PATCH", `${FIELDS}/${id}`, { token: token(), body });
-const remove = (id: string) => world.call("DELETE", `${FIELDS}/${id}`, { token: token() });
-const path = () => `/api/v1/boards/${home.board_id}/tasks`;
+const patch = (id: string, body: object) => world.call("PATCH", `${FIELDS}/${id}`, { token, body });
+const remove = (id: string) => world.call("DELETE", `${FIELDS}/${id}`, { token });
+const path = `/api/v1/boards/${home.board_id}/tasks`;
 const create = (custom_field_values?: object) =>
-  world.call("POST", path(), { token: token(), body: { title: "Task", custom_field_values } });
+  world.call("POST", path, { token, body: { title: "Task", custom_field_values } });
 
 /** Starts all calls at once, so that they overlap. */
 const sendConcurrently = (...calls: (() => Promise<Answer>)[]) => Promise.all(calls.map((start) => start()));
@@ -131,7 +131,7 @@ test.each(ROUNDS)(
     const boardLists = [[second_board], [home.board_id, second_board].toSorted()];
     const answers = await sendConcurrently(...boardLists.map((board_ids) => () => patch(id, { board_ids })));
     expect(statuses(answers)).toEqual([200, 200]);
-    const list: { id: string; board_ids: string[] }[] = (await world.call("GET", FIELDS, { token: token() })).body;
+    const list: { id: string; board_ids: string[] }[] = (await world.call("GET", FIELDS, { token })).body;
     expect(boardLists).toContainEqual(list.find((item) => item.id === id)!.board_ids);
   },
 );

@@ -11,17 +11,16 @@ let count = 0;
 const world = await setupWorld();
 const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
-const member = await world.person("member");
-await world.join(member, home.organization_id, "member");
+const member = await world.member("member", home);
 const second_board: string = (await addBoard(world, home)).board_id;
 
-const token = () => home.owner.token;
+const token = home.owner.token;
 const key = () => `key_${++count}`;
 const create = (body: object) => createField(world, home, { field_key: key(), ...body });
 const add = (body: object = {}) => addField(world, home, { field_key: key(), ...body });
-const list = async () => (await world.call("GET", FIELDS, { token: token() })).body;
+const list = async () => (await world.call("GET", FIELDS, { token })).body;
 const find = async (id: string) => (await list()).find((item: { id: string }) => item.id === id);
-const patch = (id: string, body: unknown) => world.call("PATCH", `${FIELDS}/${id}`, { token: token(), body });
+const patch = (id: string, body: unknown) => world.call("PATCH", `${FIELDS}/${id}`, { token, body });
 
 test("a custom field needs a key and boards; other fields have defaults", async () => {
   const created = await createField(world, home, { field_key: "  effort " });
@@ -100,7 +99,7 @@ test.each<[string, string, unknown, string]>([
   ["board_ids", "too long", Array.from({ length: 201 }, () => randomUUID()), "too_long"],
 ])("a custom field whose %s is %s is refused", async (field, _what, value, type) => {
   const body = { field_key: key(), board_ids: [home.board_id], [field]: value };
-  const answer = await world.call("POST", FIELDS, { token: token(), body });
+  const answer = await world.call("POST", FIELDS, { token, body });
   expect([answer.status, answer.body.detail]).toEqual([422, [expect.objectContaining({ type, loc: ["body", field] })]]);
 });
 
@@ -150,7 +149,7 @@ test("custom fields are sorted by label in any case, then by id", async () => {
 });
 
 test("both prefixes return the same fields, only of the caller's organization", async () => {
-  const bare = await world.call("GET", "/organizations/me/custom-fields", { token: token() });
+  const bare = await world.call("GET", "/organizations/me/custom-fields", { token });
   expect(bare.body).toEqual(await list());
   expect(bare.body.length).toBeGreaterThan(0);
   const foreign = (await world.call("GET", FIELDS, { token: abroad.owner.token })).body;
@@ -220,9 +219,9 @@ test("type, pattern and default are checked together, as they are after the chan
 
 test("a deleted field is not found", async () => {
   const { id } = await add();
-  expect((await world.call("DELETE", `${FIELDS}/${id}`, { token: token() })).body).toEqual({ ok: true });
+  expect((await world.call("DELETE", `${FIELDS}/${id}`, { token })).body).toEqual({ ok: true });
   expect(await find(id)).toBeUndefined();
-  expect((await world.call("DELETE", `${FIELDS}/${id}`, { token: token() })).status).toBe(404);
+  expect((await world.call("DELETE", `${FIELDS}/${id}`, { token })).status).toBe(404);
   expect((await patch(id, { label: "Gone" })).status).toBe(404);
 });
 

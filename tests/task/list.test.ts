@@ -10,8 +10,7 @@ let board: { board_id: string; agent: { id: string; token: string } };
 const world = await setupWorld();
 const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
-const reader = await world.person("reader");
-await world.join(reader, home.organization_id, "member", { read: true });
+const reader = await world.member("reader", home, "member", { read: true });
 
 let boardCount = 0;
 beforeEach(async () => {

@@ -22,9 +22,9 @@ beforeEach(async () => {
   task = await addTask(world, board);
 });
 
-const owner = (): ListenOptions => ({ token: home.owner.token });
+const owner = { token: home.owner.token };
 const streamPath = (query = "", board_id = board.board_id) => `/api/v1/boards/${board_id}/tasks/stream${query}`;
-const follow = (query = "", options: ListenOptions = owner()) =>
+const follow = (query = "", options: ListenOptions = owner) =>
   listen((target, init) => world.app.request(target, init), streamPath(query), options);
 const tasksPath = (rest = "") => `/api/v1/boards/${board.board_id}/tasks${rest}`;
 const comment = async (content: string, who: { token?: string; agent?: string } = { token: home.owner.token }) =>
@@ -200,7 +200,7 @@ describe("where the task stream starts", () => {
     await first.close();
     await comment("two");
     await record("task.updated", { message: "three" });
-    const second = await follow("?since=2000-01-01", { ...owner(), last: first.lastId() });
+    const second = await follow("?since=2000-01-01", { ...owner, last: first.lastId() });
     await second.waitForEvents(2);
     await record("task.updated", { message: "four" });
     await second.waitForEvents(3);
@@ -262,10 +262,8 @@ describe("access to the task stream", () => {
   });
 
   test("people and agents who may read the board can follow its tasks", async () => {
-    const reader = await world.person(`reader ${boardCount}`);
-    await world.join(reader, home.organization_id, "member", { read: true });
-    const stranger = await world.person(`stranger ${boardCount}`);
-    await world.join(stranger, home.organization_id, "member");
+    const reader = await world.member(`reader ${boardCount}`, home, "member", { read: true });
+    const stranger = await world.member(`stranger ${boardCount}`, home);
     const neighbour = (await addBoard(world, home, `Neighbour ${boardCount}`)).agent;
     for (const who of [{ token: reader.token }, { agent: board.agent.token }]) {
       const listener = await follow("", who);

@@ -10,8 +10,7 @@ import type { Person, Tenant } from "../support/world.ts";
 const world = await setupWorld();
 const home = await world.tenant("home");
 const away = await world.tenant("away");
-const admin = await world.person("admin");
-await world.join(admin, home.organization_id, "admin");
+const admin = await world.member("admin", home, "admin");
 
 const gatewayOf = async (tenant: Tenant) => {
   const [row] = await world.db.select().from(gateways).where(eq(gateways.id, tenant.gateway_id));
@@ -81,8 +80,7 @@ test("deleted agents and agents of another gateway have no subject", async () =>
 
 test("the user of a subject is the acting user while still a member, and otherwise the oldest owner", async () => {
   const acting = await userOf(admin);
-  const second = await world.person("second owner");
-  await world.join(second, home.organization_id, "owner");
+  await world.member("second owner", home, "owner");
   const userFor = async (user_id: string | null) => (await read([home.worker.id], user_id))[0]!.user?.auth_subject;
 
   expect(await userFor(acting.id)).toBe("admin");

@@ -11,8 +11,8 @@ const world = await setupWorld();
 const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
 
-const all = () => `/api/v1/boards/${home.board_id}/webhooks`;
-const create = (body: unknown) => world.call("POST", all(), { token: home.owner.token, body });
+const all = `/api/v1/boards/${home.board_id}/webhooks`;
+const create = (body: unknown) => world.call("POST", all, { token: home.owner.token, body });
 const get = (webhook: Webhook) => world.call("GET", webhook.endpoint_path, { token: home.owner.token });
 const patch = (webhook: Webhook, body: unknown) => world.call("PATCH", webhook.endpoint_path, { token: home.owner.token, body });
 
@@ -36,7 +36,7 @@ test("a webhook created with only a description is enabled, belongs to the lead 
     agent_id: null,
     description: "Triage the report",
     enabled: true,
-    endpoint_path: `${all()}/${id}`,
+    endpoint_path: `${all}/${id}`,
     endpoint_url: null,
     source: "generic",
     event_types: null,
@@ -64,7 +64,7 @@ test("every field of a webhook can be set at creation, and the secret is never r
     has_secret: true,
     signature_header: "Stripe-Signature",
   });
-  const list = await world.call("GET", all(), { token: home.owner.token });
+  const list = await world.call("GET", all, { token: home.owner.token });
   const changed = await patch(created.body, { description: "Deploy it" });
   for (const answer of [created, list, changed, await get(created.body)]) expect(answer.text).not.toContain(secret);
   const [row] = await world.db.select().from(board_webhooks).where(eq(board_webhooks.id, created.body.id));
