@@ -199,11 +199,7 @@ test("a page of the feed takes two statements including authentication, and two 
   await postComment(world, home, task, "one");
   await postComment(world, home, task, "two");
   const granted = await addReader(world, home, "counting", [board_id]);
-  const cost = async (query: string, token: string) => {
-    world.statements.length = 0;
-    await list(query, token);
-    return world.statements.length;
-  };
+  const cost = (query: string, token: string) => world.countStatements(() => list(query, token));
   for (const token of [home.owner.token, granted.token])
     expect([
       await cost(`?board_id=${board_id}`, token),

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { forbidden } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
-const denied = { detail: { code: "forbidden", message: "Board access denied" }, code: "forbidden", retryable: false };
+const denied = forbidden("Board access denied");
 
 const create = async (path: string, body: object) => (await world.call("POST", path, { token: home.owner.token, body })).body;
 

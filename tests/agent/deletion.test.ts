@@ -3,12 +3,11 @@ import { and, asc, desc, eq, isNull } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
 import { renew, setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
-import { type CallOptions, statusAndBody } from "../support/http.ts";
+import { forbidden, type CallOptions, statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 
 const OK = [200, { ok: true }];
 const MISSED = [404, { detail: "Not Found" }];
-const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
 
 let count = 0;
 
@@ -194,9 +193,7 @@ describe("tasks of a deleted agent", () => {
       const { id } = (await world.call("POST", "/api/v1/agents", { token: home.owner.token, body })).body;
       const task = { board_id: home.board_id, title: "T", status: "in_progress" as const, assigned_agent_id: id };
       await world.db.insert(tasks).values(Array.from({ length: number }, () => task));
-      world.statements.length = 0;
-      await remove(id);
-      return world.statements.length;
+      return world.countStatements(() => remove(id));
     };
     expect(await statements(300)).toBe(await statements(1));
   });

@@ -21,13 +21,6 @@ const IDLE = {
   next_check_seconds: 600,
 };
 
-/** How many statements a whole request takes, authentication included. */
-async function costOf(work: () => Promise<unknown>): Promise<number> {
-  world.statements.length = 0;
-  await work();
-  return world.statements.length;
-}
-
 describe("an idle inbox", () => {
   test("has at most 400 bytes, whatever the name of the agent", async () => {
     const { inbox, worker, lead, addAgent } = await openBoard();
@@ -47,7 +40,7 @@ describe("an idle inbox", () => {
     const chat = { content: "/pause", tags: ["chat"] };
     for (let index = 0; index < 30; index++) await addTask();
     await call("POST", `/api/v1/boards/${board_id}/memory`, owner.token, chat);
-    for (const agent of [worker, lead]) expect(await costOf(() => inbox(agent))).toBe(2);
+    for (const agent of [worker, lead]) expect(await world.countStatements(() => inbox(agent))).toBe(2);
   });
 
   test("is answered with 304 and no body when the tag matches, and still counts as a heartbeat", async () => {
@@ -207,7 +200,7 @@ describe("work", () => {
     await inbox(worker);
     for (let index = 0; index < 15; index++) await addTask({ assigned_agent_id: worker.id });
     await world.db.update(tasks).set({ status: "in_progress" }).where(eq(tasks.assigned_agent_id, worker.id));
-    expect(await costOf(() => inbox(worker))).toBeLessThanOrEqual(3);
+    expect(await world.countStatements(() => inbox(worker))).toBeLessThanOrEqual(3);
     const { body } = await inbox(worker, "?limit=3");
     expect([body.tasks.length, body.messages.length, body.counts]).toMatchObject([10, 3, { mine: 15, messages: 15 }]);
   });
@@ -228,7 +221,7 @@ test("reading the inbox renews the leases of the agent, and its tag stays the sa
   );
   expect(ends[2]! - ends[0]!).toBeGreaterThanOrEqual(50_000);
   expect(second.headers.get("etag")).toBe(first.headers.get("etag"));
-  expect(await costOf(() => inbox(worker))).toBe(3);
+  expect(await world.countStatements(() => inbox(worker))).toBe(3);
 });
 
 const acknowledge = (agent: { token: string }, body: object) =>

@@ -2,12 +2,12 @@ import { agents } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
-import { type CallOptions, statusAndBody } from "../support/http.ts";
+import { forbidden, type CallOptions, statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import type { Person } from "../support/world.ts";
 
 const MISSED = [404, { detail: "Not Found" }];
-const denied = { detail: { code: "forbidden", message: "Board access denied" }, code: "forbidden", retryable: false };
+const denied = forbidden("Board access denied");
 
 /** A second gateway of the home organization with a board and an agent on it. */
 const second = { gateway_id: "", board_id: "", agent_id: "", main_id: "" };

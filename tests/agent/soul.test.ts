@@ -6,13 +6,12 @@ import { setupWorld } from "../support/fixtures.ts";
 import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
-import { statusAndBody } from "../support/http.ts";
+import { forbidden, statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import type { Tenant } from "../support/world.ts";
 
 const MISSED = [404, { detail: "Not Found" }];
 const UNREADABLE = [502, { detail: "Gateway SOUL read failed" }];
-const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
 
 let host: FakeGateway;
 let home: Tenant;

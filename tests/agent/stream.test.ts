@@ -19,7 +19,7 @@ const { world, home } = await setupTenants({ streams: { poll_ms: POLL_MS } });
 const follow = (query = "", token = home.owner.token, last?: string) =>
   listen((target, init) => world.app.request(target, init), STREAM + query, { token, last });
 const manage = async (method: string, path: string, body?: object) =>
-  (await world.call(method, `/api/v1/agents${path}`, { token: home.owner.token, ...(body ? { body } : {}) })).body;
+  (await world.call(method, `/api/v1/agents${path}`, { token: home.owner.token, body })).body;
 const rename = (name: string, id = home.worker.id) => manage("PATCH", `/${id}`, { name });
 const show = (id: string) => manage("GET", `/${id}`);
 const shown = (listener: Listener) => listener.events().map(({ data }) => data.agent);

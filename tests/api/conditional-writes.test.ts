@@ -8,7 +8,7 @@ const home = await world.tenant("home");
 const onBoard: string = `/api/v1/boards/${home.board_id}`;
 
 const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
-  world.call(method, path, { token: home.owner.token, headers, ...(body === undefined ? {} : { body }) });
+  world.call(method, path, { token: home.owner.token, headers, body });
 const read = (path: string) => call("GET", path);
 const tagOf = (answer: Answer) => answer.headers.get("etag")!;
 const ifMatch = (tag: string) => ({ "if-match": tag });
@@ -120,7 +120,7 @@ test("an agent writes a task with the ETag of its own reads and of its own write
   const id = await create(`${onBoard}/tasks`, { title: "Claim me" });
   const path = `/api/v1/agent/boards/${home.board_id}/tasks/${id}`;
   const asLead = (method: string, body?: unknown, headers = {}) =>
-    world.call(method, path, { agent: home.lead.token, headers, ...(body === undefined ? {} : { body }) });
+    world.call(method, path, { agent: home.lead.token, headers, body });
   const seen = tagOf(await asLead("GET"));
   const assigned = await asLead("PATCH", { assigned_agent_id: home.worker.id }, ifMatch(seen));
   expect(assigned.status).toBe(200);

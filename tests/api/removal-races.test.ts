@@ -31,11 +31,11 @@ type Send = (method: string, path: string, body?: object) => Promise<Answer>;
 /** An organization with one of each resource that can be removed, and requests that write what belongs to them. */
 async function createScene(): Promise<Scene> {
   const home: Tenant = await world.tenant(`races ${++tenants}`);
-  const send: Send = (method, path, body) => world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
+  const send: Send = (method, path, body) => world.call(method, path, { token: home.owner.token, body });
   const asAgent =
     (agent: string): Send =>
     (method, path, body) =>
-      world.call(method, `/api/v1/agent${path}`, { agent, ...(body ? { body } : {}) });
+      world.call(method, `/api/v1/agent${path}`, { agent, body });
   const [asLead, asWorker] = [asAgent(home.lead.token), asAgent(home.worker.token)];
   const create = async (path: string, body: object) => {
     const answer = await send("POST", path, body);

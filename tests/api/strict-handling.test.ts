@@ -7,7 +7,7 @@ const home = await world.tenant("home");
 
 const STRICT = { prefer: "handling=strict" };
 const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = STRICT) =>
-  world.call(method, path, { token: home.owner.token, headers, ...(body === undefined ? {} : { body }) });
+  world.call(method, path, { token: home.owner.token, headers, body });
 const tasks = `/api/v1/boards/${home.board_id}/tasks`;
 const unknown = (loc: (string | number)[], input: unknown) => ({
   type: "extra_forbidden",

@@ -5,7 +5,7 @@ import { setupWorld } from "../support/fixtures.ts";
 const send = (method: string, path: string, body?: unknown) =>
   world.call(method, path.replace("{b}", home.board_id).replace("{w}", webhook).replace("{g}", home.gateway_id), {
     token: home.owner.token,
-    ...(body === undefined ? {} : { body }),
+    body,
   });
 
 const world = await setupWorld();

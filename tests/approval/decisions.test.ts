@@ -161,11 +161,7 @@ describe("deciding an approval", () => {
   test("a decision takes at most six statements", async () => {
     const task_ids = await addTasks(world, home.board_id, ["A", "B"]);
     const { id } = await requestApproval(world, home, { task_ids });
-    const cost = async (status: unknown) => {
-      world.statements.length = 0;
-      await decideApproval(world, home, id, status);
-      return world.statements.length;
-    };
+    const cost = (status: unknown) => world.countStatements(() => decideApproval(world, home, id, status));
     expect([await cost("approved"), await cost("approved"), await cost("pending"), await cost(undefined)]).toEqual([6, 3, 6, 2]);
   });
 });

@@ -28,7 +28,7 @@ async function typesOf(work: () => Promise<unknown>): Promise<[string, string, .
   return events.map((event) => [event.type, event.subject.id, ...("changed_fields" in event ? event.changed_fields : [])]);
 }
 async function send(method: string, path: string, who: Credential, body?: object) {
-  const answer = await world.call(method, path, { ...who, ...(body ? { body } : {}) });
+  const answer = await world.call(method, path, { ...who, body });
   if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
   return answer.body;
 }

@@ -56,7 +56,7 @@ async function addLinkedTask(fields: Parameters<typeof addTask>[2] = {}) {
 async function on(service: World, method: string, path: string, body?: object) {
   const { token } = await world.person("home");
   statements.length = 0;
-  const answer = await service.call(method, path, { token, ...(body ? { body } : {}) });
+  const answer = await service.call(method, path, { token, body });
   expect(answer.status, answer.text).toBe(200);
 }
 

@@ -8,7 +8,7 @@ const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
 
 const call = (method: string, path: string, body?: unknown, token = home.owner.token) =>
-  world.call(method, path, { token, ...(body === undefined ? {} : { body }) });
+  world.call(method, path, { token, body });
 const create = (changed: object = {}, token = home.owner.token) =>
   call("POST", "/api/v1/boards", { name: "Board", description: "A board", gateway_id: home.gateway_id, ...changed }, token);
 const patch = (id: string, changed: object) => call("PATCH", `/api/v1/boards/${id}`, changed);

@@ -14,7 +14,7 @@ const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
 
 const call = (method: string, path: string, body?: unknown, { token } = home.owner) =>
-  world.call(method, `/api/v1/board-groups${path}`, { token, ...(body === undefined ? {} : { body }) });
+  world.call(method, `/api/v1/board-groups${path}`, { token, body });
 const create = (body: object, person = home.owner) => call("POST", "", body, person);
 const names = async (person: Person, query = "") =>
   (await call("GET", query, undefined, person)).body.items.map((group: { name: string }) => group.name);

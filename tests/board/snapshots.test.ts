@@ -153,11 +153,7 @@ test("a snapshot has the newest 5,000 tasks and 200 approvals, and counts all pe
 });
 
 test("a snapshot takes at most seven statements for any number of tasks", async () => {
-  const cost = async (board_id: string) => {
-    world.statements.length = 0;
-    await snapshot(board_id, { agent: home.lead.token });
-    return world.statements.length;
-  };
+  const cost = (board_id: string) => world.countStatements(() => snapshot(board_id, { agent: home.lead.token }));
   const empty = await cost(home.board_id);
   await addTasks(
     home.board_id,

@@ -12,7 +12,7 @@ test("every change by a person or an agent names who made it, for every operatio
   const worker = { agent: home.worker.token };
   const board = `/api/v1/boards/${home.board_id}`;
   const send = async (method: string, path: string, by: object, body?: object) => {
-    const answer = await world.call(method, path, { ...by, ...(body ? { body } : {}) });
+    const answer = await world.call(method, path, { ...by, body });
     if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer.body;
   };

@@ -9,7 +9,7 @@ const { world, home } = await setupTenants();
 const tasksOf = ({ board_id }: Tenant) => `/api/v1/boards/${board_id}/tasks`;
 
 async function send(method: string, path: string, body?: object) {
-  const answer = await world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
+  const answer = await world.call(method, path, { token: home.owner.token, body });
   if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
   return answer.body;
 }

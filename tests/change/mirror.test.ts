@@ -29,7 +29,7 @@ const at = <T>(list: readonly T[], index: number): T | undefined => list[index %
 
 /** Sends a request of the owner. A rule may refuse it, which changes nothing; it must not fail. */
 async function send({ world, home }: Place, method: string, path: string, body?: object) {
-  const answer = await world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
+  const answer = await world.call(method, path, { token: home.owner.token, body });
   if (answer.status >= 500) throw new Error(`${method} ${path}: ${answer.text}`);
   return answer;
 }

@@ -10,11 +10,10 @@ import { renew, setup, setupWorld } from "../support/fixtures.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
-import { type CallOptions, statusAndBody } from "../support/http.ts";
+import { forbidden, type CallOptions, statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 
 const MISSED = [404, { detail: "Not Found" }];
-const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
 
 let count = 0;
 

@@ -13,7 +13,7 @@ const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
 
 const call = (method: string, path: string, body?: unknown) =>
-  world.call(method, `/api/v1/gateways${path}`, { token: home.owner.token, ...(body === undefined ? {} : { body }) });
+  world.call(method, `/api/v1/gateways${path}`, { token: home.owner.token, body });
 const create = (changed: object = {}) => call("POST", "", { name: "Host", url: DOWN, workspace_root: "/srv/agents", ...changed });
 const mainOf = async (gateway_id: string) =>
   (await world.db.select().from(agents).where(eq(agents.gateway_id, gateway_id))).filter((agent) => agent.board_id === null);

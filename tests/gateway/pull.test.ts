@@ -14,7 +14,7 @@ const board = renew(() => openPullBoard(world, `person ${++count}`));
 
 const asOwner = (method: string, path: string, body?: object) => board.call(method, path, board.owner.token, body);
 const asAgent = (agent: { token: string }, method: string, path: string, body?: object) =>
-  world.call(method, path, { agent: agent.token, ...(body ? { body } : {}) });
+  world.call(method, path, { agent: agent.token, body });
 const jobsOf = () => world.db.select({ kind: jobs.kind }).from(jobs).where(eq(jobs.organization_id, board.organization_id));
 
 describe("a pull gateway", () => {

@@ -29,8 +29,7 @@ const findCircuit = async () =>
   (await world.db.select().from(gateway_circuits).where(eq(gateway_circuits.gateway_id, home.gateway_id)))[0];
 const work = (id: string) => deliver(world.context(), id);
 const loggedCircuits = () => world.log.map(({ event }) => event).filter((event) => event.startsWith("gateway.circuit_"));
-const call = (method: string, path: string, body?: object) =>
-  world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
+const call = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });
 
 /** Stops the host and lets one of the jobs find out. */
 async function openCircuit(lanes = LANES): Promise<string[]> {

@@ -202,9 +202,7 @@ describe("storing chat and its notifications", () => {
   });
 
   test("a note takes two statements, and chat with two recipients five", async () => {
-    world.statements.length = 0;
-    await post("note", {});
-    expect(world.statements.length).toBe(2);
+    expect(await world.countStatements(() => post("note", {}))).toBe(2);
     world.statements.length = 0;
     await post("@worker chat");
     expect(world.statements.filter((statement) => !/^(begin|commit)/i.test(statement)).length).toBe(5);

@@ -194,7 +194,5 @@ test.each<[string, number, () => Promise<unknown>]>([
   ["answering a question", 5, () => board.answer({ answer: "Yes" })],
 ])("%s takes %i statements", async (_what, statements, act) => {
   await board.start();
-  world.statements.length = 0;
-  await act();
-  expect(world.statements).toHaveLength(statements);
+  expect(await world.countStatements(() => act())).toBe(statements);
 });

@@ -15,7 +15,7 @@ const activeOf = async (person: Person) =>
 
 describe.each(["/organizations", "/api/v1/organizations"])("organizations under %s", (prefix) => {
   const call = (person: Person, method: string, path: string, body?: unknown) =>
-    world.call(method, prefix + path, { token: person.token, ...(body === undefined ? {} : { body }) });
+    world.call(method, prefix + path, { token: person.token, body });
   const create = (person: Person, name: unknown) => call(person, "POST", "", { name });
 
   test("the creator of an organization owns it with both flags and it becomes active", async () => {

@@ -15,7 +15,7 @@ export const createGuest = (world: World) => world.person(`guest-${crypto.random
  */
 export function createInviteCalls(prefix: string, context: () => { world: World; home: Tenant }) {
   const call = (person: Person, method: string, path: string, body?: unknown): Promise<Answer> =>
-    context().world.call(method, prefix + path, { token: person.token, ...(body === undefined ? {} : { body }) });
+    context().world.call(method, prefix + path, { token: person.token, body });
   const userOf = async ({ subject }: Person) =>
     (await context().world.db.select().from(users).where(eq(users.auth_subject, subject)))[0]!;
   return {

@@ -23,7 +23,7 @@ export async function addMember(
 /** Calls for the members of the caller's active organization; `prefix` is one of its two paths. */
 export function createMemberCalls(prefix: string, worldOf: () => World) {
   const call = (person: Person, method: string, path: string, body?: unknown): Promise<Answer> =>
-    worldOf().call(method, prefix + path, { token: person.token, ...(body === undefined ? {} : { body }) });
+    worldOf().call(method, prefix + path, { token: person.token, body });
   return {
     call,
     get: (person: Person, id: string) => call(person, "GET", `/members/${id}`),

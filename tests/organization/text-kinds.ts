@@ -29,8 +29,8 @@ export interface TextKind {
 }
 
 export async function createPlace(world: World, tenant: Tenant): Promise<Place> {
-  const call: Call = (method, path, body) => world.call(method, path, { token: tenant.owner.token, ...(body ? { body } : {}) });
-  const agent: Call = (method, path, body) => world.call(method, path, { agent: tenant.worker.token, ...(body ? { body } : {}) });
+  const call: Call = (method, path, body) => world.call(method, path, { token: tenant.owner.token, body });
+  const agent: Call = (method, path, body) => world.call(method, path, { agent: tenant.worker.token, body });
   const created = await call("POST", "/api/v1/boards", {
     name: "B",
     description: "b",

@@ -41,8 +41,7 @@ interface Crew {
   worker: NewAgent;
 }
 
-const ask = (method: string, path: string, body?: object) =>
-  world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
+const ask = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });
 const showGateway = async (id: string) => (await ask("GET", `/api/v1/gateways/${id}`)).body;
 const listJobs = (gateway_id: string, kind: JobKind) =>
   world.db

@@ -3,6 +3,7 @@ import { gateways, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { and, eq, isNull } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { isAccepted } from "../support/http.ts";
 import {
   addCheckedInAgent,
   getAgentRow,
@@ -40,7 +41,6 @@ const row = () => getAgentRow(world, ann.id);
 const job = () => getAgentJob(world, "agent.update", ann.id);
 const recordedEvents = () => listActivityTypes(world, ann.id);
 const set = (values: Partial<typeof agents.$inferInsert>) => world.db.update(agents).set(values).where(eq(agents.id, ann.id));
-const isKnown = async (token: string) => (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 
 const UPDATED = ["agent.update.direct", "agent.wakeup.sent"];
 
@@ -57,7 +57,7 @@ describe("an update of an agent", () => {
     });
     expect(await recordedEvents()).toEqual(UPDATED);
     expect(filesOf(host, ann).get("IDENTITY.md")).toMatch(/Anna[^]*Writer/);
-    expect([tokensOf(host, ann), await isKnown(ann.auth_token)]).toEqual([[["AGENTS.md", ann.auth_token]], true]);
+    expect([tokensOf(host, ann), await isAccepted(world, ann.auth_token)]).toEqual([[["AGENTS.md", ann.auth_token]], true]);
     expect(callsOf(host, "sessions.reset")).toEqual([{ key: ann.openclaw_session_id }]);
     expect(messagesTo(host, ann)).toMatchObject([{ message: expect.stringMatching(/Anna.*updated/), deliver: false }]);
   });
@@ -104,7 +104,7 @@ describe("an update of an agent", () => {
     const seen: unknown[] = [];
     const watching = interceptHostCalls(world, async (method, call) => {
       if (method === "agents.files.list") {
-        await isKnown(ann.auth_token);
+        await isAccepted(world, ann.auth_token);
         seen.push(await row());
       }
       return call();
@@ -148,7 +148,7 @@ describe("an update that fails", () => {
     await changeAgent(hosted, ann, { name: "Anna" });
     host.failNext("agents.update", { message: "no" });
     await world.drain();
-    expect([(await job()).status, tokensOf(host, ann), await isKnown(ann.auth_token)]).toEqual([
+    expect([(await job()).status, tokensOf(host, ann), await isAccepted(world, ann.auth_token)]).toEqual([
       "dead",
       [["AGENTS.md", ann.auth_token]],
       true,
@@ -186,7 +186,7 @@ describe("the token on the host during an update", () => {
     await changeAgent(hosted, ann, { identity_profile: { role: "Writer" } });
     await world.drain();
     expect(await row()).toMatchObject({ status: "online", last_provision_error: error });
-    expect([filesOf(host, ann).get("IDENTITY.md"), await isKnown(ann.auth_token)]).toEqual([
+    expect([filesOf(host, ann).get("IDENTITY.md"), await isAccepted(world, ann.auth_token)]).toEqual([
       expect.stringContaining("Writer"),
       true,
     ]);

@@ -22,7 +22,7 @@ async function start(folder: string) {
     program: program as Program,
     send,
     token,
-    call: (method: string, path: string, body?: object) => call(send, method, path, { token, ...(body ? { body } : {}) }),
+    call: (method: string, path: string, body?: object) => call(send, method, path, { token, body }),
   };
 }
 

@@ -18,8 +18,7 @@ const resolve: ResolveName = async (name, options) =>
     ? moving.map((address) => ({ address, family: isIP(address.split("%")[0]!) }))
     : await resolveOthers(name, options);
 
-const send = (method: string, path: string, body?: object) =>
-  world.call(method, path, { token: owner.token, ...(body ? { body } : {}) });
+const send = (method: string, path: string, body?: object) => world.call(method, path, { token: owner.token, body });
 const subscribe = (url: string) => send("POST", BASE, { url });
 
 const world = await setupWorld({

@@ -15,7 +15,7 @@ const { world, receiver_url } = await setup(openGoneReceiverWorld());
 test.each(ROUNDS)("a subscription can be removed while its deliveries are sent again (round %i)", async (round) => {
   const home = await world.tenant(`removed ${round}`);
   const { token } = home.owner;
-  const send = (method: string, path: string, body?: object) => world.call(method, path, { token, ...(body ? { body } : {}) });
+  const send = (method: string, path: string, body?: object) => world.call(method, path, { token, body });
   const { body: subscription } = await send("POST", BASE, { url: receiver_url, event_types: ["task.created"] });
   const own = `${BASE}/${subscription.id}`;
   for (let n = 0; n < DELIVERIES; n++) await send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title: `Task ${n}` });
@@ -37,8 +37,7 @@ test.each(ROUNDS)("a subscription can be removed while its deliveries are sent a
 
 test("a request that the database undoes to end a deadlock answers 503 with Retry-After, and succeeds when it is sent again", async () => {
   const home = await world.tenant("deadlock");
-  const send = (method: string, path: string, body?: object) =>
-    world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
+  const send = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });
   const { body: subscription } = await send("POST", BASE, { url: receiver_url, event_types: ["task.created"] });
   await send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title: "Task" });
   const own = `${BASE}/${subscription.id}/deliveries`;

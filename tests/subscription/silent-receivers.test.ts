@@ -6,8 +6,7 @@ const world = await setupWorld();
 const home = await world.tenant("home");
 const receiver = await setup(startReceiver());
 
-const send = (method: string, path: string, body?: object) =>
-  world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
+const send = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });
 
 test("a receiver that says nothing for 15 seconds has failed, and one that has sent its status has not", {
   timeout: 60_000,

@@ -33,7 +33,7 @@ export async function setupSubscriptions(): Promise<SubscriptionFixture> {
     receiver.answer = accept;
   });
   const send: SubscriptionFixture["send"] = async (method, path, body) => {
-    const answer = await world.call(method, path, { token: home.owner.token, ...(body ? { body } : {}) });
+    const answer = await world.call(method, path, { token: home.owner.token, body });
     expect([200, 202], `${method} ${path}: ${answer.text}`).toContain(answer.status);
     return answer.body;
   };

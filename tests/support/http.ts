@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { toPathRegExp } from "@board/api/edge/path";
 import type { Endpoint } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
+import type { World } from "./world.ts";
 
 export interface CallOptions {
   /** A person's access token. */
@@ -25,6 +26,13 @@ export interface Answer {
 
 /** Returns the status and the body of an answer. */
 export const statusAndBody = ({ status, body }: { status: number; body: unknown }): unknown[] => [status, body];
+
+/** The body of a refusal by role or board. */
+export const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
+
+/** Whether the service accepts the token of an agent. */
+export const isAccepted = async (world: World, token: string): Promise<boolean> =>
+  (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 
 /** Sends a request to a function like fetch. Every successful answer is validated against its documented schema. */
 export async function call(

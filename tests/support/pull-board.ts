@@ -22,8 +22,7 @@ export interface PullBoard {
 
 export async function openPullBoard(world: World, subject: string, board: object = {}): Promise<PullBoard> {
   const owner = await world.person(subject);
-  const call = (method: string, path: string, token: string, body?: object) =>
-    world.call(method, path, { token, ...(body ? { body } : {}) });
+  const call = (method: string, path: string, token: string, body?: object) => world.call(method, path, { token, body });
   const create = async (path: string, body: object) => {
     const answer = await call("POST", path, owner.token, body);
     if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);

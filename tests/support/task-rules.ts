@@ -13,7 +13,7 @@ import {
 import { and, asc, eq, gt } from "drizzle-orm";
 import type { Answer } from "./http.ts";
 import { actAsMainAgent } from "./main-agent.ts";
-import type { TaskRow } from "./task.ts";
+import { addTask, type TaskRow } from "./task.ts";
 import { skipProvisioning } from "./skip-provisioning.ts";
 import { createWorld, type Tenant, type World, type WorldOptions } from "./world.ts";
 
@@ -56,23 +56,24 @@ export async function createTeam(world: World, subject: string, gateway_url?: st
   return { ...home, owner_id: me.body.id, second, main: { ...main, session_key: row!.openclaw_session_id! } };
 }
 
-/** A world with a team and the credentials of everybody who may move its tasks. */
-export interface TeamFixture {
-  world: World;
-  team: Team;
-  owner: Credential;
-  worker: Credential;
-  lead: Credential;
-  main: Credential;
-  close: () => Promise<void>;
-}
-
-export async function openTeamFixture(options: WorldOptions = {}): Promise<TeamFixture> {
+/** A world with a team, the credentials of everybody who may move its tasks, and the calls of most tests of tasks. */
+export async function openTeamFixture(options: WorldOptions = {}) {
   const world = await createWorld(options);
   const team = await createTeam(world, "home");
   const as = ({ token }: TeamAgent): Credential => ({ agent: token });
-  const owner = { token: team.owner.token };
-  return { world, team, owner, worker: as(team.worker), lead: as(team.lead), main: as(team.main), close: world.close };
+  const owner: Credential = { token: team.owner.token };
+  return {
+    world,
+    team,
+    owner,
+    worker: as(team.worker),
+    lead: as(team.lead),
+    main: as(team.main),
+    add: (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields),
+    change: (who: Credential, task: TaskRow, body: object) => changeTask(world, who, task, body),
+    outcome: (who: Credential, task: TaskRow, body: object) => outcomeOf(world, who, task, body),
+    close: world.close,
+  };
 }
 
 export async function addWorker(world: World, { owner, board_id }: Tenant, name: string): Promise<TeamAgent> {

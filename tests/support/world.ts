@@ -77,6 +77,8 @@ export interface World {
   measurements: Measurement[];
   /** Statements sent to the database since the last `statements.length = 0`. */
   statements: string[];
+  /** Returns how many statements some work sends to the database. */
+  countStatements(work: () => Promise<unknown>): Promise<number>;
   identities: IdentityProvider;
   now(): Date;
   elapse(ms: number): void;
@@ -204,6 +206,11 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     log: lines,
     measurements,
     statements,
+    async countStatements(work) {
+      statements.length = 0;
+      await work();
+      return statements.length;
+    },
     identities,
     now,
     elapse(ms) {

@@ -10,6 +10,7 @@ import { syncTemplates } from "@board/openclaw/sync/sync";
 import { SyncQuery } from "@board/openclaw/sync/result";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { isAccepted } from "../support/http.ts";
 import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { jobsOf, ownerContext, listRuns, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
 import { setupWorld } from "../support/fixtures.ts";
@@ -22,7 +23,6 @@ beforeEach(async () => {
 });
 
 const start = (dialect?: DialectName) => startSyncFixture(world, dialect);
-const works = async (token: string) => (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 
 /** Syncs as the owner with these limits, and returns the wake-ups that remain to be relayed. */
 async function syncWith(fixture: SyncFixture, limits: Partial<typeof LIMITS>, query: Record<string, string> = {}) {
@@ -92,7 +92,11 @@ describe("a request that reaches its time limit", () => {
     world.elapse(21_000);
     await world.drain();
     expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 1 } });
-    expect([tokenOnHost(lead), await works(token!), await works(lead.token)]).toEqual([token, true, false]);
+    expect([tokenOnHost(lead), await isAccepted(world, token!), await isAccepted(world, lead.token)]).toEqual([
+      token,
+      true,
+      false,
+    ]);
     expect(calls("config.patch")).toHaveLength(1);
   });
 
@@ -132,7 +136,7 @@ describe("a request that reaches its time limit", () => {
     await holder.release(0);
     await world.drain();
     expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 3 } });
-    expect(await works(tokenOnHost(worker)!)).toBe(true);
+    expect(await isAccepted(world, tokenOnHost(worker)!)).toBe(true);
   });
 
   test("jobs do the whole sync when others write to the host's configuration before its agents are known", async () => {
@@ -188,7 +192,7 @@ describe("a request that reaches its time limit", () => {
     expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 3 } });
     // The tokens were created with the run, so every worker that continues it writes the same ones.
     expect([lead, worker, main].map((agent) => tokenOnHost(agent))).toEqual(tokens);
-    expect(await Promise.all(tokens.map(works))).toEqual([true, true, true]);
+    expect(await Promise.all(tokens.map((token) => isAccepted(world, token)))).toEqual([true, true, true]);
   });
 });
 

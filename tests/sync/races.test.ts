@@ -5,6 +5,7 @@ import { claimJobs } from "@board/core/job/claim";
 import { scheduled } from "@board/api/work/schedules";
 import { and, eq, isNotNull } from "drizzle-orm";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { isAccepted } from "../support/http.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { listRunAgents, listRuns, createSyncFixture, type SyncAgent, type SyncFixture } from "../support/sync-fixture.ts";
 import { setup } from "../support/fixtures.ts";
@@ -46,7 +47,6 @@ const queued = (kind: string) =>
     .select()
     .from(jobs)
     .where(and(eq(jobs.kind, kind), eq(jobs.status, "queued")));
-const works = async (token: string) => (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 
 test("several consumers of one run finish it once, namely the consumer that settles the last agent", async () => {
   const { sync, run, all, calls, home } = await start(20);
@@ -80,7 +80,7 @@ test("a run and requests for the same agents at once leave each agent with the t
   ]);
   await world.drain();
   expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 3 } });
-  for (const agent of all) expect(await works(tokenOnHost(agent)!)).toBe(true);
+  for (const agent of all) expect(await isAccepted(world, tokenOnHost(agent)!)).toBe(true);
 });
 
 test("a sync that waits for one agent releases the agents that are done, so that other syncs can go on", async () => {

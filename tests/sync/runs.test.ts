@@ -6,6 +6,7 @@ import { type JobKind, RETRY_POLICIES, queueOf } from "@board/core/job/kinds";
 import { scheduled } from "@board/api/work/schedules";
 import { eq, inArray } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { isAccepted } from "../support/http.ts";
 import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { jobsOf, listRunAgents, listRuns, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
 import { setupWorld } from "../support/fixtures.ts";
@@ -18,7 +19,6 @@ beforeEach(async () => {
 
 const start = (dialect?: DialectName) => startSyncFixture(world, dialect);
 const ASYNC = { headers: { prefer: "respond-async" } };
-const works = async (token: string) => (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 /** Waits until the service has noticed it: an attempt that starts on an open connection would wait for a restart. */
 async function stop(fake: SyncFixture["fake"]): Promise<void> {
   await fake.stop();
@@ -64,7 +64,7 @@ describe("an asynchronous sync", () => {
     expect([calls("config.patch").length, calls("sessions.reset").length, calls("chat.send").length]).toEqual([1, 3, 0]);
     expect(calls("config.patch")[0]!.at).toBeLessThanOrEqual(calls("sessions.reset")[0]!.at);
     for (const agent of [lead, worker, main])
-      expect([await works(agent.token), await works(fixture.tokenOnHost(agent)!)]).toEqual([false, true]);
+      expect([await isAccepted(world, agent.token), await isAccepted(world, fixture.tokenOnHost(agent)!)]).toEqual([false, true]);
   });
 
   test.each(["respond-async, wait=10", "return=minimal,  Respond-Async;x=1"])(
@@ -210,11 +210,16 @@ describe("an agent of a run", () => {
       .where(eq(jobs.id, worker_job!.id));
     await world.db.update(sync_run_agents).set({ status: "waiting" }).where(eq(sync_run_agents.agent_id, worker.id));
     await deliver(world.context(), worker_job!.id);
-    expect([tokenOnHost(worker), await works(token)]).toEqual([token, true]);
+    expect([tokenOnHost(worker), await isAccepted(world, token)]).toEqual([token, true]);
     world.elapse(10_000);
     await world.drain();
     const { status, result } = (await fixture.run(run_id)).body;
-    expect([status, result.errors, result.total_synced, await works(tokenOnHost(lead)!)]).toEqual(["done", [], 2, true]);
+    expect([status, result.errors, result.total_synced, await isAccepted(world, tokenOnHost(lead)!)]).toEqual([
+      "done",
+      [],
+      2,
+      true,
+    ]);
   });
 
   test("an agent whose last attempt finds the host down stops the run, and leaves the rest unprocessed", async () => {

@@ -3,6 +3,7 @@ import { agents, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { and, eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
+import { isAccepted } from "../support/http.ts";
 import { startSyncFixture, type SyncAgent, type SyncFixture } from "../support/sync-fixture.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
@@ -21,7 +22,6 @@ const entry = (agent: SyncAgent, board_id: string | null, error: string) => ({
 });
 const set = (agent: SyncAgent, values: Partial<typeof agents.$inferInsert>) =>
   world.db.update(agents).set(values).where(eq(agents.id, agent.id));
-const works = async (token: string) => (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 
 describe("an unusable token is an error, and nothing of the agent is written", () => {
   test.each<[string, (fixture: SyncFixture) => void, (agent: SyncAgent) => string]>([
@@ -86,8 +86,9 @@ test("rotation gives every selected agent a new token, whatever the state of the
   remove(worker);
   const { body } = await sync(`rotate_tokens=true&include_main=false&board_id=${home.board_id}`);
   expect([body.errors, body.total_synced]).toEqual([[], 2]);
-  for (const agent of [lead, worker]) expect([await works(tokenOnHost(agent)!), await works(agent.token)]).toEqual([true, false]);
-  expect([tokenOnHost(main), await works(main.token)]).toEqual([main.token, true]);
+  for (const agent of [lead, worker])
+    expect([await isAccepted(world, tokenOnHost(agent)!), await isAccepted(world, agent.token)]).toEqual([true, false]);
+  expect([tokenOnHost(main), await isAccepted(world, main.token)]).toEqual([main.token, true]);
 });
 
 test("the old token works until the host has stored the new one, and stays valid when the host has not", async () => {
@@ -95,15 +96,15 @@ test("the old token works until the host has stored the new one, and stays valid
   fake.faults.delays_ms = { "agents.files.set": 200 };
   const syncing = sync("rotate_tokens=true&include_main=false");
   while (tokenOnHost(worker) === worker.token) await new Promise((resolve) => setTimeout(resolve, 5));
-  const meanwhile = await works(worker.token);
+  const meanwhile = await isAccepted(world, worker.token);
   await syncing;
-  expect([meanwhile, await works(worker.token)]).toEqual([true, false]);
+  expect([meanwhile, await isAccepted(world, worker.token)]).toEqual([true, false]);
   const token = tokenOnHost(worker)!;
   fake.faults.delays_ms = {};
   fake.failNext("agents.files.set", { message: "disk full" }, 99);
   const { body } = await sync("rotate_tokens=true");
   expect(body.errors.map(({ error }: { error: string }) => error)).toEqual(["disk full", "disk full", "disk full"]);
-  expect([tokenOnHost(worker), await works(token)]).toEqual([token, true]);
+  expect([tokenOnHost(worker), await isAccepted(world, token)]).toEqual([token, true]);
 });
 
 describe("the main agent in a sync", () => {
@@ -116,10 +117,10 @@ describe("the main agent in a sync", () => {
     const [row] = await world.db.select().from(agents).where(eq(agents.openclaw_session_id, main.session_key));
     expect(row).toMatchObject({ gateway_id: home.gateway_id, board_id: null, status: "ready" });
     const token = tokenOnHost(main)!;
-    expect(await works(token)).toBe(true);
+    expect(await isAccepted(world, token)).toBe(true);
     // The job of its creation writes the same token.
     await world.drain();
-    expect([tokenOnHost(main), await works(token)]).toEqual([token, true]);
+    expect([tokenOnHost(main), await isAccepted(world, token)]).toEqual([token, true]);
   });
 
   test("a main agent without a hash or an entry on the host gets a new token, and otherwise keeps it", async () => {
@@ -129,11 +130,11 @@ describe("the main agent in a sync", () => {
     await set(main, { agent_token_hash: null, agent_token_lookup: null });
     expect((await sync()).body).toMatchObject({ errors: [], main_updated: true });
     const second = tokenOnHost(main)!;
-    expect([second === main.token, await works(second)]).toEqual([false, true]);
+    expect([second === main.token, await isAccepted(world, second)]).toEqual([false, true]);
     remove(main);
     expect((await sync()).body).toMatchObject({ errors: [], main_updated: true });
     const third = tokenOnHost(main)!;
-    expect([third === second, await works(third), await works(second)]).toEqual([false, true, false]);
+    expect([third === second, await isAccepted(world, third), await isAccepted(world, second)]).toEqual([false, true, false]);
     expect([file(main, "USER.md") !== null, tokenOnHost(lead)]).toEqual([true, lead.token]);
   });
 
@@ -172,14 +173,18 @@ describe("concurrent work on the same agent", () => {
     const made = await makeAgent(fixture, "Newcomer");
     expect((await fixture.sync("rotate_tokens=true&include_main=false")).body.errors).toEqual([]);
     const rotated = tokenOf(fixture, made);
-    expect([await works(rotated), await works(made.token)]).toEqual([true, false]);
+    expect([await isAccepted(world, rotated), await isAccepted(world, made.token)]).toEqual([true, false]);
     await world.drain();
     const [job] = await world.db
       .select()
       .from(jobs)
       .where(and(eq(jobs.kind, "agent.provision"), eq(jobs.organization_id, fixture.home.organization_id)));
     expect(job!.status).toBe("done");
-    expect([tokenOf(fixture, made), await works(rotated), await works(made.token)]).toEqual([rotated, true, false]);
+    expect([tokenOf(fixture, made), await isAccepted(world, rotated), await isAccepted(world, made.token)]).toEqual([
+      rotated,
+      true,
+      false,
+    ]);
   });
 
   test("a sync processes the other agents while it waits for the job that works on one", async () => {
@@ -200,7 +205,7 @@ describe("concurrent work on the same agent", () => {
     const entry_id = made.session_key.split(":")[1]!;
     expect(order.indexOf(lead.entry_id)).toBeLessThan(order.lastIndexOf(entry_id));
     expect(written().filter((name) => name === `${entry_id}/TOOLS.md`)).toHaveLength(2);
-    expect([await works(tokenOf(fixture, made)), await works(made.token)]).toEqual([true, false]);
+    expect([await isAccepted(world, tokenOf(fixture, made)), await isAccepted(world, made.token)]).toEqual([true, false]);
   });
 
   test("two rotations at once leave every agent with the token that is on its host", async () => {
@@ -208,7 +213,7 @@ describe("concurrent work on the same agent", () => {
     fake.faults.delays_ms = { "agents.files.set": 20 };
     const answers = await Promise.all([1, 2, 3].map(() => sync("rotate_tokens=true")));
     for (const { body } of answers) expect([body.errors, body.total_synced]).toEqual([[], 3]);
-    for (const agent of [lead, worker, main]) expect(await works(tokenOnHost(agent)!)).toBe(true);
+    for (const agent of [lead, worker, main]) expect(await isAccepted(world, tokenOnHost(agent)!)).toBe(true);
   });
 });
 

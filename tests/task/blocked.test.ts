@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import {
   addApproval,
-  changeTask,
   eventsOf,
   addDependencies,
   openTeamFixture,
@@ -10,19 +9,15 @@ import {
   setRules,
   STATUSES,
   transitionsOf,
-  type Credential,
 } from "../support/task-rules.ts";
-import { addTask, type TaskRow } from "../support/task.ts";
+import type { TaskRow } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
-const { world, team, owner, worker, lead, main } = await setup(openTeamFixture());
+const { world, team, owner, worker, lead, main, add, change, outcome } = await setup(openTeamFixture());
 
 beforeEach(() => setRules(world, team));
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");
-const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields);
-const change = (who: Credential, task: TaskRow, body: object) => changeTask(world, who, task, body);
-const refusal = (who: Credential, task: TaskRow, body: object) => outcomeOf(world, who, task, body);
 const message = expect.any(String);
 const blockedBy = (...ids: string[]) => [409, { message, code: "task_blocked_cannot_transition", blocked_by_task_ids: ids }];
 
@@ -63,7 +58,7 @@ describe("a person's change of a task with an unfinished dependency", () => {
   test("references in the body are checked before the task returns to the inbox, and gates are not", async () => {
     await setRules(world, team, { block_status_changes_with_pending_approval: true, require_approval_for_done: true });
     await addApproval(world, team.board_id, [task.id]);
-    expect(await refusal(owner, task, { assigned_agent_id: crypto.randomUUID() })).toEqual([404, "Not Found"]);
+    expect(await outcome(owner, task, { assigned_agent_id: crypto.randomUUID() })).toEqual([404, "Not Found"]);
     expect(await change(owner, task, { status: "done" })).toMatchObject(INBOX);
   });
 
@@ -133,8 +128,8 @@ describe("an agent's change of a task with an unfinished dependency", () => {
     for (const status of ["inbox", "blocked", "in_progress"] as const) {
       const task = await add({ status, assigned_agent_id: team.second.id });
       await addDependencies(world, task, [open]);
-      expect(await refusal(lead, task, { assigned_agent_id: team.worker.id })).toEqual(blockedBy(open.id));
-      expect(await refusal(lead, task, { assigned_agent_id: team.worker.id, status: "blocked" })).toEqual(blockedBy(open.id));
+      expect(await outcome(lead, task, { assigned_agent_id: team.worker.id })).toEqual(blockedBy(open.id));
+      expect(await outcome(lead, task, { assigned_agent_id: team.worker.id, status: "blocked" })).toEqual(blockedBy(open.id));
       expect((await change(lead, task, { assigned_agent_id: null })).assigned_agent_id).toBeNull();
     }
   });

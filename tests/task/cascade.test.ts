@@ -17,12 +17,11 @@ import { addTask, type TaskRow } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
 /** What completing or reopening a task does to the tasks that depend on it. */
-const { world, team, owner, worker, lead } = await setup(openTeamFixture());
+const { world, team, owner, worker, lead, change } = await setup(openTeamFixture());
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");
 const add = (fields: Parameters<typeof addTask>[2] = {}) =>
   addTask(world, team, { created_at: PAST, updated_at: PAST, ...fields });
-const change = (who: Credential, task: TaskRow, body: object) => changeTask(world, who, task, body);
 
 /** Tasks that depend on `first`: one per status, assigned to the worker, and two unassigned ones. */
 async function dependentsOf(first: TaskRow) {

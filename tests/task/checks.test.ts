@@ -1,28 +1,17 @@
 import { tags } from "@board/core/schema/all-tables";
 import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
-import {
-  addApproval,
-  changeTask,
-  addDependencies,
-  openTeamFixture,
-  outcomeOf,
-  setRules,
-  type Credential,
-} from "../support/task-rules.ts";
-import { addTask, type TaskRow } from "../support/task.ts";
+import { addApproval, addDependencies, openTeamFixture, setRules, type Credential } from "../support/task-rules.ts";
+import type { TaskRow } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
 /** The order of a change's checks: each test corrects one mistake after the other. */
-const { world, team, owner, worker, lead, main } = await setup(openTeamFixture());
+const { world, team, owner, worker, lead, main, add, change, outcome } = await setup(openTeamFixture());
 const abroad = await world.tenant("abroad");
 const elsewhere = await addBoard(world, team, "Elsewhere");
 const tag = { organization_id: team.organization_id, name: "T", slug: "t", color: "ffffff" };
 const tag_ids = (await world.db.insert(tags).values(tag).returning()).map(({ id }) => id);
 
-const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields);
-const change = (who: Credential, task: TaskRow, body: object) => changeTask(world, who, task, body);
-const refusal = (who: Credential, task: TaskRow, body: object) => outcomeOf(world, who, task, body);
 const message = expect.any(String);
 const gate = (text: string) => [409, { message: text, blocked_by_task_ids: [] }];
 const PENDING = gate("Task status cannot be changed while a linked approval is pending.");
@@ -44,13 +33,13 @@ async function passGates(who: Credential, task: TaskRow, body: object) {
   const wrong = { ...body, custom_field_values: { nonsense: 1 } };
   await setRules(world, team, gates);
   await addApproval(world, team.board_id, [task.id]);
-  expect(await refusal(who, task, wrong)).toEqual(PENDING);
+  expect(await outcome(who, task, wrong)).toEqual(PENDING);
   await setRules(world, team, { ...gates, block_status_changes_with_pending_approval: false });
-  expect(await refusal(who, task, wrong)).toEqual(REVIEW);
+  expect(await outcome(who, task, wrong)).toEqual(REVIEW);
   await setRules(world, team, { require_approval_for_done: true });
-  expect(await refusal(who, task, wrong)).toEqual(APPROVAL);
+  expect(await outcome(who, task, wrong)).toEqual(APPROVAL);
   await setRules(world, team);
-  expect(await refusal(who, task, wrong)).toEqual([422, { message, unknown_field_keys: ["nonsense"] }]);
+  expect(await outcome(who, task, wrong)).toEqual([422, { message, unknown_field_keys: ["nonsense"] }]);
   expect((await change(who, task, { ...body, custom_field_values: {} })).status).toBe("done");
 }
 
@@ -66,9 +55,9 @@ test("a person's change is checked in the documented order", async () => {
     tag_ids: [missing],
     custom_field_values: { nonsense: 1 },
   };
-  const refused = (change: object = {}) => refusal(owner, task, Object.assign(body, change));
-  expect(await refusal(owner, finished, body)).toEqual([404, { message, missing_tag_ids: [missing] }]);
-  expect(await refusal(owner, finished, { ...body, tag_ids })).toEqual([
+  const refused = (change: object = {}) => outcome(owner, task, Object.assign(body, change));
+  expect(await outcome(owner, finished, body)).toEqual([404, { message, missing_tag_ids: [missing] }]);
+  expect(await outcome(owner, finished, { ...body, tag_ids })).toEqual([
     409,
     "Cannot change task dependencies after a task is done.",
   ]);
@@ -85,17 +74,17 @@ test.each(["worker", "main agent"] as const)("a change by a %s is checked in the
   const open = await add();
   const fields = { status: "done", title: "Changed", custom_field_values: { nonsense: 1 } };
   const othersTask = await add({ status: "in_progress", assigned_agent_id: team.second.id });
-  expect(await refusal(who, othersTask, fields)).toEqual([403, { code: "task_assignee_mismatch", message }]);
+  expect(await outcome(who, othersTask, fields)).toEqual([403, { code: "task_assignee_mismatch", message }]);
   const task = await add({ status: "in_progress", assigned_agent_id: self.id });
   await addDependencies(world, task, [open]);
-  expect(await refusal(who, task, fields)).toEqual(FORBIDDEN_FIELD);
+  expect(await outcome(who, task, fields)).toEqual(FORBIDDEN_FIELD);
   const body = { ...fields, title: undefined };
-  expect(await refusal(who, task, body)).toEqual([
+  expect(await outcome(who, task, body)).toEqual([
     403,
     { code: "forbidden", message: "Only board leads can change task status." },
   ]);
   await setRules(world, team, gates);
-  expect(await refusal(who, task, body)).toEqual(blockedBy(open.id));
+  expect(await outcome(who, task, body)).toEqual(blockedBy(open.id));
   await change(owner, task, { depends_on_task_ids: [] });
   await passGates(who, task, { status: "done" });
 });
@@ -112,9 +101,9 @@ test("a lead's change is checked in the documented order", async () => {
     tag_ids: [missing],
     custom_field_values: { nonsense: 1 },
   };
-  const refused = (change: object = {}) => refusal(lead, task, Object.assign(body, change));
+  const refused = (change: object = {}) => outcome(lead, task, Object.assign(body, change));
   expect(await refused()).toEqual(FORBIDDEN_FIELD);
-  expect(await refusal(lead, finished, { ...body, title: undefined })).toEqual([
+  expect(await outcome(lead, finished, { ...body, title: undefined })).toEqual([
     409,
     "Cannot change task dependencies after a task is done.",
   ]);

@@ -244,20 +244,14 @@ describe("access to comments", () => {
 });
 
 describe("statements of comment requests", () => {
-  async function costOf(work: () => Promise<unknown>): Promise<number> {
-    world.statements.length = 0;
-    await work();
-    return world.statements.length;
-  }
-
   test("a list takes two statements for any number of comments, and three when it is empty", async () => {
-    expect(await costOf(() => list())).toBe(3);
+    expect(await world.countStatements(() => list())).toBe(3);
     for (let index = 0; index < 5; index++) await post({ content: `${index}` });
-    expect(await costOf(() => list())).toBe(2);
+    expect(await world.countStatements(() => list())).toBe(2);
   });
 
   test("a comment takes three statements, and four when it may notify an agent", async () => {
-    expect(await costOf(() => post({ content: "hi" }))).toBe(3);
-    expect(await costOf(() => post({ content: "@worker, @lead" }))).toBe(4);
+    expect(await world.countStatements(() => post({ content: "hi" }))).toBe(3);
+    expect(await world.countStatements(() => post({ content: "@worker, @lead" }))).toBe(4);
   });
 });

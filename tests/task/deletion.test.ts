@@ -28,13 +28,12 @@ import {
   transitionsOf,
   type Credential,
 } from "../support/task-rules.ts";
-import { addTask, type TaskRow } from "../support/task.ts";
+import type { TaskRow } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
-const { world, team, owner, lead } = await setup(openTeamFixture());
+const { world, team, owner, lead, add } = await setup(openTeamFixture());
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");
-const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields);
 const remove = (who: Credential, { id }: { id: string }) =>
   world.call("DELETE", "agent" in who ? agentTaskPath(team, id) : taskPath(team, id), who);
 async function removed(who: Credential, task: TaskRow): Promise<void> {

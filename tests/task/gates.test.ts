@@ -5,7 +5,6 @@ import { requestApproval, decideApproval } from "../support/approval.ts";
 import {
   addApproval,
   addComment,
-  changeTask,
   NO_RULES,
   addDependencies,
   openTeamFixture,
@@ -15,17 +14,13 @@ import {
   setRules,
   type Status,
   STATUSES,
-  type Credential,
 } from "../support/task-rules.ts";
-import { addTask, type TaskRow } from "../support/task.ts";
+import type { TaskRow } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
-const { world, team, owner, worker, lead } = await setup(openTeamFixture());
+const { world, team, owner, worker, lead, add, change, outcome } = await setup(openTeamFixture());
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 5, 8, minute));
-const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields);
-const change = (who: Credential, task: TaskRow, body: object) => changeTask(world, who, task, body);
-const refusal = (who: Credential, task: TaskRow, body: object) => outcomeOf(world, who, task, body);
 const require = (...rules: Rule[]) => setRules(world, team, Object.fromEntries(rules.map((rule) => [rule, true])));
 const gate = (message: string) => [409, { message, blocked_by_task_ids: [] }];
 const PENDING = gate("Task status cannot be changed while a linked approval is pending.");
@@ -59,11 +54,11 @@ describe("the pending approval gate", () => {
     for (const decision of ["approved", "rejected"]) {
       const task = await add();
       const approval = await requestApproval(world, team, { task_id: task.id });
-      expect(await refusal(worker, task, { status: "in_progress" })).toEqual(PENDING);
+      expect(await outcome(worker, task, { status: "in_progress" })).toEqual(PENDING);
       await decideApproval(world, team, approval.id, decision);
       expect((await change(worker, task, { status: "in_progress" })).status).toBe("in_progress");
       await decideApproval(world, team, approval.id, "pending");
-      expect(await refusal(worker, task, { status: "blocked" })).toEqual(PENDING);
+      expect(await outcome(worker, task, { status: "blocked" })).toEqual(PENDING);
     }
   });
 
@@ -120,7 +115,7 @@ describe("the approval gate", () => {
   test("an old approval does not allow done after a newer one was rejected", async () => {
     const task = await linked(approved(4), at(5))();
     await addApproval(world, team.board_id, [task.id], { status: "rejected", resolved_at: at(6) });
-    expect(await refusal(lead, task, { status: "done" })).toEqual(APPROVAL);
+    expect(await outcome(lead, task, { status: "done" })).toEqual(APPROVAL);
     await addApproval(world, team.board_id, [task.id], approved(7));
     expect((await change(lead, task, { status: "done" })).status).toBe("done");
   });
@@ -130,11 +125,11 @@ describe("the approval gate", () => {
     const grant = async () =>
       decideApproval(world, team, (await requestApproval(world, team, { task_id: task.id })).id, "approved");
     for (const who of [owner, lead]) {
-      expect(await refusal(who, task, { status: "done" })).toEqual(APPROVAL);
+      expect(await outcome(who, task, { status: "done" })).toEqual(APPROVAL);
       await grant();
       await change(who, task, { status: "done" });
       await change(who, task, { status: "in_progress" });
-      expect(await refusal(who, task, { status: "done" })).toEqual(APPROVAL);
+      expect(await outcome(who, task, { status: "done" })).toEqual(APPROVAL);
       await change(who, task, { status: "review" });
     }
     await grant();
@@ -151,7 +146,7 @@ describe("the approval gate", () => {
     const other = await world.tenant("other");
     const task = await linked(approved(1))();
     await world.db.update(approvals).set({ board_id: other.board_id }).where(eq(approvals.board_id, team.board_id));
-    expect(await refusal(owner, task, { status: "done" })).toEqual(APPROVAL);
+    expect(await outcome(owner, task, { status: "done" })).toEqual(APPROVAL);
   });
 });
 
@@ -170,7 +165,7 @@ describe("the review comment gate", () => {
 
   test("the comment for review may be part of the move, for every actor", async () => {
     for (const who of [owner, worker, lead]) {
-      expect(await refusal(who, await started(), { status: "review" })).toEqual(COMMENT);
+      expect(await outcome(who, await started(), { status: "review" })).toEqual(COMMENT);
       expect((await change(who, await started(), { status: "review", comment: "Look" })).status).toBe("review");
     }
   });
@@ -201,7 +196,7 @@ describe("the review comment gate", () => {
   test("a person's comment does not count for review", async () => {
     const task = await started(null);
     await change(owner, task, { comment: "Finished?" });
-    expect(await refusal(owner, task, { status: "review" })).toEqual(COMMENT);
+    expect(await outcome(owner, task, { status: "review" })).toEqual(COMMENT);
   });
 
   test("a comment may be posted before the move, and the next round needs a new one", async () => {
@@ -212,7 +207,7 @@ describe("the review comment gate", () => {
     await change(worker, task, { status: "review" });
     await change(lead, task, { status: "inbox", comment: "Not yet" });
     await change(worker, task, { status: "in_progress" });
-    expect(await refusal(worker, task, { status: "review" })).toEqual(COMMENT);
+    expect(await outcome(worker, task, { status: "review" })).toEqual(COMMENT);
     expect((await change(worker, task, { status: "review", comment: "Now it does" })).status).toBe("review");
   });
 
@@ -231,16 +226,16 @@ test("the gates of a change are checked in a fixed order", async () => {
   const task = await add({ status: "in_progress" });
   const approval = await addApproval(world, team.board_id, [task.id]);
   for (const who of [owner, lead]) {
-    expect(await refusal(who, task, { status: "done" })).toEqual(PENDING);
-    expect(await refusal(who, task, { status: "review" })).toEqual(PENDING);
+    expect(await outcome(who, task, { status: "done" })).toEqual(PENDING);
+    expect(await outcome(who, task, { status: "review" })).toEqual(PENDING);
   }
   await decideApproval(world, team, approval, "rejected");
   for (const who of [owner, lead]) {
-    expect(await refusal(who, task, { status: "done" })).toEqual(REVIEW);
-    expect(await refusal(who, task, { status: "review" })).toEqual(COMMENT);
+    expect(await outcome(who, task, { status: "done" })).toEqual(REVIEW);
+    expect(await outcome(who, task, { status: "review" })).toEqual(COMMENT);
   }
   await change(owner, task, { status: "review", comment: "Look" });
-  for (const who of [owner, lead]) expect(await refusal(who, task, { status: "done" })).toEqual(APPROVAL);
+  for (const who of [owner, lead]) expect(await outcome(who, task, { status: "done" })).toEqual(APPROVAL);
   await decideApproval(world, team, approval, "approved");
   expect((await change(lead, task, { status: "done" })).status).toBe("done");
 });

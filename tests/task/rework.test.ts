@@ -2,24 +2,14 @@ import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
-import {
-  addTransition,
-  addWorker,
-  changeTask,
-  createTeam,
-  openTeamFixture,
-  patchTask,
-  type Credential,
-} from "../support/task-rules.ts";
+import { addTransition, addWorker, createTeam, openTeamFixture, patchTask } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
 /** Assignees of work that comes to review, and of work that the lead sends back. */
-const { world, team, owner, worker, lead, main } = await setup(openTeamFixture());
+const { world, team, owner, worker, lead, main, add, change } = await setup(openTeamFixture());
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");
-const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields);
-const change = (who: Credential, task: TaskRow, body: object) => changeTask(world, who, task, body);
 const sendBack = async (task: TaskRow, sent?: string | null) =>
   (await change(lead, task, { status: "inbox", assigned_agent_id: sent })).assigned_agent_id;
 const minute = (index: number) => new Date(PAST.getTime() + index * 60_000);

@@ -9,31 +9,23 @@ import {
   setRules,
   taskPath,
 } from "../support/task-rules.ts";
-import { addTask } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
 /** Statements of a whole request: authentication, presence, board access and the work. */
-const { world, team, owner, worker, lead } = await setup(openTeamFixture());
+const { world, team, owner, worker, lead, add } = await setup(openTeamFixture());
 // An agent's first request stores its presence; later ones within 30 seconds do not.
 for (const who of [worker, lead]) await world.call("GET", agentTaskPath(team, ""), who);
 
 beforeEach(() => setRules(world, team));
 
-async function costOf(work: () => Promise<unknown>): Promise<number> {
-  world.statements.length = 0;
-  await work();
-  return world.statements.length;
-}
-const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields);
-
 test("reading a task or a list of any length takes two statements", async () => {
   const list = `/api/v1/boards/${team.board_id}/tasks`;
   const task = await add();
-  expect(await costOf(() => world.call("GET", taskPath(team, task.id), owner))).toBe(2);
-  const before = await costOf(() => world.call("GET", list, owner));
+  expect(await world.countStatements(() => world.call("GET", taskPath(team, task.id), owner))).toBe(2);
+  const before = await world.countStatements(() => world.call("GET", list, owner));
   for (let index = 0; index < 20; index++) await addDependencies(world, await add({ assigned_agent_id: team.worker.id }), [task]);
-  expect([before, await costOf(() => world.call("GET", list, owner))]).toEqual([2, 2]);
-  expect(await costOf(() => world.call("GET", `/api/v1/agent/boards/${team.board_id}/tasks`, worker))).toBe(2);
+  expect([before, await world.countStatements(() => world.call("GET", list, owner))]).toEqual([2, 2]);
+  expect(await world.countStatements(() => world.call("GET", `/api/v1/agent/boards/${team.board_id}/tasks`, worker))).toBe(2);
 });
 
 /** Starting a task, moving it to review, finishing it and commenting: the most frequent changes. */
@@ -50,7 +42,7 @@ test.each([
     const [first, waiting] = [await add({ status: "done" }), await add()];
     await addDependencies(world, task, [first]);
     await addDependencies(world, waiting, [task]);
-    const cost = (body: object) => costOf(() => changeTask(world, by, task, body));
+    const cost = (body: object) => world.countStatements(() => changeTask(world, by, task, body));
     expect(await cost({ status: "in_progress" })).toBeLessThanOrEqual(8);
     expect(await cost({ comment: "Getting there, @second" })).toBeLessThanOrEqual(8);
     expect(await cost({ status: "review", comment: "@lead look" })).toBeLessThanOrEqual(8);
@@ -73,8 +65,10 @@ test("a person's change of every field takes at most 15 statements, and one with
     depends_on_task_ids: [first.id],
     tag_ids: [createdTag!.id],
   };
-  expect(await costOf(() => changeTask(world, owner, task, body))).toBeLessThanOrEqual(15);
-  expect(await costOf(() => changeTask(world, owner, task, { status: "in_progress", title: "Mop" }))).toBeLessThanOrEqual(7);
+  expect(await world.countStatements(() => changeTask(world, owner, task, body))).toBeLessThanOrEqual(15);
+  expect(
+    await world.countStatements(() => changeTask(world, owner, task, { status: "in_progress", title: "Mop" })),
+  ).toBeLessThanOrEqual(7);
 });
 
 test("reopening a task takes as many statements for 20 dependents as for one", async () => {
@@ -83,7 +77,7 @@ test("reopening a task takes as many statements for 20 dependents as for one", a
     const first = await add({ status: "done" });
     for (let index = 0; index < dependents; index++)
       await addDependencies(world, await add({ status: "review", assigned_agent_id: team.worker.id }), [first]);
-    costs.push(await costOf(() => changeTask(world, owner, first, { status: "in_progress" })));
+    costs.push(await world.countStatements(() => changeTask(world, owner, first, { status: "in_progress" })));
   }
   expect(costs[1]).toBe(costs[0]);
   expect(costs[0]).toBeLessThanOrEqual(9);
@@ -92,9 +86,9 @@ test("reopening a task takes as many statements for 20 dependents as for one", a
 test("a new task takes at most nine statements, and its deletion twelve, for any number of dependents", async () => {
   const path = (prefix: string) => `${prefix}/boards/${team.board_id}/tasks`;
   const body = { title: "New", assigned_agent_id: team.worker.id };
-  expect(await costOf(() => world.call("POST", path("/api/v1"), { ...owner, body }))).toBeLessThanOrEqual(9);
-  expect(await costOf(() => world.call("POST", path("/api/v1/agent"), { ...lead, body }))).toBeLessThanOrEqual(9);
+  expect(await world.countStatements(() => world.call("POST", path("/api/v1"), { ...owner, body }))).toBeLessThanOrEqual(9);
+  expect(await world.countStatements(() => world.call("POST", path("/api/v1/agent"), { ...lead, body }))).toBeLessThanOrEqual(9);
   const task = await add();
   for (let index = 0; index < 20; index++) await addDependencies(world, await add(), [task]);
-  expect(await costOf(() => world.call("DELETE", taskPath(team, task.id), owner))).toBeLessThanOrEqual(12);
+  expect(await world.countStatements(() => world.call("DELETE", taskPath(team, task.id), owner))).toBeLessThanOrEqual(12);
 });

@@ -2,7 +2,6 @@ import { tag_assignments, tags } from "@board/core/schema/all-tables";
 import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import {
-  changeTask,
   eventsOf,
   addDependencies,
   recordNotices,
@@ -13,12 +12,11 @@ import {
   STATUSES,
   taskPath,
   transitionsOf,
-  type Credential,
 } from "../support/task-rules.ts";
-import { addTask, type TaskRow } from "../support/task.ts";
+import { addTask } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
-const { world, team, owner, worker, lead, main } = await setup(openTeamFixture());
+const { world, team, owner, worker, lead, main, change, outcome } = await setup(openTeamFixture());
 const abroad = await world.tenant("abroad");
 const elsewhere = await addBoard(world, team, "Elsewhere");
 const { organization_id } = team;
@@ -30,8 +28,6 @@ beforeEach(() => setRules(world, team));
 const PAST = new Date("2026-01-05T08:00:00.000Z");
 const add = (fields: Parameters<typeof addTask>[2] = {}) =>
   addTask(world, team, { created_at: PAST, updated_at: PAST, ...fields });
-const change = (who: Credential, task: TaskRow, body: object) => changeTask(world, who, task, body);
-const refusal = (who: Credential, task: TaskRow, body: object) => outcomeOf(world, who, task, body);
 const message = expect.any(String);
 const FORBIDDEN_FIELD = [403, { code: "task_update_field_forbidden", message }];
 const OUTSIDER = [409, "Assignee must be an agent of this board."];
@@ -74,7 +70,7 @@ describe("fields that each actor may change", () => {
       [main, team.main],
     ] as const) {
       for (const other of [team.second.id, team.lead.id, crypto.randomUUID(), null])
-        expect(await refusal(who, await add(), { assigned_agent_id: other })).toEqual(FORBIDDEN_FIELD);
+        expect(await outcome(who, await add(), { assigned_agent_id: other })).toEqual(FORBIDDEN_FIELD);
       for (const status of STATUSES)
         expect(await change(who, await add({ status }), { assigned_agent_id: self.id.toUpperCase() })).toMatchObject({
           status,
@@ -87,7 +83,7 @@ describe("fields that each actor may change", () => {
     const task = await add({ status: "in_progress", assigned_agent_id: team.second.id });
     const mismatch = [403, { code: "task_assignee_mismatch", message }];
     for (const body of [{ status: "done" }, { status: "inbox", comment: "x" }, { assigned_agent_id: null }])
-      expect(await refusal(worker, task, body)).toEqual(mismatch);
+      expect(await outcome(worker, task, body)).toEqual(mismatch);
     const claimed = [409, { code: "task_already_claimed", message: "Task was claimed by another agent." }];
     for (const body of [
       { status: "in_progress" },
@@ -95,7 +91,7 @@ describe("fields that each actor may change", () => {
       { assigned_agent_id: team.worker.id, status: "done" },
       { status: "in_progress", title: "Mine" },
     ])
-      expect(await refusal(worker, task, body)).toEqual(claimed);
+      expect(await outcome(worker, task, body)).toEqual(claimed);
     const after = await change(worker, task, { comment: "Need a hand?" });
     expect([after.assigned_agent_id, await eventsOf(world, task)]).toEqual([team.second.id, [["task.comment", "Need a hand?"]]]);
   });
@@ -119,20 +115,20 @@ describe("fields that each actor may change", () => {
       expect((await change(owner, task, { assigned_agent_id: id })).assigned_agent_id).toBe(id);
     for (const { id } of [team.worker, team.main])
       expect((await change(lead, task, { assigned_agent_id: id })).assigned_agent_id).toBe(id);
-    expect(await refusal(owner, task, { assigned_agent_id: elsewhere.agent.id })).toEqual(OUTSIDER);
-    expect(await refusal(owner, task, { assigned_agent_id: abroad.worker.id })).toEqual([404, "Not Found"]);
+    expect(await outcome(owner, task, { assigned_agent_id: elsewhere.agent.id })).toEqual(OUTSIDER);
+    expect(await outcome(owner, task, { assigned_agent_id: abroad.worker.id })).toEqual([404, "Not Found"]);
   });
 
   test("a lead of another board has no lead rights on the board", async () => {
     const other = { name: "Other lead", board_id: elsewhere.board_id, is_board_lead: true };
     const otherLead = (await world.call("POST", "/api/v1/agents", { token: team.owner.token, body: other })).body;
     const task = await add();
-    expect(await refusal({ agent: otherLead.auth_token }, task, { status: "done" })).toEqual([
+    expect(await outcome({ agent: otherLead.auth_token }, task, { status: "done" })).toEqual([
       403,
       { code: "forbidden", message: "Board access denied" },
     ]);
-    expect(await refusal(lead, task, { assigned_agent_id: otherLead.id })).toMatchObject([403, { code: "forbidden" }]);
-    expect(await refusal(owner, task, { assigned_agent_id: otherLead.id })).toEqual(OUTSIDER);
+    expect(await outcome(lead, task, { assigned_agent_id: otherLead.id })).toMatchObject([403, { code: "forbidden" }]);
+    expect(await outcome(owner, task, { assigned_agent_id: otherLead.id })).toEqual(OUTSIDER);
   });
 });
 
@@ -185,7 +181,7 @@ describe("changing a task", () => {
     [{ comment: "c".repeat(100_001) }, "string_too_long"],
   ] as [object, string][])("an invalid change is refused: %.60j", async (body, type) => {
     const task = await add();
-    for (const who of [owner, worker, lead]) expect(await refusal(who, task, body)).toMatchObject([422, [{ type }]]);
+    for (const who of [owner, worker, lead]) expect(await outcome(who, task, body)).toMatchObject([422, [{ type }]]);
   });
 
   test("dependencies can be changed under either name, and depends_on_task_ids takes precedence", async () => {
@@ -203,7 +199,7 @@ describe("changing a task", () => {
     for (const comment of ["", " \n\t", null]) {
       const task = await add({ status: "in_progress", assigned_agent_id: team.worker.id });
       await change(worker, task, { comment });
-      expect(await refusal(worker, task, { status: "review", comment })).toEqual([422, "Comment is required."]);
+      expect(await outcome(worker, task, { status: "review", comment })).toEqual([422, "Comment is required."]);
       expect(await eventsOf(world, task)).toEqual([]);
     }
   });
