@@ -5,16 +5,16 @@ import path from "node:path";
 export const tests = path.resolve(import.meta.dirname, "../..");
 
 /** These files create worlds for others, or always use Lambdas. */
-const NOT_FOLLOWED = ["support/world.ts", "aws/deployment.ts"];
+const NOT_FOLLOWED = ["support/world.ts", "support/fixtures.ts", "aws/deployment.ts"];
 const IMPORT = /^(?:import|export) (?!type\b)[^;]*?from "(\.\.?\/[^"]+)"/gm;
 
-/** Whether the file calls `createWorld`, directly or through the test support that it imports. */
+/** Whether the file calls `createWorld` or `setupWorld`, directly or through the test support that it imports. */
 function createsWorld(file: string, seen = new Set<string>()): boolean {
   const relative = path.relative(tests, file).replaceAll("\\", "/");
   if (seen.has(file) || relative.startsWith("..") || NOT_FOLLOWED.includes(relative)) return false;
   seen.add(file);
   const source = readFileSync(file, "utf8");
-  if (/\bcreateWorld\(/.test(source)) return true;
+  if (/\b(create|setup)World\(/.test(source)) return true;
   return [...source.matchAll(IMPORT)].some(([, target]) => createsWorld(path.join(path.dirname(file), target!), seen));
 }
 
