@@ -1,6 +1,7 @@
-import { activity_events, agents, approvals, board_webhooks, jobs, task_transitions, tasks } from "@board/core/schema/all-tables";
+import { agents, approvals, board_webhooks, jobs, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { and, asc, desc, eq, isNull } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { renew, setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { forbidden, type CallOptions, statusAndBody } from "../support/http.ts";
@@ -21,12 +22,7 @@ const remove = (id: string, options: CallOptions = { token: home.owner.token }) 
 const removeOn = (board_id: string, id: string, agent = home.lead.token) =>
   world.call("DELETE", `/api/v1/agent/boards/${board_id}/agents/${id}`, { agent });
 const isThere = async (id: string) => (await world.db.select().from(agents).where(eq(agents.id, id))).length === 1;
-const eventsOf = (event_type: string) =>
-  world.db
-    .select()
-    .from(activity_events)
-    .where(and(eq(activity_events.organization_id, home.organization_id), eq(activity_events.event_type, event_type)))
-    .orderBy(asc(activity_events.seq));
+const eventsOf = (event_type: string) => listEvents(world, { organization_id: home.organization_id, event_type });
 const cleanups = async (gateway_id = home.gateway_id) =>
   world.db
     .select()

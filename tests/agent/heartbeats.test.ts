@@ -1,7 +1,7 @@
 import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
-import { activity_events } from "@board/core/schema/all-tables";
-import { and, asc, eq, like } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
@@ -30,12 +30,7 @@ const beat = (body: object = {}, as: CallOptions = owner, agent_id = id) =>
 const beatByName = (body: object, as: CallOptions = owner) => world.call("POST", "/api/v1/agents/heartbeat", { ...as, body });
 const row = async (agent_id = id) => (await world.db.select().from(agents).where(eq(agents.id, agent_id)))[0]!;
 const set = (values: Partial<typeof agents.$inferInsert>) => world.db.update(agents).set(values).where(eq(agents.id, id));
-const events = async () =>
-  world.db
-    .select()
-    .from(activity_events)
-    .where(and(eq(activity_events.agent_id, id), like(activity_events.event_type, "agent.%")))
-    .orderBy(asc(activity_events.seq));
+const events = async () => listEvents(world, { agent_id: id, event_type: "agent.%" });
 const types = async () => (await events()).map((event) => event.event_type);
 
 describe("heartbeats by agent id", () => {

@@ -1,7 +1,7 @@
 import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
-import { activity_events } from "@board/core/schema/all-tables";
-import { and, asc, eq, like } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
 const SECOND_MS = 1_000;
@@ -28,14 +28,7 @@ const healthz = () => world.call("GET", "/api/v1/agent/healthz", { agent });
 const heartbeat = (raw?: string | Uint8Array, headers = {}) =>
   world.call("POST", "/api/v1/agent/heartbeat", { agent, headers, ...(raw === undefined ? {} : { raw }) });
 const shown = async () => (await world.call("GET", `/api/v1/agents/${id}`, { token: home.owner.token })).body;
-const events = async () =>
-  (
-    await world.db
-      .select()
-      .from(activity_events)
-      .where(and(eq(activity_events.agent_id, id), like(activity_events.event_type, "agent.%")))
-      .orderBy(asc(activity_events.seq))
-  ).map((event) => event.event_type);
+const events = async () => (await listEvents(world, { agent_id: id, event_type: "agent.%" })).map((event) => event.event_type);
 const writes = () => world.statements.filter((statement) => /^(insert|update|delete)/i.test(statement));
 
 describe("presence by an agent's requests", () => {

@@ -1,7 +1,8 @@
-import { activity_events, agents, gateways } from "@board/core/schema/all-tables";
+import { agents, gateways } from "@board/core/schema/all-tables";
 import { parseToken } from "@board/openclaw/template/token-line";
-import { and, eq } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { setupWorld } from "../support/fixtures.ts";
 import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
@@ -42,11 +43,7 @@ const path = (id: string, board_id = home.board_id) => `/api/v1/agent/boards/${b
 const read = (id: string, agent: string, board_id?: string) => world.call("GET", path(id, board_id), { agent });
 const write = (body: object, id = home.worker.id, agent = home.lead.token) => world.call("PUT", path(id), { agent, body });
 const rowOf = async (id = home.worker.id) => (await world.db.select().from(agents).where(eq(agents.id, id)))[0]!;
-const events = async () =>
-  world.db
-    .select()
-    .from(activity_events)
-    .where(and(eq(activity_events.organization_id, home.organization_id), eq(activity_events.event_type, "agent.soul.updated")));
+const events = async () => listEvents(world, { organization_id: home.organization_id, event_type: "agent.soul.updated" });
 
 describe.each(Object.keys(dialects) as DialectName[])("souls on a host of version %s", (dialect) => {
   beforeEach(() => startHost(dialect));

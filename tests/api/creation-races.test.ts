@@ -1,6 +1,7 @@
-import { activity_events, agents, boards, organizations, skill_packs, users } from "@board/core/schema/all-tables";
+import { agents, boards, organizations, skill_packs, users } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import { expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { setup } from "../support/fixtures.ts";
 
@@ -106,6 +107,6 @@ test("changing a gateway while it is deleted either happens before the deletion 
 test("concurrent first heartbeats of an agent are recorded once", async () => {
   const answers = await race(() => world.call("POST", "/api/v1/agent/heartbeat", { agent: home.worker.token }));
   expect(answers).toEqual(succeed(RACERS));
-  const events = await world.db.select().from(activity_events).where(eq(activity_events.agent_id, home.worker.id));
+  const events = await listEvents(world, { agent_id: home.worker.id });
   expect(events.map((event) => event.event_type).toSorted()).toEqual(["agent.connected", "agent.heartbeat"]);
 });

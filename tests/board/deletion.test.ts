@@ -28,6 +28,7 @@ import {
 import { rowsOf } from "@board/core/db/database";
 import { eq, sql } from "drizzle-orm";
 import { expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";
@@ -232,7 +233,7 @@ test("a clean-up that is given up is recorded for the organization, since the bo
   expect(ofTenant.map(({ status }) => status)).toEqual(["dead", "dead"]);
   // One of the two jobs tries the host ten times, while the other one waits for the result.
   expect(ofTenant.map(({ attempts }) => attempts)).toContain(10);
-  const events = await world.db.select().from(activity_events).where(eq(activity_events.organization_id, tenant.organization_id));
+  const events = await listEvents(world, { organization_id: tenant.organization_id });
   const failures = events.filter(({ event_type }) => event_type === "agent.delete.failed");
   expect(new Set(failures.map(({ board_id, message }) => [board_id, /agent (\w+)/.exec(message!)?.[1]].join()))).toEqual(
     new Set([",Lead", ",Worker"]),

@@ -1,6 +1,7 @@
-import { activity_events, agents, boards, gateways, jobs } from "@board/core/schema/all-tables";
-import { desc, eq, like } from "drizzle-orm";
+import { agents, boards, gateways, jobs } from "@board/core/schema/all-tables";
+import { desc, eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
@@ -22,7 +23,7 @@ const headers = () => host.messages.map(({ session_key, message }) => [session_k
 const sessionOf = async (agent_id: string) =>
   (await world.db.select().from(agents).where(eq(agents.id, agent_id)))[0]!.openclaw_session_id!;
 const events = async (type = "board.%") =>
-  (await world.db.select().from(activity_events).where(like(activity_events.event_type, type)).orderBy(activity_events.seq))
+  (await listEvents(world, { event_type: type }))
     .filter((event) => event.organization_id === home.organization_id)
     .map(({ event_type, agent_id, board_id }) => ({ event_type, agent_id, board_id }));
 

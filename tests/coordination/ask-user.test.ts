@@ -1,6 +1,7 @@
-import { activity_events, agents, boards, gateways } from "@board/core/schema/all-tables";
-import { and, asc, eq, isNull, like } from "drizzle-orm";
+import { agents, boards, gateways } from "@board/core/schema/all-tables";
+import { and, eq, isNull } from "drizzle-orm";
 import { expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
@@ -11,14 +12,7 @@ const { world, host, home } = await setupHostedTenants({ environment: { BASE_URL
 
 const askUser = (body: object = { content: "Blue or green?" }, agent = home.lead.token) =>
   world.call("POST", `/api/v1/agent/boards/${home.board_id}/gateway/main/ask-user`, { agent, body });
-const events = async () =>
-  world.db
-    .select()
-    .from(activity_events)
-    .where(
-      and(eq(activity_events.organization_id, home.organization_id), like(activity_events.event_type, "gateway.lead.ask_user.%")),
-    )
-    .orderBy(asc(activity_events.seq));
+const events = async () => listEvents(world, { organization_id: home.organization_id, event_type: "gateway.lead.ask_user.%" });
 /** The text without the random markers of its fence. */
 const lines = () =>
   host.messages

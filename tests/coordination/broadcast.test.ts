@@ -1,6 +1,7 @@
-import { activity_events, agents, gateways, jobs } from "@board/core/schema/all-tables";
-import { and, eq } from "drizzle-orm";
+import { agents, gateways, jobs } from "@board/core/schema/all-tables";
+import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
@@ -27,15 +28,7 @@ const addBoardWithLead = async (name: string) => {
 const broadcast = (body: object = {}, agent = main.token) =>
   world.call("POST", "/api/v1/agent/gateway/leads/broadcast", { agent, body: { content: "Status?", ...body } });
 const events = async () =>
-  world.db
-    .select()
-    .from(activity_events)
-    .where(
-      and(
-        eq(activity_events.organization_id, home.organization_id),
-        eq(activity_events.event_type, "gateway.main.lead_broadcast.sent"),
-      ),
-    );
+  listEvents(world, { organization_id: home.organization_id, event_type: "gateway.main.lead_broadcast.sent" });
 const sent = (board_id: string, id: string, name: string) => ({
   board_id,
   lead_agent_id: id,

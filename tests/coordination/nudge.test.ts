@@ -1,11 +1,12 @@
 import type { Lead } from "@board/core/context/actor";
 import { withInteractiveHost, INTERACTIVE_TIMEOUT_MS } from "@board/openclaw/gateway/interactive-call";
 import { nudgeAgent } from "@board/openclaw/coordination/nudge";
-import { activity_events, agents, gateways } from "@board/core/schema/all-tables";
+import { agents, gateways } from "@board/core/schema/all-tables";
 import { GatewayError } from "@board/openclaw/wire/gateway-error";
 import { groups } from "@board/functions/manifest";
-import { and, asc, eq, like } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { renew, setup, setupWorld } from "../support/fixtures.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
@@ -31,12 +32,7 @@ beforeEach(async () => {
 
 const nudge = (message: unknown = "Look", id = home.worker.id, as: CallOptions = { agent: home.lead.token }) =>
   world.call("POST", `/api/v1/agent/boards/${home.board_id}/agents/${id}/nudge`, { ...as, body: { message } });
-const events = async () =>
-  world.db
-    .select()
-    .from(activity_events)
-    .where(and(eq(activity_events.organization_id, home.organization_id), like(activity_events.event_type, "agent.nudge.%")))
-    .orderBy(asc(activity_events.seq));
+const events = async () => listEvents(world, { organization_id: home.organization_id, event_type: "agent.nudge.%" });
 const sends = () =>
   host.calls.filter(({ method }) => method === "chat.send").map(({ params }) => params as { idempotencyKey: string });
 const gatewayRow = async () => (await world.db.select().from(gateways).where(eq(gateways.id, home.gateway_id)))[0]!;

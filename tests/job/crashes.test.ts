@@ -4,6 +4,7 @@ import { listJobs } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addJob, getPayloadJob, getJob, relayOnce } from "../support/jobs.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
@@ -25,7 +26,7 @@ beforeEach(async () => {
 });
 
 const work = (id: string) => deliver(world.context(), id);
-const failures = () => world.db.select().from(activity_events).where(eq(activity_events.event_type, "webhook.notify_failed"));
+const failures = () => listEvents(world, { event_type: "webhook.notify_failed" });
 
 /**
  * Replaces the gateway's token with bytes that this service cannot decrypt, which no handler expects. Returns a function that

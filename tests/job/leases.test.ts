@@ -1,7 +1,8 @@
-import { activity_events, jobs } from "@board/core/schema/all-tables";
+import { jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { getPayloadJob, getJob, relayOnce } from "../support/jobs.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
@@ -86,9 +87,7 @@ test("a worker that returns and fails, even at the last attempt, changes nothing
   late.fail("the host is down");
   await first;
   expect([done.status, await read()]).toEqual(["done", done]);
-  expect(await world.db.select().from(activity_events).where(eq(activity_events.event_type, "webhook.notify_failed"))).toEqual(
-    [],
-  );
+  expect(await listEvents(world, { event_type: "webhook.notify_failed" })).toEqual([]);
   expect(world.log.filter((line) => line.event === "jobs.dead")).toEqual([]);
 });
 

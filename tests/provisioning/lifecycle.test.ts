@@ -3,6 +3,7 @@ import { activity_events, jobs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { and, asc, eq, inArray } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { renew, setupWorld } from "../support/fixtures.ts";
 import {
   addAgent,
@@ -49,7 +50,7 @@ describe("an agent that has not been seen for a while", () => {
       expect([updated.status, updated.last_provision_error, updated.change_seq > change_seq]).toEqual(["offline", null, true]);
       await sweep();
       expect([await recordedEvents(), await row()]).toEqual([["agent.disconnected"], updated]);
-      const [event] = await world.db.select().from(activity_events).where(eq(activity_events.agent_id, ann.id));
+      const [event] = await listEvents(world, { agent_id: ann.id });
       expect(event).toMatchObject({ organization_id: home.organization_id, board_id: updated.board_id });
     },
   );
@@ -82,7 +83,7 @@ describe("an agent that has not been seen for a while", () => {
     await world.db.insert(agents).values(many);
     await sweep();
     expect(await world.db.$count(agents, eq(agents.status, "online"))).toBe(0);
-    const events = await world.db.select().from(activity_events).where(eq(activity_events.event_type, "agent.disconnected"));
+    const events = await listEvents(world, { event_type: "agent.disconnected" });
     const of = (tenant: Tenant) => events.filter(({ organization_id }) => organization_id === tenant.organization_id).length;
     expect([of(home), of(abroad)]).toEqual([550, 550]);
   });

@@ -1,9 +1,10 @@
 import { tokenLookup } from "@board/core/agent/token";
-import { activity_events, agents, gateways, users } from "@board/core/schema/all-tables";
+import { agents, gateways, users } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { redriveJobs } from "@board/core/job/redrive";
 import { and, eq, isNull } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { QUESTION, createOnboarding } from "../support/onboarding.ts";
 import {
@@ -275,7 +276,7 @@ test("the events of provisioning name the organization, the board and the acting
   const ann = await addAgent(world, home, board_id);
   await world.drain();
   const [user] = await world.db.select().from(users).where(eq(users.auth_subject, "home"));
-  const events = await world.db.select().from(activity_events).where(eq(activity_events.agent_id, ann.id));
+  const events = await listEvents(world, { agent_id: ann.id });
   expect(events).toHaveLength(READY.length);
   for (const event of events)
     expect(event).toMatchObject({ organization_id: home.organization_id, board_id, user_id: user!.id, task_id: null });

@@ -1,6 +1,6 @@
 import { rowsOf } from "@board/core/db/database";
 import { activity_counts, activity_day_counts, activity_events } from "@board/core/schema/all-tables";
-import { sql } from "drizzle-orm";
+import { and, asc, eq, like, sql } from "drizzle-orm";
 import type { World } from "./world.ts";
 
 export type EventRow = typeof activity_events.$inferSelect;
@@ -16,6 +16,22 @@ export const addEvents = (
     .insert(activity_events)
     .values(events.map((fields) => ({ organization_id, event_type: "task.updated", message: "Something", ...fields })))
     .returning();
+
+/** Returns the events with these columns in the order of their creation. A type may have `%` for any text. */
+export const listEvents = (
+  { db }: Pick<World, "db">,
+  { event_type = "%", ...columns }: { [Column in "event_type" | `${"organization" | "board" | "agent" | "task"}_id`]?: string },
+): Promise<EventRow[]> =>
+  db
+    .select()
+    .from(activity_events)
+    .where(
+      and(
+        like(activity_events.event_type, event_type),
+        ...Object.entries(columns).map(([name, id]) => eq(activity_events[name as keyof typeof columns], id)),
+      ),
+    )
+    .orderBy(asc(activity_events.seq));
 
 /** Deletes all activity events and their counts. */
 export async function clearLog({ db }: Pick<World, "db">): Promise<void> {

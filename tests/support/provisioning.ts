@@ -8,7 +8,8 @@ import type { Gateways } from "@board/core/context/gateways";
 import { type JobRow, markUnsent, relay } from "@board/core/job/job";
 import type { JobKind } from "@board/core/job/kinds";
 import { parseToken } from "@board/openclaw/template/token-line";
-import { and, asc, desc, eq, sql } from "drizzle-orm";
+import { and, desc, eq, sql } from "drizzle-orm";
+import { listEvents } from "./activity.ts";
 import { type FakeGateway, startFakeGateway } from "./fake-gateway/server.ts";
 import { onLambda } from "./target.ts";
 import { createWorld, type Tenant, type World } from "./world.ts";
@@ -154,11 +155,7 @@ export const listAgentJobs = (world: World, kind: JobKind, agent_id: string): Pr
 
 /** Returns the types of an agent's activity events in order. */
 export async function listActivityTypes(world: World, agent_id: string): Promise<string[]> {
-  const rows = await world.db
-    .select()
-    .from(activity_events)
-    .where(eq(activity_events.agent_id, agent_id))
-    .orderBy(asc(activity_events.seq));
+  const rows = await listEvents(world, { agent_id });
   return rows.map(({ event_type }) => event_type);
 }
 

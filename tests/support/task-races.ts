@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { rowsOf } from "@board/core/db/database";
-import { activity_events, task_transitions, tasks } from "@board/core/schema/all-tables";
+import { task_transitions, tasks } from "@board/core/schema/all-tables";
 import { asc, eq, sql } from "drizzle-orm";
 import { expect } from "vitest";
+import { listEvents } from "./activity.ts";
 import type { Answer, CallOptions } from "./http.ts";
 import { openServerWorld } from "./postgres-world.ts";
 import { addTask } from "./task.ts";
@@ -154,11 +155,7 @@ export async function listMoves(world: World, task_id: string): Promise<string[]
  * the events of moves and decisions, which are in the order in which they locked the task.
  */
 export async function countCompletions(world: World, task_id: string): Promise<{ all: number; unapproved: number }> {
-  const events = await world.db
-    .select()
-    .from(activity_events)
-    .where(eq(activity_events.task_id, task_id))
-    .orderBy(asc(activity_events.seq));
+  const events = await listEvents(world, { task_id });
   const count = { all: 0, unapproved: 0 };
   const granted = new Set<string>();
   let done = false;

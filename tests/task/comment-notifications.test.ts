@@ -1,6 +1,7 @@
-import { activity_events, agents, boards, jobs, users } from "@board/core/schema/all-tables";
+import { agents, boards, jobs, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
@@ -179,10 +180,7 @@ describe("recipients of comment notifications", () => {
 });
 
 describe("storing a comment and its notifications", () => {
-  const stored = async () =>
-    (await world.db.select().from(activity_events).where(eq(activity_events.task_id, task.id))).map(
-      ({ event_type }) => event_type,
-    );
+  const stored = async () => (await listEvents(world, { task_id: task.id })).map(({ event_type }) => event_type);
 
   test("a comment whose notification cannot be stored is not stored either", async () => {
     await world.db.execute(`create function refuse() returns trigger language plpgsql as 'begin raise exception ''no''; end'`);

@@ -1,8 +1,9 @@
 import { rowsOf } from "@board/core/db/database";
-import { activity_events, jobs } from "@board/core/schema/all-tables";
-import { and, eq } from "drizzle-orm";
+import { jobs } from "@board/core/schema/all-tables";
+import { eq } from "drizzle-orm";
 import pg from "pg";
 import { beforeAll, expect, test, vi } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { renew } from "../support/fixtures.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { addTask } from "../support/task.ts";
@@ -31,11 +32,7 @@ const remove = (task_id: string) => world.call("DELETE", path(task_id), { token:
 const comment = (task_id: string) =>
   world.call("POST", `${path(task_id)}/comments`, { agent: home.lead.token, body: { content: "@worker hello" } });
 /** Every comment of the board, with and without a task. */
-const comments = () =>
-  world.db
-    .select()
-    .from(activity_events)
-    .where(and(eq(activity_events.board_id, home.board_id), eq(activity_events.event_type, "task.comment")));
+const comments = () => listEvents(world, { board_id: home.board_id, event_type: "task.comment" });
 const waitForBlockedConnection = () =>
   vi.waitUntil(
     async () => {

@@ -1,6 +1,7 @@
 import { activity_events, tasks } from "@board/core/schema/all-tables";
-import { and, eq } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { addBoard, statusesForOutsiders } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { addTask } from "../support/task.ts";
@@ -20,11 +21,7 @@ const post = (body: unknown) => world.call("POST", userPath(), { token: home.own
 const postAs = (agent: { token: string }, body: unknown) => world.call("POST", agentPath(), { agent: agent.token, body });
 const list = async (query = "") => (await world.call("GET", userPath(query), { token: home.owner.token })).body;
 const messages = async (query = "") => (await list(query)).items.map(({ message }: { message: string }) => message);
-const storedComments = (id = task.id) =>
-  world.db
-    .select()
-    .from(activity_events)
-    .where(and(eq(activity_events.task_id, id), eq(activity_events.event_type, "task.comment")));
+const storedComments = (id = task.id) => listEvents(world, { task_id: id, event_type: "task.comment" });
 
 describe("posting a comment", () => {
   test("a person's comment is returned with its author and recorded as an activity event", async () => {

@@ -1,6 +1,7 @@
-import { activity_events, task_custom_field_values, tasks } from "@board/core/schema/all-tables";
-import { and, eq } from "drizzle-orm";
+import { task_custom_field_values, tasks } from "@board/core/schema/all-tables";
+import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { addField, FIELDS } from "../support/custom-field.ts";
 import { statusAndBody } from "../support/http.ts";
 import { setupWorld } from "../support/fixtures.ts";
@@ -190,11 +191,7 @@ test("a change writes only the values that differ", async () => {
   const first = await field({});
   const second = await field({ field_type: "json" });
   const created = (await create({ [first.field_key]: "a", [second.field_key]: { x: 1, y: 2 } })).body;
-  const updates = () =>
-    world.db
-      .select()
-      .from(activity_events)
-      .where(and(eq(activity_events.task_id, created.id), eq(activity_events.event_type, "task.updated")));
+  const updates = () => listEvents(world, { task_id: created.id, event_type: "task.updated" });
   const same = await patch(created.id, { [first.field_key]: "a", [second.field_key]: { x: 1, y: 2 } });
   expect([same.body, await updates()]).toEqual([created, []]);
   const changed = (await patch(created.id, { [first.field_key]: "b" })).body;

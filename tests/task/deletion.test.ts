@@ -1,5 +1,4 @@
 import {
-  activity_events,
   approval_task_links,
   approvals,
   tag_assignments,
@@ -12,6 +11,7 @@ import {
 } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import { expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { listApprovalLinks } from "../support/approval.ts";
 import {
   addApproval,
@@ -180,6 +180,6 @@ test("a deletion whose records cannot be stored is undone", async () => {
   await world.db.execute("create trigger refuse before insert on task_transitions for each row execute function refuse()");
   const failed = await remove(owner, task);
   await world.db.execute("drop function refuse() cascade");
-  const comments = await world.db.select().from(activity_events).where(eq(activity_events.task_id, task.id));
+  const comments = await listEvents(world, { task_id: task.id });
   expect([failed.status, comments.length, (await remove(owner, task)).status]).toEqual([500, 1, 200]);
 });

@@ -1,7 +1,8 @@
-import { activity_events, agents, jobs, task_transitions } from "@board/core/schema/all-tables";
+import { agents, jobs, task_transitions } from "@board/core/schema/all-tables";
 import { runScheduled } from "@board/api/work/schedules";
-import { and, asc, eq } from "drizzle-orm";
+import { asc, eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { renew, setupWorld } from "../support/fixtures.ts";
 import { addTask } from "../support/task.ts";
 import { agentTaskPath, createTeam, taskPath } from "../support/task-rules.ts";
@@ -28,11 +29,7 @@ const patch = (id: string, body: object, agent = team.worker.token, fence?: numb
 const comment = (id: string) =>
   world.call("POST", `${agentTaskPath(team, id)}/comments`, { agent: team.worker.token, body: { content: "Half done" } });
 const eventsOf = (task_id: string, event_type: "task.lease_expired" | "task.status_changed") =>
-  world.db
-    .select()
-    .from(activity_events)
-    .where(and(eq(activity_events.task_id, task_id), eq(activity_events.event_type, event_type)))
-    .orderBy(asc(activity_events.seq));
+  listEvents(world, { task_id, event_type });
 const messagesToLead = async () => {
   const rows = await world.db.select({ kind: jobs.kind, payload: jobs.payload }).from(jobs).where(eq(jobs.kind, "notice"));
   const notices = rows.map(({ payload }) => payload as { session_key: string; message: string });

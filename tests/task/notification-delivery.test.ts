@@ -1,6 +1,7 @@
-import { activity_events, agents, gateways, jobs } from "@board/core/schema/all-tables";
-import { and, eq, like } from "drizzle-orm";
+import { agents, gateways, jobs } from "@board/core/schema/all-tables";
+import { and, eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import { openGatewayFixture } from "../support/gateway-fixture.ts";
 import {
   changeTask,
@@ -34,12 +35,7 @@ async function causeEveryKind(home: Team): Promise<void> {
   await changeTask(world, by, task, { assigned_agent_id: null });
 }
 const outcomes = async (home: Team) =>
-  (
-    await world.db
-      .select()
-      .from(activity_events)
-      .where(and(eq(activity_events.board_id, home.board_id), like(activity_events.event_type, "task.%notif%")))
-  )
+  (await listEvents(world, { board_id: home.board_id, event_type: "task.%notif%" }))
     .map(({ event_type, agent_id, user_id, task_id }) => [event_type, agent_id, user_id, task_id !== null] as const)
     .toSorted(([queued], [right]) => (queued < right ? -1 : 1));
 

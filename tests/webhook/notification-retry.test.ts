@@ -1,9 +1,10 @@
-import { activity_events, jobs } from "@board/core/schema/all-tables";
+import { jobs } from "@board/core/schema/all-tables";
 import { listJobs } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
 import type { Webhook } from "@board/core/webhook/webhook";
-import { asc, eq, like, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
+import { listEvents } from "../support/activity.ts";
 import type { FakeGateway } from "../support/fake-gateway/server.ts";
 import { setupHostedWebhooks } from "../support/hosted-webhook.ts";
 import { createWebhook, postPayload, readPayload } from "../support/webhook.ts";
@@ -26,8 +27,7 @@ beforeEach(async () => {
 const job = async (payload_id: string) =>
   (await world.db.select().from(jobs).where(sql`payload ->> 'payload_id' = ${payload_id}`))[0]!;
 const gateway = async () => (await world.call("GET", `/api/v1/gateways/${home.gateway_id}`, { token: home.owner.token })).body;
-const events = (type: string) =>
-  world.db.select().from(activity_events).where(like(activity_events.event_type, type)).orderBy(asc(activity_events.seq));
+const events = (type: string) => listEvents(world, { event_type: type });
 const flips = async () => (await events("gateway.%")).map((event) => event.event_type);
 
 /** Runs every attempt when it is due until the job is done or dead. */
