@@ -11,6 +11,7 @@ import {
 } from "@board/core/schema/all-tables";
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
+import { addTasks } from "../support/task.ts";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupWorld } from "../support/fixtures.ts";
@@ -20,12 +21,6 @@ const home = await world.tenant("home");
 
 type Task = typeof tasks.$inferInsert;
 const snapshot = (board_id: string) => world.call("GET", `/api/v1/boards/${board_id}/snapshot`, { token: home.owner.token });
-/** Stores tasks a second apart, in the order given. */
-const addTasks = (board_id: string, list: Partial<Task>[]) =>
-  world.db
-    .insert(tasks)
-    .values(list.map((task, index) => ({ board_id, title: `Task ${index}`, created_at: new Date(index * 1000), ...task })))
-    .returning();
 const addField = async (key: string, board_ids: string[], default_value: unknown) => {
   const field = {
     organization_id: home.organization_id,
@@ -43,7 +38,7 @@ const addField = async (key: string, board_ids: string[], default_value: unknown
 test("a snapshot task has every field that it has when it is read by its id, its assignee's name and its approvals", async () => {
   const { board_id, agent } = await addBoard(world, home, "Records");
   const due_at = new Date("2026-12-31T00:00:00Z");
-  const [blocker, finished, task] = await addTasks(board_id, [
+  const [blocker, finished, task] = await addTasks(world, board_id, [
     { title: "Blocker", status: "in_progress" },
     { title: "Finished", status: "done" },
     {
@@ -99,7 +94,7 @@ test("a snapshot task has every field that it has when it is read by its id, its
 test("a snapshot task has each custom field of its board: its value, including null, or the default", async () => {
   const { board_id } = await addBoard(world, home, "Fields");
   const other = (await addBoard(world, home, "Unbound")).board_id;
-  const [task] = await addTasks(board_id, [{}]);
+  const [task] = await addTasks(world, board_id, [{}]);
   const set = await addField("set", [board_id], "default");
   const cleared = await addField("cleared", [board_id, other], { a: 1 });
   const json_null = await addField("json_null", [board_id], 5);
@@ -126,13 +121,13 @@ test("a snapshot task has each custom field of its board: its value, including n
 test("a snapshot task names the gateway's main agent when it is the assignee", async () => {
   const { board_id } = await addBoard(world, home, "Main");
   const main = await actAsMainAgent(world, home.gateway_id);
-  await addTasks(board_id, [{ assigned_agent_id: main.id }]);
+  await addTasks(world, board_id, [{ assigned_agent_id: main.id }]);
   expect((await snapshot(board_id)).body.tasks[0]).toMatchObject({ assignee: "home host Gateway Agent" });
 });
 
 test("a snapshot task counts its approvals and the pending ones", async () => {
   const { board_id } = await addBoard(world, home, "Counts");
-  const [task, other] = await addTasks(board_id, [{}, {}]);
+  const [task, other] = await addTasks(world, board_id, [{}, {}]);
   for (const status of ["approved", "rejected", "pending"] as const) {
     const [approval] = await world.db.insert(approvals).values({ board_id, action_type: "Do", status }).returning();
     const linked = status === "approved" ? [task!, other!] : [task!];

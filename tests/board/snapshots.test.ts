@@ -1,6 +1,7 @@
 import { agents, approval_task_links, approvals, board_memory, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
+import { addTasks } from "../support/task.ts";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupWorld } from "../support/fixtures.ts";
@@ -9,15 +10,8 @@ const world = await setupWorld();
 const home = await world.tenant("home");
 const reader = await world.member("reader", home, "member", { read: true });
 
-type Task = typeof tasks.$inferInsert;
 const snapshot = (board_id = home.board_id, credential: object = { token: home.owner.token }) =>
   world.call("GET", `/api/v1/boards/${board_id}/snapshot`, credential);
-/** Stores tasks a second apart, in the order given. */
-const addTasks = (board_id: string, list: Partial<Task>[]) =>
-  world.db
-    .insert(tasks)
-    .values(list.map((task, index) => ({ board_id, title: `Task ${index}`, created_at: new Date(index * 1000), ...task })))
-    .returning();
 
 test("the snapshot of an empty board has every key and no null array", async () => {
   const { board_id } = await addBoard(world, home, "Bare");
@@ -46,7 +40,7 @@ test("everyone who may read the board can read its snapshot, agents included", a
 
 test("a snapshot approval has its reason, confidence and ordered tasks, and no null title", async () => {
   const { board_id, agent } = await addBoard(world, home, "Approvals");
-  const [first, second] = await addTasks(board_id, [{ title: "First" }, { title: "Second" }]);
+  const [first, second] = await addTasks(world, board_id, [{ title: "First" }, { title: "Second" }]);
   const user_id = (await world.call("GET", "/api/v1/users/me", home.owner)).body.id;
   const resolved_at = new Date("2026-01-01T00:00:00Z");
   const [full] = await world.db
@@ -137,6 +131,7 @@ test("a snapshot has the newest 5,000 tasks and 200 approvals, and counts all pe
   const { board_id } = await addBoard(world, home, "Full");
   for (let start = 0; start < 5_010; start += 1_670)
     await addTasks(
+      world,
       board_id,
       Array.from({ length: 1_670 }, (_, n) => ({ title: `${start + n}`, created_at: new Date((start + n) * 1000) })),
     );
@@ -156,6 +151,7 @@ test("a snapshot takes at most seven statements for any number of tasks", async 
   const cost = (board_id: string) => world.countStatements(() => snapshot(board_id, { agent: home.lead.token }));
   const empty = await cost(home.board_id);
   await addTasks(
+    world,
     home.board_id,
     Array.from({ length: 50 }, () => ({ assigned_agent_id: home.worker.id })),
   );

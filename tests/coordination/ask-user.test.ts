@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { listEvents } from "../support/activity.ts";
 import { statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { setupHostedTenants } from "../support/gateway-fixture.ts";
+import { setupHostedTenants, lastLines } from "../support/gateway-fixture.ts";
 
 const SERVICE = "https://boards.example";
 
@@ -13,12 +13,6 @@ const { world, host, home } = await setupHostedTenants({ environment: { BASE_URL
 const askUser = (body: object = { content: "Blue or green?" }, agent = home.lead.token) =>
   world.call("POST", `/api/v1/agent/boards/${home.board_id}/gateway/main/ask-user`, { agent, body });
 const events = async () => listEvents(world, { organization_id: home.organization_id, event_type: "gateway.lead.ask_user.%" });
-/** The text without the random markers of its fence. */
-const lines = () =>
-  host.messages
-    .at(-1)!
-    .message.replaceAll(/ [0-9a-f]{16} ---/g, " ---")
-    .split("\n");
 
 test("the main agent is instructed what to ask the user, and where to send the answer", async () => {
   const main = await actAsMainAgent(world, home.gateway_id);
@@ -29,7 +23,7 @@ test("the main agent is instructed what to ask the user, and where to send the a
     { ok: true, board_id: home.board_id, main_agent_id: main.id, main_agent_name: `${home.owner.subject} host Gateway Agent` },
   ]);
   expect(host.messages).toMatchObject([{ session_key: `agent:mc-gateway-${home.gateway_id}:main`, deliver: true }]);
-  expect(lines()).toEqual([
+  expect(lastLines(host)).toEqual([
     "LEAD REQUEST: ASK USER",
     `Board: ${home.owner.subject} board`,
     `Board ID: ${home.board_id}`,
@@ -57,10 +51,10 @@ test("the main agent is instructed what to ask the user, and where to send the a
 test("the lead may choose the tags and the source of the answer", async () => {
   const body = { content: "Q", reply_tags: [" urgent ", 'a"b'], reply_source: " the boss " };
   expect((await askUser(body)).status).toBe(200);
-  expect(lines().at(-1)).toBe('Body: {"content":"...","tags":["urgent","a\\"b"],"source":"the boss"}');
+  expect(lastLines(host).at(-1)).toBe('Body: {"content":"...","tags":["urgent","a\\"b"],"source":"the boss"}');
   for (const reply_source of [null, " "]) {
     await askUser({ content: "Q", reply_source, reply_tags: [] });
-    expect(lines().at(-1)).toBe('Body: {"content":"...","tags":[],"source":"user_via_gateway_main"}');
+    expect(lastLines(host).at(-1)).toBe('Body: {"content":"...","tags":[],"source":"user_via_gateway_main"}');
   }
 });
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { statusAndBody } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
-import { setupHostedTenants } from "../support/gateway-fixture.ts";
+import { setupHostedTenants, lastLines } from "../support/gateway-fixture.ts";
 import { createWorld } from "../support/world.ts";
 
 const SERVICE = "https://boards.example";
@@ -31,12 +31,6 @@ const addEmptyBoard = async (name = "Empty", from = world, tenant = home): Promi
   const body = { name, description: "B", gateway_id: tenant.gateway_id };
   return (await from.call("POST", "/api/v1/boards", { token: tenant.owner.token, body })).body.id;
 };
-/** The text without the random markers of its fence. */
-const lines = () =>
-  host.messages
-    .at(-1)!
-    .message.replaceAll(/ [0-9a-f]{16} ---/g, " ---")
-    .split("\n");
 
 describe("a message to the lead of a board", () => {
   test.each([
@@ -50,7 +44,7 @@ describe("a message to the lead of a board", () => {
       { ok: true, board_id: home.board_id, lead_agent_id: home.lead.id, lead_agent_name: "Lead", lead_created: false },
     ]);
     expect(host.messages).toMatchObject([{ session_key: home.lead.session_key, deliver: false }]);
-    expect(lines()).toEqual([
+    expect(lastLines(host)).toEqual([
       header,
       `Board: ${home.owner.subject} board`,
       `Board ID: ${home.board_id}`,
@@ -72,7 +66,7 @@ describe("a message to the lead of a board", () => {
 
   test("the main agent may choose the tags and the source of the lead's answer", async () => {
     await sendToLead({ content: "Q", reply_tags: ["a\nb"], reply_source: "me" });
-    expect(lines().at(-1)).toBe('Body: {"content":"...","tags":["a b"],"source":"me"}');
+    expect(lastLines(host).at(-1)).toBe('Body: {"content":"...","tags":["a b"],"source":"me"}');
   });
 
   test("a lead that cannot be reached is an error, and is recorded", async () => {

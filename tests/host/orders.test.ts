@@ -1,6 +1,7 @@
 import { agents, boards } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { visible } from "../support/hostile-texts.ts";
 import { setupWorld } from "../support/fixtures.ts";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { approvalsPath, decideApproval, requestApproval } from "../support/approval.ts";
@@ -111,15 +112,6 @@ const ENTRANCES: Record<string, (text: string, line: string) => Promise<unknown>
       content,
     }),
 };
-
-/** What a reader sees: hosts of the older dialect join lines and unescape them. */
-const visible = (text: string) =>
-  text
-    .normalize("NFC")
-    .replaceAll("\u2060", "")
-    .replaceAll(/\\n|\s+/g, " ")
-    .replaceAll(/ +/g, " ")
-    .trim();
 
 describe.each(["2026.2.26", "2026.9.6"] as const)("on a host of %s", (dialect) => {
   beforeAll(async () => {

@@ -2,7 +2,7 @@ import { agents, boards, jobs, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
-import { setupHostedTenants } from "../support/gateway-fixture.ts";
+import { setupHostedTenants, receivedHeadings } from "../support/gateway-fixture.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
 import { createWorld } from "../support/world.ts";
 
@@ -14,11 +14,6 @@ const post = (content: string, body: object = chat) =>
   world.call("POST", path(), { token: home.owner.token, body: { content, ...body } });
 const postAs = (agent: { token: string }, content: string) =>
   world.call("POST", `/api/v1/agent/boards/${home.board_id}/memory`, { agent: agent.token, body: { content, ...chat } });
-/** First line of the message that each session received, by session key. */
-const receivedHeadings = async () => {
-  await world.drain();
-  return Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")[0]]));
-};
 const addAgent = async (name: string) => {
   const body = { name, board_id: home.board_id };
   const created = await world.call("POST", "/api/v1/agents", { token: home.owner.token, body });
@@ -111,15 +106,15 @@ describe("recipients of chat notifications", () => {
     await post("a note", { tags: ["chats"] });
     await post("@worker a note", { tags: null });
     await post("/pause", {});
-    expect(await receivedHeadings()).toEqual({});
+    expect(await receivedHeadings({ world, host })).toEqual({});
     await post("chat");
-    expect(await receivedHeadings()).toEqual({ [home.lead.session_key]: "BOARD CHAT" });
+    expect(await receivedHeadings({ world, host })).toEqual({ [home.lead.session_key]: "BOARD CHAT" });
   });
 
   test("agents mentioned by name, first word or role are notified, and the lead always", async () => {
     const ada = await addAgent("Ada Lovelace");
     await post("@worker and @ADA, look at this");
-    expect(await receivedHeadings()).toEqual({
+    expect(await receivedHeadings({ world, host })).toEqual({
       [home.worker.session_key]: "BOARD CHAT MENTION",
       [ada.openclaw_session_id]: "BOARD CHAT MENTION",
       [home.lead.session_key]: "BOARD CHAT",
@@ -128,24 +123,24 @@ describe("recipients of chat notifications", () => {
 
   test("a mentioned lead is notified once, and @all mentions no one in board chat", async () => {
     await post("@lead @all what now? mail@worker");
-    expect(await receivedHeadings()).toEqual({ [home.lead.session_key]: "BOARD CHAT MENTION" });
+    expect(await receivedHeadings({ world, host })).toEqual({ [home.lead.session_key]: "BOARD CHAT MENTION" });
     expect(host.messages).toHaveLength(1);
   });
 
   test("the author of chat is never notified", async () => {
     await postAs(home.lead, "@lead @worker I am done");
-    expect(await receivedHeadings()).toEqual({ [home.worker.session_key]: "BOARD CHAT MENTION" });
+    expect(await receivedHeadings({ world, host })).toEqual({ [home.worker.session_key]: "BOARD CHAT MENTION" });
     expect(host.messages[0]!.message).toContain(`\nFrom: agent ${home.lead.id} (Lead)\n`);
     host.messages.length = 0;
     await postAs(home.worker, "@worker says hi");
-    expect(await receivedHeadings()).toEqual({ [home.lead.session_key]: "BOARD CHAT" });
+    expect(await receivedHeadings({ world, host })).toEqual({ [home.lead.session_key]: "BOARD CHAT" });
   });
 
   test("only agents of the board that have a session are notified", async () => {
     await addBoard(world, home, "Worker");
     await world.db.update(agents).set({ openclaw_session_id: null }).where(eq(agents.id, home.lead.id));
     await post("@worker @lead");
-    expect(await receivedHeadings()).toEqual({ [home.worker.session_key]: "BOARD CHAT MENTION" });
+    expect(await receivedHeadings({ world, host })).toEqual({ [home.worker.session_key]: "BOARD CHAT MENTION" });
   });
 });
 
@@ -156,7 +151,10 @@ describe("pausing and resuming a board", () => {
     ["/Pause", "/pause"],
   ])("the message %j sends every agent of the board %s, for its own channel too", async (content, command) => {
     await post(content);
-    expect(await receivedHeadings()).toEqual({ [home.lead.session_key]: command, [home.worker.session_key]: command });
+    expect(await receivedHeadings({ world, host })).toEqual({
+      [home.lead.session_key]: command,
+      [home.worker.session_key]: command,
+    });
     expect(host.messages.map(({ message }) => message)).toEqual([command, command]);
     const sent = host.calls.filter(({ method }) => method === "chat.send").map(({ params }) => params);
     expect(sent).toMatchObject([{ deliver: true }, { deliver: true }]);
@@ -177,7 +175,7 @@ describe("pausing and resuming a board", () => {
 
   test("an agent that pauses the board is not notified itself", async () => {
     await postAs(home.lead, "/pause");
-    expect(await receivedHeadings()).toEqual({ [home.worker.session_key]: "/pause" });
+    expect(await receivedHeadings({ world, host })).toEqual({ [home.worker.session_key]: "/pause" });
   });
 });
 
@@ -188,7 +186,7 @@ describe("storing chat and its notifications", () => {
     expect((await post("lost together")).status).toBe(500);
     await world.db.execute("drop function refuse() cascade");
     expect((await world.call("GET", path(), { token: home.owner.token })).text).not.toContain("lost together");
-    expect(await receivedHeadings()).toEqual({});
+    expect(await receivedHeadings({ world, host })).toEqual({});
   });
 
   test("chat notifications are delivered when the host is back", async () => {
@@ -198,7 +196,7 @@ describe("storing chat and its notifications", () => {
     expect(host.messages).toEqual([]);
     await host.start();
     world.elapse(60_000);
-    expect(await receivedHeadings()).toEqual({ [home.lead.session_key]: "BOARD CHAT" });
+    expect(await receivedHeadings({ world, host })).toEqual({ [home.lead.session_key]: "BOARD CHAT" });
   });
 
   test("a note takes two statements, and chat with two recipients five", async () => {

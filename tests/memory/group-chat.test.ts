@@ -3,7 +3,7 @@ import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { addGroup, boardMemoryPath, groupMemoryPath } from "../support/group.ts";
-import { setupHostedTenants } from "../support/gateway-fixture.ts";
+import { setupHostedTenants, receivedHeadings } from "../support/gateway-fixture.ts";
 import { renew } from "../support/fixtures.ts";
 
 let group_id: string;
@@ -22,11 +22,6 @@ const post = (content: string, tags: string[] | null = ["chat"]) =>
 const postAs = (token: string, content: string, board_id: string, tags: string[] = ["chat"]) =>
   world.call("POST", boardMemoryPath(board_id), { agent: token, body: { content, tags } });
 const sessionOf = async (id: string) => (await world.db.select().from(agents).where(eq(agents.id, id)))[0]!.openclaw_session_id!;
-/** First line of the message that each session received, by session key. */
-const receivedHeadings = async () => {
-  await world.drain();
-  return Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")[0]]));
-};
 
 describe("notifications of group chat", () => {
   test("a notification has the message, its author and how to reply from the agent's own board", async () => {
@@ -55,10 +50,10 @@ describe("notifications of group chat", () => {
 
   test("group chat notifies leads and mentioned agents", async () => {
     expect((await post("hello")).body.source).toBe(home.owner.subject);
-    expect(await receivedHeadings()).toEqual({ [home.lead.session_key]: "GROUP CHAT" });
+    expect(await receivedHeadings({ world, host })).toEqual({ [home.lead.session_key]: "GROUP CHAT" });
     host.messages.length = 0;
     await post("@lead @worker");
-    expect(await receivedHeadings()).toEqual({
+    expect(await receivedHeadings({ world, host })).toEqual({
       [home.lead.session_key]: "GROUP CHAT MENTION",
       [home.worker.session_key]: "GROUP CHAT MENTION",
     });
@@ -71,7 +66,7 @@ describe("notifications of group chat", () => {
     ["chat with @all", "hands, @all!", ["chat"], true],
   ])("%s notifies every agent of every board of the group", async (_what, content, tags, is_chat) => {
     expect((await post(content, tags)).body).toMatchObject({ source: home.owner.subject, is_chat });
-    expect(await receivedHeadings()).toEqual({
+    expect(await receivedHeadings({ world, host })).toEqual({
       [home.lead.session_key]: "GROUP BROADCAST",
       [home.worker.session_key]: "GROUP BROADCAST",
       [await sessionOf(second.agent.id)]: "GROUP BROADCAST",
@@ -84,19 +79,21 @@ describe("notifications of group chat", () => {
     ["an email address that contains @all", "mail@all of it", []],
   ])("%s notifies no agent", async (_what, content, tags) => {
     expect((await post(content, tags)).body.source).toBe(home.owner.subject);
-    expect(await receivedHeadings()).toEqual({});
+    expect(await receivedHeadings({ world, host })).toEqual({});
   });
 
   test("the author, agents without a session and agents outside of the group are not notified", async () => {
     expect((await postAs(home.lead.token, "@lead @all", home.board_id)).body.source).toBe("Lead");
-    expect(await receivedHeadings()).toEqual({
+    expect(await receivedHeadings({ world, host })).toEqual({
       [home.worker.session_key]: "GROUP BROADCAST",
       [await sessionOf(second.agent.id)]: "GROUP BROADCAST",
     });
     host.messages.length = 0;
     await world.db.update(agents).set({ openclaw_session_id: null }).where(eq(agents.id, second.agent.id));
     await post("@all");
-    expect(Object.keys(await receivedHeadings()).toSorted()).toEqual([home.lead.session_key, home.worker.session_key].toSorted());
+    expect(Object.keys(await receivedHeadings({ world, host })).toSorted()).toEqual(
+      [home.lead.session_key, home.worker.session_key].toSorted(),
+    );
   });
 
   test("group chat records no activity", async () => {

@@ -1,4 +1,5 @@
 import { parseHostCommand, toChatText } from "@board/openclaw/wire/chat-text";
+import { visible } from "../support/hostile-texts.ts";
 import { type DialectName, dialects } from "../support/fake-gateway/dialect.ts";
 import { readMessage } from "../support/fake-gateway/directives.ts";
 import fc from "fast-check";
@@ -20,14 +21,6 @@ const texts = fc.oneof(
   fc.array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 8 }).map((parts) => parts.join(" ")),
   fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }),
 );
-/** What a reader sees; hosts drop control characters, and older ones join lines. */
-const visible = (text: string) =>
-  text
-    .normalize("NFC")
-    .replaceAll("\u2060", "")
-    .replaceAll(/\\n|\s+/g, " ")
-    .replaceAll(/ +/g, " ")
-    .trim();
 
 describe.each(Object.keys(dialects) as DialectName[])("on a host of %s", (dialect) => {
   test.each(Object.entries(BUILDERS))("no text in %s gives an order, and all of it arrives", (_, build) => {

@@ -52,6 +52,19 @@ export async function setupTenants(options: WorldOptions = {}): Promise<{ world:
   return { world, home: renew(() => world.tenant(name())) };
 }
 
+/** The lines of the last message to a host without the random markers of its fence. */
+export const lastLines = ({ messages }: FakeGateway): string[] =>
+  messages
+    .at(-1)!
+    .message.replaceAll(/ [0-9a-f]{16} ---/g, " ---")
+    .split("\n");
+
+/** Delivers the messages, and returns the first line of the one that each session received, by session key. */
+export async function receivedHeadings({ world, host }: { world: World; host: FakeGateway }): Promise<Record<string, string>> {
+  await world.drain();
+  return Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")[0]!]));
+}
+
 /** Owners are named `tenant 1`, `tenant 2` and so on. */
 function createNames(): () => string {
   let count = 0;

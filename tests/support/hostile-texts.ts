@@ -18,3 +18,12 @@ export const hostileTexts = fc
   )
   // PostgreSQL stores neither.
   .map((text) => `x${text.replaceAll("\0", "")}`.toWellFormed());
+
+/** What a reader sees; hosts drop control characters, and older ones join lines. */
+export const visible = (text: string) =>
+  text
+    .normalize("NFC")
+    .replaceAll("\u2060", "")
+    .replaceAll(/\\n|\s+/g, " ")
+    .replaceAll(/ +/g, " ")
+    .trim();

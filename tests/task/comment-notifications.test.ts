@@ -1,11 +1,11 @@
 import { agents, boards, jobs, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
+import { addWorker } from "../support/task-rules.ts";
 import { listEvents } from "../support/activity.ts";
 import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { setupHostedTenants } from "../support/gateway-fixture.ts";
-import { skipProvisioning } from "../support/skip-provisioning.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
 import { renew } from "../support/fixtures.ts";
 
@@ -26,12 +26,6 @@ const receivedHeadings = () =>
 const onlyMessage = () => {
   expect(host.messages).toHaveLength(1);
   return host.messages[0]!.message;
-};
-const addAgent = async (name: string) => {
-  const body = { name, board_id: home.board_id };
-  const created = (await world.call("POST", "/api/v1/agents", { token: home.owner.token, body })).body;
-  await skipProvisioning(world.db);
-  return { id: created.id, token: created.auth_token, session_key: created.openclaw_session_id };
 };
 
 describe("the text of a comment notification", () => {
@@ -56,7 +50,7 @@ describe("the text of a comment notification", () => {
   });
 
   test("a mentioned agent is notified of the reason, and not to change the status of another agent's task", async () => {
-    const ada = await addAgent("Ada Lovelace");
+    const ada = await addWorker(world, home, "Ada Lovelace");
     await comment("@lead and @worker, look", { as: ada });
     const texts = Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")]));
     const [lead, worker] = [texts[home.lead.session_key]!, texts[home.worker.session_key]!];
@@ -115,7 +109,7 @@ describe("recipients of comment notifications", () => {
   });
 
   test("agents mentioned by name, first word or role are notified instead of the assignee", async () => {
-    const ada = await addAgent("Ada Lovelace");
+    const ada = await addWorker(world, home, "Ada Lovelace");
     await comment("@ADA and @lead, please look. mail@worker @nobody @all");
     expect(receivedHeadings()).toEqual({ [ada.session_key]: "TASK MENTION", [home.lead.session_key]: "TASK MENTION" });
   });
