@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
+import { createWebhook } from "../support/webhook.ts";
 
 /** `{b}`, `{w}` and `{g}` stand for the board, the webhook and the gateway. */
 const send = (method: string, path: string, body?: unknown) =>
@@ -10,7 +11,7 @@ const send = (method: string, path: string, body?: unknown) =>
 
 const world = await setupWorld();
 const home = await world.tenant("home");
-const webhook: string = (await send("POST", "/api/v1/boards/{b}/webhooks", { description: "Look at it" })).body.id;
+const { id: webhook } = await createWebhook(world, home);
 
 const TAG = "POST /api/tags";
 const BOARD = "PATCH /api/v1/boards/{b}";
