@@ -1,4 +1,4 @@
-import { agents, approval_task_links, approvals, board_memory, tasks } from "@board/core/schema/all-tables";
+import { agents, approval_task_links, approvals, board_memory } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { addTasks } from "../support/task.ts";

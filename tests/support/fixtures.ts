@@ -16,7 +16,7 @@ export async function setup<T extends Closable>(opening: T | Promise<T>): Promis
 /** The world of all tests of a file. */
 export const setupWorld = (options: WorldOptions = {}): Promise<World> => setup(createWorld(options));
 
-/** What `make` returns, made anew before each test: one object that takes the fields of each new one. */
+/** What `make` returns, made again before each test: one object that takes the fields of each new one. */
 export function renew<T extends object>(make: () => T | Promise<T>): T {
   const current = {} as T;
   beforeEach(async () => {
