@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Agent, Member } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
+import { preparedQuery } from "../db/prepared.ts";
 import { DomainError } from "../values/errors.ts";
 import { ClientId } from "../stream/client-id.ts";
 import { BEGINNING, type Cursor, formatEventId, isAfter, parseEventId, toCursor } from "../stream/cursor.ts";
@@ -94,10 +95,14 @@ function toPosition(sent: string, organization_id: string, xmax: Horizon["xmax"]
 
 async function requireKept(ctx: Context, after: Cursor): Promise<void> {
   if (!isAfter(after, BEGINNING)) return;
-  const [removed] = await ctx.db.select({ tx: changes_removed.tx, seq: changes_removed.seq }).from(changes_removed);
+  const [removed] = await selectRemoved(ctx.db).execute({});
   if (removed && isAfter(toCursor(removed.tx, removed.seq), after))
     throw new DomainError(
       "gone",
       "Changes after this cursor are no longer kept: read the lists again, and start without a cursor.",
     );
 }
+
+const selectRemoved = preparedQuery((db) =>
+  db.select({ tx: changes_removed.tx, seq: changes_removed.seq }).from(changes_removed),
+);

@@ -3,6 +3,8 @@ import { and, asc, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sq
 import * as z from "zod";
 import type { Context } from "../context/context.ts";
 import { DomainError } from "../values/errors.ts";
+import { preparedQuery } from "../db/prepared.ts";
+import { inlineLimit } from "../db/stable-plan.ts";
 import { formatEventId, toCursor } from "../stream/cursor.ts";
 import { type ReadWindow, type Source, windowCondition, windowOrder } from "../stream/source.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
@@ -63,9 +65,39 @@ export function createChangeSource(scope: ChangeScope, types: readonly ChangeTyp
 const order = { tx: changes.tx, seq: changes.seq, at: changes.at };
 type Row = Omit<typeof changes.$inferSelect, "readers">;
 
+const { readers: _readers, ...columns } = getTableColumns(changes);
+
+/** The limits of a stream's batch, of the feed's usual page with the entry after it, and of its longest one. */
+const INLINED_LIMITS = [100, 101, 201];
+
+/** The entries of a whole organization after a cursor, which mirrors ask for all the time. */
+const selectAfter = preparedQuery((db, without_board: boolean, ofTypes: boolean, limit: number) => {
+  const value = (name: string) => sql.placeholder(name);
+  const types = ofTypes ? sql`${changes.type} = any(${value("types")}::text[])` : undefined;
+  const isAfter = sql`(${changes.tx}, ${changes.seq}) > (${value("tx")}::xid8, ${value("seq")}::bigint)`;
+  return db
+    .select(columns)
+    .from(changes)
+    .where(
+      and(
+        eq(changes.organization_id, value("organization_id")),
+        isAfter,
+        sql`${changes.tx} < ${value("below")}::xid8`,
+        types,
+        without_board ? undefined : isNotNull(changes.board_id),
+      ),
+    )
+    .orderBy(asc(changes.tx), asc(changes.seq))
+    .limit(limit === 0 ? value("limit") : inlineLimit(limit));
+});
+
 function readRows(ctx: Context, scope: ChangeScope, types: readonly ChangeType[] | null, window: ReadWindow): Promise<Row[]> {
   const { organization_id, boards, without_board } = scope;
-  const { readers: _readers, ...columns } = getTableColumns(changes);
+  if (boards === "all" && window.since === null) {
+    const { after, below, limit } = window;
+    const statement = selectAfter(ctx.db, without_board, types !== null, INLINED_LIMITS.includes(limit) ? limit : 0);
+    return statement.execute({ organization_id, tx: `${after.tx}`, seq: `${after.seq}`, below: `${below}`, types, limit });
+  }
   const isWanted = and(
     eq(changes.organization_id, organization_id),
     types === null ? undefined : inArray(changes.type, [...types]),

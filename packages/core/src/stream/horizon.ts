@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { memoPerApp } from "../context/app-memo.ts";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
+import { preparedQuery } from "../db/prepared.ts";
 
 /** How long a transaction may hold the horizon back before its database is looked up. The look-up costs more. */
 const GRACE_MS = 5_000;
@@ -20,8 +21,7 @@ export interface Horizon {
  * back. If one does so for long, `readOwnHorizon` looks up whether it belongs to this database.
  */
 export async function readHorizon(ctx: Context): Promise<Horizon> {
-  const found = await ctx.db.execute(sql`
-    select pg_snapshot_xmin(pg_current_snapshot())::text as xmin, pg_snapshot_xmax(pg_current_snapshot())::text as xmax`);
+  const found = await selectHorizon(ctx.db).execute({});
   const row = rowsOf<{ xmin: string; xmax: string }>(found)[0]!;
   const [xmin, xmax] = [BigInt(row.xmin), BigInt(row.xmax)];
   const { snapshot } = holdsOf(ctx);
@@ -30,6 +30,10 @@ export async function readHorizon(ctx: Context): Promise<Horizon> {
   if (holder) logHolder(ctx, horizon, holder);
   return { horizon, xmax };
 }
+
+const selectHorizon = preparedQuery(
+  () => sql`select pg_snapshot_xmin(pg_current_snapshot())::text as xmin, pg_snapshot_xmax(pg_current_snapshot())::text as xmax`,
+);
 
 /** The transaction that holds a horizon back while newer ones end, and since when this app has seen it do so. */
 interface Hold {
