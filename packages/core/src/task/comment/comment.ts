@@ -156,7 +156,7 @@ async function insertComment(ctx: CallerContext, board: BoardRow, task: Commente
   return toComment(row!);
 }
 
-/** A mention names an agent of the board; otherwise only the assignee can be told. */
+/** A mention names an agent of the board; otherwise only the assignee is notified. */
 async function readRecipients(ctx: Context, board: BoardRow, { assigned_agent_id }: CommentedTask, message: string) {
   if (parseMentions(message).size > 0) return readBoardAgents(ctx, board);
   return assigned_agent_id === null ? [] : readTaskAgents(ctx, board, null, [assigned_agent_id]);
