@@ -26,6 +26,7 @@ import { metrics } from "./routes/metrics.ts";
 import { onboarding } from "./routes/onboarding.ts";
 import { organizations } from "./routes/organizations.ts";
 import { reference } from "./routes/reference.ts";
+import { runStepStream } from "./routes/run-step-stream.ts";
 import { runs } from "./routes/runs.ts";
 import { skillPacks } from "./routes/skill-packs.ts";
 import { skills } from "./routes/skills.ts";
@@ -59,7 +60,7 @@ export const groups = {
   memory: [...memory, ...groupMemory, ...memoryStreams],
   onboarding,
   tasks: [...tasks, ...taskComments, ...taskStream],
-  runs,
+  runs: [...runs, ...runStepStream],
   approvals: [...approvals, ...approvalStream],
   webhooks,
   subscriptions,

@@ -111,6 +111,10 @@ export const INPUTS: Record<string, Input> = {
   },
   /** The run is the worker's. */
   "PATCH /api/v1/agent/runs/{run_id}": { body: () => ({ ended_reason: "Done" }), rule: ownRun },
+  "POST /api/v1/agent/runs/{run_id}/steps": {
+    body: () => ({ from: 0, steps: [{ kind: "message", text: "Said" }] }),
+    rule: ownRun,
+  },
   "POST /api/v1/boards/{board_id}/approvals": { body: () => ({ action_type: "Do", description: "It is ready" }) },
   "PATCH /api/v1/boards/{board_id}/approvals/{approval_id}": { body: () => ({ status: "approved" }) },
   "POST /api/v1/subscriptions": { body: () => RECEIVER },

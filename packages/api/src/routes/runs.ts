@@ -2,7 +2,8 @@ import { userOrAgent } from "@board/core/context/actor";
 import { pageOf, pageQuery } from "@board/core/lists/page";
 import { boardFor } from "@board/core/organization/access";
 import { getRun, listRuns, listTaskRuns, Run, RunQuery } from "@board/core/run/run";
-import { requireMayStop, StopRun, stopRun } from "@board/core/run/stop";
+import { listSteps, StepPage, StepQuery } from "@board/core/run/steps/list";
+import { requireStoppable, StopRun, stopRun } from "@board/core/run/stop";
 import { getTask } from "@board/core/task/list";
 import { endpoint } from "../endpoint.ts";
 
@@ -40,6 +41,19 @@ export const runs = [
     getRun(ctx, params.board_id, params.run_id),
   ),
   endpoint(
+    "GET",
+    "/api/v1/boards/{board_id}/runs/{run_id}/steps",
+    {
+      as: userOrAgent,
+      summary: "List steps of a run",
+      description: "What happened in the run, as its agent or the program that runs it tells.",
+      authorize: (ctx, params) => getRun(ctx, params.board_id, params.run_id),
+      query: StepQuery,
+      returns: StepPage,
+    },
+    (ctx, { params, query }) => listSteps(ctx, params.board_id, params.run_id, query),
+  ),
+  endpoint(
     "POST",
     `${runsPath}/{run_id}/stop`,
     {
@@ -48,10 +62,7 @@ export const runs = [
       description:
         "The agent loses the task, which returns to the inbox without an assignee. Its next write under the fence is refused with `task_lease_lost` and the reason `stopped`, and it gets a message. For people who may write to the board, and its lead.",
       errors: [403, 409],
-      authorize: async (ctx, params) => {
-        await requireMayStop(ctx, params.board_id);
-        await getRun(ctx, params.board_id, params.run_id);
-      },
+      authorize: (ctx, params) => requireStoppable(ctx, params.board_id, params.run_id),
       body: StopRun,
       returns: Run,
     },

@@ -9,6 +9,8 @@ import { idempotency_keys } from "@board/core/schema/idempotency.sql";
 import { inbox_messages } from "@board/core/schema/inbox.sql";
 import { jobs } from "@board/core/schema/job.sql";
 import { rate_counters } from "@board/core/schema/rate-limit.sql";
+import { removeOldSteps } from "@board/core/run/steps/retention";
+import { run_steps } from "@board/core/schema/run.sql";
 import { skill_pack_syncs } from "@board/core/schema/skill-pack.sql";
 import { subscription_deliveries } from "@board/core/schema/subscription.sql";
 import { sync_runs } from "@board/core/schema/sync.sql";
@@ -52,6 +54,14 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     since: webhook_delivery_ids.received_at,
     days: REMEMBERED_DAYS,
     batch: 5_000,
+  },
+  "steps of runs": {
+    table: run_steps,
+    since: run_steps.created_at,
+    days: "run_steps_retention_days",
+    remove: removeOldSteps,
+    // Small, because the steps of a request can have a megabyte.
+    batch: 200,
   },
   "webhook payloads": {
     table: board_webhook_payloads,

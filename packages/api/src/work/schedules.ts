@@ -20,6 +20,7 @@ import { recordHorizonAge } from "@board/core/stream/horizon";
 import { removeExpiredLeases } from "@board/core/stream/lease-registry";
 import { startDueSyncs } from "@board/openclaw/sync/schedule";
 import { expireLeases } from "@board/core/task/lease/lease-expiry";
+import { moveOldSteps } from "@board/core/run/steps/move";
 import { moveOldBodies } from "@board/core/body-storage/move-bodies";
 
 /**
@@ -58,6 +59,7 @@ export const scheduled = {
   },
   async bodies(ctx: Context<System>) {
     await moveOldBodies(ctx);
+    await moveOldSteps(ctx);
   },
 };
 

@@ -101,7 +101,7 @@ interface NewObject {
  * Records objects before they are written. A write can take seconds; if the process is killed or the payload removed during that
  * time, the record lets a later run delete the object.
  */
-async function recordWrites(ctx: Context, objects: readonly NewObject[]): Promise<void> {
+export async function recordWrites(ctx: Context, objects: readonly NewObject[]): Promise<void> {
   if (objects.length === 0) return;
   await ctx.db.execute(sql`
     insert into ${webhook_body_orphans} (payload_id, body_key, due_at)

@@ -6,6 +6,7 @@ import { rowsOf } from "../db/database.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { addMs, HOUR_MS } from "../values/time.ts";
 import { webhook_body_orphans } from "../schema/webhook-body.sql.ts";
+import { run_steps } from "../schema/run.sql.ts";
 import { board_webhook_payloads } from "../schema/webhook.sql.ts";
 
 const BATCH_SIZE = 200;
@@ -57,7 +58,8 @@ async function claimDue(ctx: Context, claim: Date): Promise<DueOrphan[]> {
       select payload_id from ${webhook_body_orphans} where due_at <= ${toTimestamp(ctx.now())}
       order by due_at limit ${BATCH_SIZE} for update skip locked))
     returning payload_id, body_key,
-      (select payload.body_key is not null from ${board_webhook_payloads} as payload where payload.id = orphan.payload_id)
-        as has_body_key`);
+      coalesce(
+        (select payload.body_key is not null from ${board_webhook_payloads} as payload where payload.id = orphan.payload_id),
+        (select true from ${run_steps} as steps where steps.body_key = orphan.body_key)) as has_body_key`);
   return rowsOf<DueOrphan>(result);
 }

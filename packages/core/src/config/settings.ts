@@ -40,6 +40,8 @@ export interface Settings {
   readonly activity_readers: "admin" | "member";
   /** 0 keeps events forever. */
   readonly activity_retention_days: number;
+  /** 0 keeps steps forever. */
+  readonly run_steps_retention_days: number;
   /** 0 keeps payloads forever. */
   readonly webhook_payload_retention_days: number;
   /** Null keeps bodies of webhook payloads in the database. */
@@ -108,6 +110,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     token_pepper: env.TOKEN_PEPPER,
     activity_readers: env.ACTIVITY_READERS,
     activity_retention_days: env.ACTIVITY_RETENTION_DAYS,
+    run_steps_retention_days: env.RUN_STEPS_RETENTION_DAYS,
     webhook_payload_retention_days: env.WEBHOOK_PAYLOAD_RETENTION_DAYS,
     body_storage: toBodyStorage(env, environment["AWS_ENDPOINT_URL_S3"]),
     task_idle_hours: env.TASK_IDLE_HOURS,

@@ -13,7 +13,7 @@ import { type Run, type RunRow, toRun } from "./run.ts";
 const MAX_LINKS = 20;
 const MAX_REASON = 500;
 /** A runner that was cut off can deliver what it knows for this long after the end of its run. */
-const LATE_MS = DAY_MS;
+export const LATE_MS = DAY_MS;
 
 /** Addresses without spaces and control characters, of https or of git. Other schemes could run code where they are shown. */
 const ADDRESS = /^(?:https:\/\/|ssh:\/\/|git:\/\/|git\+ssh:\/\/|git@[\w.-]+:)[^\s\p{C}]+$/u;
@@ -54,9 +54,12 @@ export async function readOwnRun(ctx: Context<Agent>, run_id: string, lock = fal
   return row;
 }
 
+/** Runs that ended before this time get nothing more. */
+export const lateSince = (ctx: Context): Date => addMs(ctx.now(), -LATE_MS);
+
 /** Throws when a run has ended so long ago that nothing can be added to it. */
 export function requireOpen(ctx: Context, { ended_at }: RunRow): void {
-  if (ended_at !== null && addMs(ended_at, LATE_MS) < ctx.now())
+  if (ended_at !== null && ended_at < lateSince(ctx))
     throw new DomainError("conflict", "The run ended more than a day ago.", { fields: { code: "run_closed" } });
 }
 

@@ -21,9 +21,10 @@ export const StopRun = lazyObject(() => ({
 })).meta({ id: "RunStop" });
 export type StopRun = z.infer<typeof StopRun>;
 
-/** Throws unless the caller is a person who may write to the board, or the lead of the board. */
-export async function requireMayStop(ctx: CallerContext, board_id: string): Promise<BoardRow> {
+/** A run of a board that the caller may stop: a person who may write to the board, or its lead. */
+export async function requireStoppable(ctx: CallerContext, board_id: string, run_id: string): Promise<BoardRow> {
   const board = await boardFor(ctx, board_id, "write");
+  await readRun(ctx, board.id, run_id);
   const { actor } = ctx;
   if (actor.type === "agent" && !(actor.is_board_lead && actor.board_id === board.id))
     throw new DomainError("forbidden", "Only board leads can perform this action");
@@ -32,11 +33,10 @@ export async function requireMayStop(ctx: CallerContext, board_id: string): Prom
 
 /** Stops a running run: the agent loses the task, which returns to the inbox without an assignee. */
 export async function stopRun(ctx: CallerContext, board_id: string, run_id: string, { reason }: StopRun): Promise<Run> {
-  const board = await requireMayStop(ctx, board_id);
+  const board = await requireStoppable(ctx, board_id, run_id);
   return withDeadlockRetry(ctx, async (ctx) => {
-    const run = await readRun(ctx, board.id, run_id);
     const by = ctx.actor.type === "agent" ? "The board lead" : "A person";
-    const stopped = await stopOnBoard(ctx, board, [run.id], reason ?? `${by} stopped the run.`);
+    const stopped = await stopOnBoard(ctx, board, [run_id], reason ?? `${by} stopped the run.`);
     if (stopped.length === 0) throw new DomainError("conflict", "The run has ended.");
     return toRun(await readRun(ctx, board.id, run_id));
   });

@@ -82,6 +82,8 @@ export const runs = pgTable(
     steps_full: boolean().notNull().default(false),
     /** When the steps were removed because of their age. */
     steps_expired_at: instant(),
+    /** When the steps were moved to the body storage, except small ones. */
+    steps_moved_at: instant(),
     /** When new steps were last recorded as a change of the run. */
     steps_recorded_at: instant(),
     ...timestamps,
@@ -92,6 +94,7 @@ export const runs = pgTable(
     index("runs_by_board").on(t.board_id, t.started_at, t.id),
     index("runs_by_status").on(t.board_id, t.status, t.started_at, t.id),
     index("runs_by_agent").on(t.agent_id, t.started_at, t.id),
+    index("runs_with_steps_to_move").on(t.ended_at).where(sql`steps > 0 and steps_moved_at is null and ended_at is not null`),
     check("runs_status", isOneOf(t.status, RUN_STATUSES)),
     check("runs_ended", sql`(${t.status} = 'running') = (${t.ended_at} is null)`),
   ],
@@ -114,5 +117,10 @@ export const run_steps = pgTable(
     body_bytes: integer().notNull(),
     ...created,
   },
-  (t) => [primaryKey({ columns: [t.run_id, t.first] }), index("run_steps_by_age").on(t.created_at)],
+  (t) => [
+    primaryKey({ columns: [t.run_id, t.first] }),
+    index("run_steps_in_commit_order").on(t.run_id, t.tx, t.first),
+    index("run_steps_by_age").on(t.created_at),
+    index("run_steps_in_body_storage").on(t.body_key).where(sql`body_key is not null`),
+  ],
 );

@@ -1,4 +1,5 @@
+import { runStepStream } from "@board/api/routes/run-step-stream";
 import { runs } from "@board/api/routes/runs";
 import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = createHttpHandler(runs);
+export const handler = createHttpHandler([...runs, ...runStepStream]);

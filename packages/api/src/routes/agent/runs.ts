@@ -1,6 +1,8 @@
 import { agent } from "@board/core/context/actor";
 import { readOwnRun, UpdateRun, updateRun } from "@board/core/run/report";
 import { Run } from "@board/core/run/run";
+import { PostSteps, StoredSteps } from "@board/core/run/steps/step";
+import { storeSteps } from "@board/core/run/steps/store";
 import { endpoint } from "../../endpoint.ts";
 
 /**
@@ -22,5 +24,21 @@ export const agentRuns = [
       returns: Run,
     },
     (ctx, { params, body }) => updateRun(ctx, params.run_id, body),
+  ),
+  endpoint(
+    "POST",
+    "/api/v1/agent/runs/{run_id}/steps",
+    {
+      as: agent,
+      summary: "Add steps to your run",
+      description:
+        "`from` is the number of the first step: repeated steps are stored once, and a gap is refused with 409 and `next`. Possible until a day after the end of the run. A full run drops further steps.",
+      operation_id: "agent_run_steps_add",
+      errors: [409],
+      authorize: (ctx, params) => readOwnRun(ctx, params.run_id),
+      body: PostSteps,
+      returns: StoredSteps,
+    },
+    (ctx, { params, body }) => storeSteps(ctx, params.run_id, body),
   ),
 ];

@@ -1,0 +1,66 @@
+import { promisify } from "node:util";
+import { deflateRaw, inflateRaw } from "node:zlib";
+import type { SentStep, Step } from "./step.ts";
+
+/** Bytes of each text of a step. */
+const MAX_TEXT_BYTES = 16_384;
+/** A character of UTF-16 has at most three bytes in UTF-8. */
+const BYTES_PER_CHAR = 3;
+/** More than any stored batch has. It bounds the memory that a broken row could take. */
+const MAX_BATCH_BYTES = 16_000_000;
+
+const deflate = promisify(deflateRaw);
+const inflate = promisify(inflateRaw);
+
+/** A step as it is stored: without its number, which follows from its place. */
+export type PackedStep = Omit<Step, "n">;
+
+/** A step as JSON, with texts of at most 16 KB. */
+export interface PreparedStep {
+  json: string;
+  bytes: number;
+}
+
+export function prepareStep({ at, ...step }: SentStep, now: Date): PreparedStep {
+  const cut = { truncated: false };
+  const fields = Object.fromEntries(
+    Object.entries(step).map(([name, value]) => [
+      name,
+      name === "input" || name === "output" ? cutJson(value, cut) : cutTexts(value, cut),
+    ]),
+  );
+  const stored = { ...fields, at: (at ?? now).toISOString(), ...(cut.truncated ? { truncated: true } : {}) };
+  const json = JSON.stringify(stored);
+  return { json, bytes: Buffer.byteLength(json) };
+}
+
+/** Cuts every text of a value that has the shape of its schema, so that it is never deep. */
+function cutTexts(value: unknown, cut: { truncated: boolean }): unknown {
+  if (typeof value === "string") return cutText(value, cut);
+  if (Array.isArray(value)) return value.map((item) => cutTexts(item, cut));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cutTexts(item, cut)]));
+}
+
+/** Any JSON stays as it is while it is short; else it becomes a text with its beginning. */
+function cutJson(value: unknown, cut: { truncated: boolean }): unknown {
+  if (value === undefined || typeof value === "string") return value === undefined ? value : cutText(value, cut);
+  const json = JSON.stringify(value);
+  return isLong(json) ? cutText(json, cut) : value;
+}
+
+const isLong = (text: string) => text.length * BYTES_PER_CHAR > MAX_TEXT_BYTES && Buffer.byteLength(text) > MAX_TEXT_BYTES;
+
+function cutText(text: string, cut: { truncated: boolean }): string {
+  if (!isLong(text)) return text;
+  cut.truncated = true;
+  // A decoder that expects more bytes leaves out the character that was cut apart.
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, MAX_TEXT_BYTES), { stream: true });
+}
+
+export const pack = (steps: readonly PreparedStep[]): Promise<Buffer> => deflate(`[${steps.map(({ json }) => json).join(",")}]`);
+
+export async function unpack(body: Uint8Array, first: number): Promise<Step[]> {
+  const text = await inflate(body, { maxOutputLength: MAX_BATCH_BYTES });
+  return (JSON.parse(text.toString()) as PackedStep[]).map((step, index) => ({ n: first + index, ...step }) as Step);
+}

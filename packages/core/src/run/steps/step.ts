@@ -1,0 +1,119 @@
+import * as z from "zod";
+import { Id, Instant, InstantInput, Integer, lazyObject, MAX_NAME, NonEmpty } from "../../values/wire.ts";
+
+/** Steps that one request may have. */
+export const MAX_STEPS = 200;
+const MAX_ENTRIES = 200;
+const MAX_TITLE = 1_000;
+const MAX_PATH = 4_000;
+const MAX_TOKENS = 1_000_000_000;
+
+const TOOL_KINDS = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"] as const;
+const PROGRESS = ["pending", "in_progress", "completed"] as const;
+
+const text = z.string().describe("The text; longer ones are cut at 16 KB.");
+const title = z.string().max(MAX_TITLE);
+const anyJson = z.unknown().optional();
+const count = (what: string) => Integer(0, MAX_TOKENS).optional().describe(what);
+
+/** The OpenAPI document has a component for what is sent and one for what is returned. */
+type Form = "sent" | "returned";
+const named = (id: string, description: string, form: Form) =>
+  form === "sent" ? { id: `${id}Write`, description: `${description}, to be stored.` } : { id, description: `${description}.` };
+
+const planEntry = (form: Form) =>
+  lazyObject(() => ({
+    content: z.string().describe("What is to be done."),
+    priority: z.enum(["high", "medium", "low"]).optional().describe("How important it is."),
+    status: z.enum(PROGRESS).describe("How far it is."),
+  })).meta(named("RunPlanEntry", "A part of a plan", form));
+
+const location = (form: Form) =>
+  lazyObject(() => ({
+    path: z.string().max(MAX_PATH).describe("Path of a file."),
+    line: Integer(0, MAX_TOKENS).optional().describe("Number of a line."),
+  })).meta(named("RunLocation", "A place in a file", form));
+
+const diff = (form: Form) =>
+  lazyObject(() => ({
+    path: z.string().max(MAX_PATH).describe("Path of the changed file."),
+    old: z.string().nullable().describe("Its text before; null for a new file."),
+    new: z.string().describe("Its text after."),
+  })).meta(named("RunDiff", "A change of a file", form));
+
+/** The fields of a step by its kind, with the names of the Agent Client Protocol where it has them. */
+const fieldsOf = (form: Form) => ({
+  message: { text },
+  thought: { text },
+  tool_call: {
+    tool_call_id: NonEmpty(MAX_NAME).describe("A later step with the same id updates the call."),
+    title: title.optional().describe("What the tool does."),
+    tool_kind: z.enum(TOOL_KINDS).optional().describe("Kind of tool."),
+    status: z
+      .enum([...PROGRESS, "failed"])
+      .optional()
+      .describe("State of the call."),
+    locations: z.array(location(form)).max(MAX_ENTRIES).optional().describe("Files that the call is about."),
+    input: anyJson.describe("What the tool was given, as any JSON; cut at 16 KB."),
+    output: anyJson.describe("What the tool returned, as any JSON; cut at 16 KB."),
+    diff: diff(form).optional().describe("A change of a file."),
+  },
+  plan: { entries: z.array(planEntry(form)).max(MAX_ENTRIES).describe("The whole plan as it is now.") },
+  permission: {
+    approval_id: Id.nullable().optional().describe("The approval that decided; null when a rule decided."),
+    title: title.describe("What was asked."),
+    outcome: NonEmpty(MAX_NAME).describe("What was decided, such as `allowed` or `denied`."),
+  },
+  usage: {
+    key: z.string().max(MAX_NAME).optional().describe("Key of the usage entry."),
+    model: z.string().max(MAX_NAME).optional().describe("Name of the model."),
+    input_tokens: count("Input tokens."),
+    output_tokens: count("Output tokens."),
+    cached_input_tokens: count("Input tokens from the model's cache."),
+    reasoning_tokens: count("Output tokens of hidden reasoning."),
+    cost_usd: z
+      .string()
+      .regex(/^\d{1,9}(?:\.\d{1,12})?$/)
+      .optional()
+      .describe("Price as a decimal number."),
+  },
+  log: { stream: z.string().max(MAX_NAME).describe("Where the text came from, such as `stderr`."), text },
+});
+
+export type StepKind = keyof ReturnType<typeof fieldsOf>;
+export const STEP_KINDS = ["message", "thought", "tool_call", "plan", "permission", "usage", "log"] as const satisfies StepKind[];
+
+/** A schema of every kind of step, with more fields for all of them. */
+function steps<Shape extends z.ZodRawShape>(form: Form, shape: () => Shape) {
+  const fields = fieldsOf(form);
+  const kinds = STEP_KINDS.map((kind) =>
+    lazyObject(() => ({ ...shape(), kind: z.literal(kind).describe("Kind of step."), ...fields[kind] })),
+  );
+  return z.discriminatedUnion("kind", kinds as never) as unknown as z.ZodType<
+    z.output<z.ZodObject<Shape>> & { kind: StepKind } & Record<string, unknown>
+  >;
+}
+
+const SentStep = steps("sent", () => ({
+  at: InstantInput.optional().describe("When it happened; by default when it arrives."),
+}));
+export type SentStep = z.output<typeof SentStep>;
+
+export const PostSteps = lazyObject(() => ({
+  from: Integer(0, MAX_TOKENS).describe("Number of the first step, counted from 0 in each run."),
+  steps: z.array(SentStep).min(1).max(MAX_STEPS).describe("Steps in their order."),
+})).meta({ id: "RunStepsWrite" });
+export type PostSteps = z.infer<typeof PostSteps>;
+
+export const StoredSteps = lazyObject(() => ({
+  next: z.int().describe("Number of the next step to send."),
+  full: z.boolean().describe("Whether the run holds no more steps; later ones are dropped."),
+})).meta({ id: "RunStepsStored", description: "How far the steps of a run are stored." });
+export type StoredSteps = z.infer<typeof StoredSteps>;
+
+export const Step = steps("returned", () => ({
+  n: z.int().describe("Number of the step in its run."),
+  at: Instant.describe("When it happened."),
+  truncated: z.literal(true).optional().describe("Present when a text of the step was cut."),
+})).meta({ id: "RunStep", description: "Something that happened in a run. Its texts are those of agents and tools." });
+export type Step = z.output<typeof Step>;

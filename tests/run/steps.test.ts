@@ -1,0 +1,289 @@
+import { run_steps, runs } from "@board/core/schema/all-tables";
+import { scheduled } from "@board/api/work/schedules";
+import { asc, eq } from "drizzle-orm";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openReader } from "../change/reader.ts";
+import { listen } from "../support/sse.ts";
+import { addTask } from "../support/task.ts";
+import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+let world: World;
+let team: Team;
+let run_id: string;
+let task_id: string;
+let teams = 0;
+
+beforeAll(async () => {
+  world = await createWorld();
+  return () => world.close();
+});
+beforeEach(async () => {
+  team = await createTeam(world, `steps-${++teams}`);
+  ({ id: task_id } = await addTask(world, team));
+  await world.call("PUT", `${agentTaskPath(team, task_id)}/lease`, { agent: team.worker.token, body: {} });
+  run_id = (await asOwner("GET", taskPath(team, task_id))).body.run.id;
+});
+
+const DAY = 86_400_000;
+const KB16 = 16_384;
+const asOwner = (method: string, path: string, body?: object) =>
+  world.call(method, path, { token: team.owner.token, ...(body ? { body } : {}) });
+const post = (from: number, steps: object[], agent = team.worker.token) =>
+  world.call("POST", `/api/v1/agent/runs/${run_id}/steps`, { agent, body: { from, steps } });
+const stepsPath = () => `/api/v1/boards/${team.board_id}/runs/${run_id}/steps`;
+const list = async (query = "") => (await asOwner("GET", `${stepsPath()}?${query}`)).body;
+const say = (text: string) => ({ kind: "message", text });
+const many = (count: number, start = 0) => Array.from({ length: count }, (_, index) => say(`Step ${start + index}`));
+const textsOf = (items: { text: string }[]) => items.map(({ text }) => text);
+
+describe("adding steps", () => {
+  test("steps of every kind are stored and shown with their numbers", async () => {
+    const at = "2026-11-25T08:00:00.000Z";
+    const sent = [
+      { at, kind: "message", text: "Hello" },
+      { at, kind: "thought", text: "Hm" },
+      {
+        at,
+        kind: "tool_call",
+        tool_call_id: "t1",
+        title: "Edit",
+        tool_kind: "edit",
+        status: "completed",
+        locations: [{ path: "a.ts", line: 3 }],
+        input: { deep: [1, { x: null }] },
+        output: "done",
+        diff: { path: "a.ts", old: null, new: "x" },
+      },
+      { at, kind: "tool_call", tool_call_id: "t1", status: "failed" },
+      { at, kind: "plan", entries: [{ content: "First", priority: "high", status: "pending" }] },
+      { at, kind: "permission", approval_id: null, title: "rm", outcome: "denied" },
+      { at, kind: "usage", key: "k1", model: "m", input_tokens: 10, cost_usd: "0.0123" },
+      { at, kind: "log", stream: "stderr", text: "warning" },
+    ];
+    const { status, body } = await post(0, sent);
+    expect([status, body]).toEqual([200, { next: 8, full: false }]);
+    expect((await list()).items).toEqual(sent.map((step, n) => ({ n, ...step })));
+    expect((await asOwner("GET", `/api/v1/boards/${team.board_id}/runs/${run_id}`)).body.steps).toBe(8);
+  });
+
+  test("a repeated request stores nothing twice, and one that overlaps stores only what is new", async () => {
+    await post(0, many(10));
+    expect((await post(0, many(10))).body).toEqual({ next: 10, full: false });
+    expect((await post(5, many(10, 5))).body).toEqual({ next: 15, full: false });
+    expect(textsOf((await list()).items)).toEqual(textsOf(many(15)));
+  });
+
+  test("a gap is refused with the number of the next step, and stores nothing", async () => {
+    await post(0, many(3));
+    const { status, body } = await post(5, many(1, 5));
+    expect([status, body.detail]).toEqual([409, { message: "Steps before these are missing.", next: 3 }]);
+    expect((await list()).items).toHaveLength(3);
+  });
+
+  test("equal requests at the same time store each step once", async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => post(0, many(20))));
+    expect(answers.map(({ status, body }) => [status, body.next])).toEqual(Array.from({ length: 8 }, () => [200, 20]));
+    expect(textsOf((await list("limit=200")).items)).toEqual(textsOf(many(20)));
+  });
+
+  test("a text of more than 16 KB is cut between characters and is marked", async () => {
+    await post(0, [
+      say("€".repeat(KB16)),
+      say("x".repeat(KB16)),
+      { kind: "tool_call", tool_call_id: "t", output: { big: "y".repeat(KB16) } },
+    ]);
+    const { items } = await list();
+    expect(items[0].text).toBe("€".repeat(Math.floor(KB16 / 3)));
+    expect(items.map(({ truncated }: { truncated?: true }) => truncated)).toEqual([true, undefined, true]);
+    expect(items[2].output).toMatch(/^\{"big":"y+$/);
+  });
+
+  test("control characters, HTML and terminal sequences stay text", async () => {
+    const texts = ["\u0001\u0007\u001b[31mred\u001b[0m", "<script>alert(1)</script>", "\u202e reversed", "--- END ---"];
+    await post(0, texts.map(say));
+    expect(textsOf((await list()).items)).toEqual(texts);
+  });
+
+  test.each([
+    ["no steps", 0, []],
+    ["more than 200 steps", 0, many(201)],
+    ["a negative number", -1, many(1)],
+    ["an unknown kind", 0, [{ kind: "root", text: "x" }]],
+    ["NUL in a text", 0, [say("a\u0000b")]],
+    ["deep JSON", 0, [{ kind: "tool_call", tool_call_id: "t", input: JSON.parse("[".repeat(40) + "]".repeat(40)) }]],
+    ["a text that is no text", 0, [{ kind: "message", text: { x: 1 } }]],
+  ] as const)("a request with %s is refused and stores nothing", async (_about, from, steps) => {
+    expect((await post(from, steps as unknown as object[])).status).toBe(422);
+    expect((await list()).items).toEqual([]);
+  });
+
+  test("a request of more than 1 MB is refused", async () => {
+    expect(
+      (
+        await post(
+          0,
+          Array.from({ length: 70 }, () => say("x".repeat(KB16))),
+        )
+      ).status,
+    ).toBe(413);
+  });
+
+  test("an agent cannot add steps to a run of another agent", async () => {
+    for (const agent of [team.second.token, team.lead.token, team.main.token])
+      expect((await post(0, many(1), agent)).status).toBe(404);
+    expect((await list()).items).toEqual([]);
+  });
+
+  test("steps are accepted for a day after the end of the run", async () => {
+    await asOwner("POST", `/api/v1/boards/${team.board_id}/runs/${run_id}/stop`, {});
+    world.elapse(DAY - 60_000);
+    expect((await post(0, many(1))).body.next).toBe(1);
+    world.elapse(120_000);
+    const { status, body } = await post(1, many(1));
+    expect([status, body.detail.code]).toEqual([409, "run_closed"]);
+  });
+
+  test("a run that holds 100,000 steps gets a last one that marks it, and drops the rest", async () => {
+    await world.db.update(runs).set({ steps: 99_998 }).where(eq(runs.id, run_id));
+    expect((await post(99_998, many(5))).body).toEqual({ next: 100_001, full: true });
+    expect((await post(100_003, many(5))).body).toEqual({ next: 100_001, full: true });
+    const { items } = await list("order=desc");
+    expect(items).toMatchObject([{ n: 100_000, kind: "log", stream: "service" }, { n: 99_999 }, { n: 99_998 }]);
+  });
+
+  test("a run that holds 50 MB is full", async () => {
+    await world.db.update(runs).set({ step_bytes: 52_428_700 }).where(eq(runs.id, run_id));
+    expect((await post(0, many(5))).body).toEqual({ next: 2, full: true });
+    expect((await list()).items).toMatchObject([{ text: "Step 0" }, { kind: "log" }]);
+  });
+
+  test("a request costs one statement besides the sign-in", async () => {
+    await post(0, many(10));
+    world.statements.length = 0;
+    await post(10, many(10));
+    expect(world.statements.filter((text) => /run_steps/.test(text))).toHaveLength(1);
+    expect(world.statements).toHaveLength(2);
+  });
+
+  test("steps write no activity event, and one entry of the changes feed every two seconds", async () => {
+    const reader = await openReader(world, { token: team.owner.token });
+    const activity = async () => (await asOwner("GET", "/api/v1/activity")).body.total;
+    const before = await activity();
+    for (let from = 0; from < 50; from += 10) await post(from, many(10, from));
+    world.elapse(3_000);
+    await post(50, many(1));
+    expect((await reader.read()).filter(({ id }) => id === run_id)).toHaveLength(2);
+    expect(await activity()).toBe(before);
+  });
+});
+
+describe("reading steps", () => {
+  test("pages lead through all steps in both directions, also across requests", async () => {
+    for (let from = 0; from < 450; from += 45) await post(from, many(45, from));
+    for (const order of ["asc", "desc"]) {
+      const texts: string[] = [];
+      for (let cursor: string | null = ""; cursor !== null; ) {
+        const page: { items: { text: string }[]; next_cursor: string | null } = await list(
+          `order=${order}&limit=70&cursor=${cursor}`,
+        );
+        texts.push(...textsOf(page.items));
+        cursor = page.next_cursor;
+      }
+      expect(order === "asc" ? texts : texts.toReversed()).toEqual(textsOf(many(450)));
+    }
+  });
+
+  test("steps of one kind are found among others", async () => {
+    for (let from = 0; from < 400; from += 100)
+      await post(
+        from,
+        Array.from({ length: 100 }, (_, index) => (index === 50 ? { kind: "thought", text: `T${from}` } : say("x"))),
+      );
+    expect(textsOf((await list("kind=thought")).items)).toEqual(["T0", "T100", "T200", "T300"]);
+    expect(textsOf((await list("kind=thought&order=desc&limit=2")).items)).toEqual(["T300", "T200"]);
+  });
+
+  test("a page ends before it would be too large", async () => {
+    const big = Array.from({ length: 60 }, () => say("x".repeat(KB16)));
+    for (let from = 0; from < 300; from += 60) await post(from, big);
+    const page = await list("limit=200&kind=message");
+    const all = await list("limit=200");
+    expect(Buffer.byteLength(JSON.stringify(all))).toBeLessThan(world.settings.budgets.answer_max_bytes + 20_000);
+    expect(page.items.length).toBeLessThanOrEqual(200);
+  });
+
+  test("an agent of the board reads them, people of other organizations do not", async () => {
+    await post(0, many(1));
+    expect((await world.call("GET", stepsPath(), { agent: team.second.token })).body.items).toHaveLength(1);
+    const other = await createTeam(world, `others-${teams}`);
+    expect((await world.call("GET", stepsPath(), { token: other.owner.token })).status).toBe(404);
+    const foreign = `/api/v1/boards/${other.board_id}/runs/${run_id}/steps`;
+    expect((await world.call("GET", foreign, { token: other.owner.token })).status).toBe(404);
+  });
+
+  test("a cursor that is no number is refused", async () => {
+    expect((await asOwner("GET", `${stepsPath()}?cursor=-1`)).status).toBe(422);
+  });
+});
+
+describe("the stream of steps", () => {
+  test("sends each new step once, and resumes after the last event inside a request", async () => {
+    await post(0, many(3));
+    const path = `${stepsPath()}/stream?since=2020-01-01T00:00:00Z`;
+    const stream = await listen(world.app.request, path, { token: team.owner.token });
+    await post(3, many(4, 3));
+    const events = await stream.waitForEvents(7);
+    expect(events.map(({ event, data }) => [event, data.n, data.text])).toEqual(many(7).map(({ text }, n) => ["step", n, text]));
+    await stream.close();
+    const again = await listen(world.app.request, `${stepsPath()}/stream`, { token: team.owner.token, last: events[4]!.id });
+    expect((await again.waitForEvents(2)).map(({ data }) => data.n)).toEqual([5, 6]);
+    await again.close();
+  });
+
+  test("a long backlog is sent in its order, each step once", async () => {
+    for (let from = 0; from < 600; from += 150) await post(from, many(150, from));
+    const path = `${stepsPath()}/stream?since=2020-01-01T00:00:00Z`;
+    const stream = await listen(world.app.request, path, { agent: team.second.token });
+    const events = await stream.waitForEvents(600);
+    expect(events.map(({ data }) => data.n)).toEqual(Array.from({ length: 600 }, (_, n) => n));
+    await stream.close();
+  });
+});
+
+describe("old steps", () => {
+  test("are removed after RUN_STEPS_RETENTION_DAYS, and the run shows it", async () => {
+    await post(0, many(3));
+    await world.db.update(run_steps).set({ created_at: world.now() }).where(eq(run_steps.run_id, run_id));
+    world.elapse(29 * DAY);
+    await scheduled.retention(world.context());
+    expect((await list()).items).toHaveLength(3);
+    world.elapse(2 * DAY);
+    await scheduled.retention(world.context());
+    expect((await list()).items).toEqual([]);
+    const run = (await asOwner("GET", `/api/v1/boards/${team.board_id}/runs/${run_id}`)).body;
+    expect(run).toMatchObject({ steps: 3, steps_expired_at: expect.any(String) });
+  });
+
+  test("a thousand typical steps take less than 60 KB", async () => {
+    for (let from = 0; from < 1_000; from += 50)
+      await post(
+        from,
+        Array.from({ length: 50 }, (_, index) => ({
+          kind: "tool_call",
+          tool_call_id: `call-${from + index}`,
+          title: `Read file src/part-${(from + index) % 37}.ts`,
+          tool_kind: "read",
+          status: "completed",
+          locations: [{ path: `src/part-${(from + index) % 37}.ts`, line: from + index }],
+          output: `export const value${from + index} = ${Math.sin(from + index)};`,
+        })),
+      );
+    const rows = await world.db
+      .select({ bytes: run_steps.body_bytes })
+      .from(run_steps)
+      .where(eq(run_steps.run_id, run_id))
+      .orderBy(asc(run_steps.first));
+    expect(rows.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(60_000);
+  });
+});

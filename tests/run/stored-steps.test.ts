@@ -1,0 +1,60 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { scheduled } from "@board/api/work/schedules";
+import { run_steps } from "@board/core/schema/all-tables";
+import { eq } from "drizzle-orm";
+import { beforeAll, expect, test } from "vitest";
+import { addTask } from "../support/task.ts";
+import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+const DAY = 86_400_000;
+let world: World;
+let team: Team;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "steps-"));
+  world = await createWorld({ environment: { WEBHOOK_BODY_STORAGE: folder } });
+  team = await createTeam(world, "home");
+  return async () => {
+    await world.close();
+    rmSync(folder, { recursive: true });
+  };
+});
+
+const asOwner = (method: string, target: string, body?: object) =>
+  world.call(method, target, { token: team.owner.token, ...(body ? { body } : {}) });
+const objects = () => readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
+
+test("steps of an ended run move to the body storage, read the same there, and are deleted with their task", async () => {
+  const { id } = await addTask(world, team);
+  await world.call("PUT", `${agentTaskPath(team, id)}/lease`, { agent: team.worker.token, body: {} });
+  const run_id = (await asOwner("GET", taskPath(team, id))).body.run.id;
+  const steps = Array.from({ length: 60 }, (_, index) => ({ kind: "message", text: `Step ${index} ${crypto.randomUUID()}` }));
+  for (const from of [0, 60])
+    await world.call("POST", `/api/v1/agent/runs/${run_id}/steps`, { agent: team.worker.token, body: { from, steps } });
+  const read = async () => (await asOwner("GET", `/api/v1/boards/${team.board_id}/runs/${run_id}/steps?limit=200`)).body.items;
+  const before = await read();
+  const storedInside = async () =>
+    (await world.db.select({ body: run_steps.body }).from(run_steps).where(eq(run_steps.run_id, run_id))).filter(
+      ({ body }) => body !== null,
+    );
+
+  await scheduled.bodies(world.context());
+  expect([await storedInside(), objects()]).toMatchObject([[{}, {}], 0]);
+  await asOwner("POST", `/api/v1/boards/${team.board_id}/runs/${run_id}/stop`, {});
+  world.elapse(DAY + 60_000);
+  await scheduled.bodies(world.context());
+  expect([await storedInside(), objects()]).toEqual([[], 2]);
+  expect(await read()).toEqual(before);
+  await scheduled.bodies(world.context());
+  world.elapse(DAY);
+  await scheduled.bodies(world.context());
+  expect(objects()).toBe(2);
+
+  expect((await asOwner("DELETE", taskPath(team, id))).status).toBe(200);
+  await scheduled.bodies(world.context());
+  expect(objects()).toBe(0);
+});
