@@ -1762,6 +1762,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/boards/{board_id}/runs/{run_id}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List steps of a run
+         * @description What happened in the run, as its agent or the program that runs it tells.
+         */
+        get: operations["list_board_run_steps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/boards/{board_id}/runs/{run_id}/stop": {
         parameters: {
             query?: never;
@@ -1776,6 +1796,26 @@ export interface paths {
          * @description The agent loses the task, which returns to the inbox without an assignee. Its next write under the fence is refused with `task_lease_lost` and the reason `stopped`, and it gets a message. For people who may write to the board, and its lead.
          */
         post: operations["create_board_run_stop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/runs/{run_id}/steps/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow steps of a run
+         * @description Server-sent events `step`, one per step. Resumes after the event in Last-Event-ID.
+         */
+        get: operations["stream_board_run_steps"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2864,6 +2904,26 @@ export interface paths {
          * @description Names the program that works, its results, or why it ends. Possible until a day after the end of the run.
          */
         patch: operations["agent_run_update"];
+        trace?: never;
+    };
+    "/api/v1/agent/runs/{run_id}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add steps to your run
+         * @description `from` is the number of the first step: repeated steps are stored once, and a gap is refused with 409 and `next`. Possible until a day after the end of the run. A full run drops further steps.
+         */
+        post: operations["agent_run_steps_add"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/agent/boards/{board_id}/tasks/{task_id}/comments": {
@@ -4807,6 +4867,172 @@ export interface components {
             /** @description Why the run ends or ended, in one sentence. */
             ended_reason?: string | null;
         };
+        RunStepsWrite: {
+            /** @description Number of the first step, counted from 0 in each run. */
+            from: number;
+            /** @description Steps in their order. */
+            steps: ({
+                /**
+                 * Format: date-time
+                 * @description When it happened; by default when it arrives.
+                 */
+                at?: string;
+                /**
+                 * @description Kind of step.
+                 * @constant
+                 */
+                kind: "message";
+                /** @description The text; longer ones are cut at 16 KB. */
+                text: string;
+            } | {
+                /**
+                 * Format: date-time
+                 * @description When it happened; by default when it arrives.
+                 */
+                at?: string;
+                /**
+                 * @description Kind of step.
+                 * @constant
+                 */
+                kind: "thought";
+                /** @description The text; longer ones are cut at 16 KB. */
+                text: string;
+            } | {
+                /**
+                 * Format: date-time
+                 * @description When it happened; by default when it arrives.
+                 */
+                at?: string;
+                /**
+                 * @description Kind of step.
+                 * @constant
+                 */
+                kind: "tool_call";
+                /** @description A later step with the same id updates the call. */
+                tool_call_id: string;
+                /** @description What the tool does. */
+                title?: string;
+                /**
+                 * @description Kind of tool.
+                 * @enum {string}
+                 */
+                tool_kind?: "read" | "edit" | "delete" | "move" | "search" | "execute" | "think" | "fetch" | "other";
+                /**
+                 * @description State of the call.
+                 * @enum {string}
+                 */
+                status?: "pending" | "in_progress" | "completed" | "failed";
+                /** @description Files that the call is about. */
+                locations?: components["schemas"]["RunLocationWrite"][];
+                /** @description What the tool was given, as any JSON; cut at 16 KB. */
+                input?: unknown;
+                /** @description What the tool returned, as any JSON; cut at 16 KB. */
+                output?: unknown;
+                /** @description A change of a file. */
+                diff?: components["schemas"]["RunDiffWrite"];
+            } | {
+                /**
+                 * Format: date-time
+                 * @description When it happened; by default when it arrives.
+                 */
+                at?: string;
+                /**
+                 * @description Kind of step.
+                 * @constant
+                 */
+                kind: "plan";
+                /** @description The whole plan as it is now. */
+                entries: components["schemas"]["RunPlanEntryWrite"][];
+            } | {
+                /**
+                 * Format: date-time
+                 * @description When it happened; by default when it arrives.
+                 */
+                at?: string;
+                /**
+                 * @description Kind of step.
+                 * @constant
+                 */
+                kind: "permission";
+                /** @description The approval that decided; null when a rule decided. */
+                approval_id?: string | null;
+                /** @description What was asked. */
+                title: string;
+                /** @description What was decided, such as `allowed` or `denied`. */
+                outcome: string;
+            } | {
+                /**
+                 * Format: date-time
+                 * @description When it happened; by default when it arrives.
+                 */
+                at?: string;
+                /**
+                 * @description Kind of step.
+                 * @constant
+                 */
+                kind: "usage";
+                /** @description Key of the usage entry. */
+                key?: string;
+                /** @description Name of the model. */
+                model?: string;
+                /** @description Input tokens. */
+                input_tokens?: number;
+                /** @description Output tokens. */
+                output_tokens?: number;
+                /** @description Input tokens from the model's cache. */
+                cached_input_tokens?: number;
+                /** @description Output tokens of hidden reasoning. */
+                reasoning_tokens?: number;
+                /** @description Price as a decimal number. */
+                cost_usd?: string;
+            } | {
+                /**
+                 * Format: date-time
+                 * @description When it happened; by default when it arrives.
+                 */
+                at?: string;
+                /**
+                 * @description Kind of step.
+                 * @constant
+                 */
+                kind: "log";
+                /** @description Where the text came from, such as `stderr`. */
+                stream: string;
+                /** @description The text; longer ones are cut at 16 KB. */
+                text: string;
+            })[];
+        };
+        /** @description A place in a file, to be stored. */
+        RunLocationWrite: {
+            /** @description Path of a file. */
+            path: string;
+            /** @description Number of a line. */
+            line?: number;
+        };
+        /** @description A change of a file, to be stored. */
+        RunDiffWrite: {
+            /** @description Path of the changed file. */
+            path: string;
+            /** @description Its text before; null for a new file. */
+            old: string | null;
+            /** @description Its text after. */
+            new: string;
+        };
+        /** @description A part of a plan, to be stored. */
+        RunPlanEntryWrite: {
+            /** @description What is to be done. */
+            content: string;
+            /**
+             * @description How important it is.
+             * @enum {string}
+             */
+            priority?: "high" | "medium" | "low";
+            /**
+             * @description How far it is.
+             * @enum {string}
+             */
+            status: "pending" | "in_progress" | "completed";
+        };
         UsageReportWrite: {
             /** @description What was used, at most 100 entries. */
             entries: components["schemas"]["UsageEntryWrite"][];
@@ -6587,6 +6813,232 @@ export interface components {
             /** @description Text to show instead of the address. */
             title: string | null;
         };
+        /** @description A page of steps. It ends early when it would be too large. */
+        RunStepPage: {
+            /** @description The steps, in the order of the query. */
+            items: components["schemas"]["RunStep"][];
+            /** @description The limit that was applied. */
+            limit: number;
+            /** @description Cursor of the next page, which may have no items; null after the last one. */
+            next_cursor: string | null;
+        };
+        /** @description Something that happened in a run. Its texts are those of agents and tools. */
+        RunStep: {
+            /** @description Number of the step in its run. */
+            n: number;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            at: string;
+            /**
+             * @description Present when a text of the step was cut.
+             * @constant
+             */
+            truncated?: true;
+            /**
+             * @description Kind of step.
+             * @constant
+             */
+            kind: "message";
+            /** @description The text; longer ones are cut at 16 KB. */
+            text: string;
+        } | {
+            /** @description Number of the step in its run. */
+            n: number;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            at: string;
+            /**
+             * @description Present when a text of the step was cut.
+             * @constant
+             */
+            truncated?: true;
+            /**
+             * @description Kind of step.
+             * @constant
+             */
+            kind: "thought";
+            /** @description The text; longer ones are cut at 16 KB. */
+            text: string;
+        } | {
+            /** @description Number of the step in its run. */
+            n: number;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            at: string;
+            /**
+             * @description Present when a text of the step was cut.
+             * @constant
+             */
+            truncated?: true;
+            /**
+             * @description Kind of step.
+             * @constant
+             */
+            kind: "tool_call";
+            /** @description A later step with the same id updates the call. */
+            tool_call_id: string;
+            /** @description What the tool does. */
+            title?: string;
+            /**
+             * @description Kind of tool.
+             * @enum {string}
+             */
+            tool_kind?: "read" | "edit" | "delete" | "move" | "search" | "execute" | "think" | "fetch" | "other";
+            /**
+             * @description State of the call.
+             * @enum {string}
+             */
+            status?: "pending" | "in_progress" | "completed" | "failed";
+            /** @description Files that the call is about. */
+            locations?: components["schemas"]["RunLocation"][];
+            /** @description What the tool was given, as any JSON; cut at 16 KB. */
+            input?: unknown;
+            /** @description What the tool returned, as any JSON; cut at 16 KB. */
+            output?: unknown;
+            diff?: components["schemas"]["RunDiff"];
+        } | {
+            /** @description Number of the step in its run. */
+            n: number;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            at: string;
+            /**
+             * @description Present when a text of the step was cut.
+             * @constant
+             */
+            truncated?: true;
+            /**
+             * @description Kind of step.
+             * @constant
+             */
+            kind: "plan";
+            /** @description The whole plan as it is now. */
+            entries: components["schemas"]["RunPlanEntry"][];
+        } | {
+            /** @description Number of the step in its run. */
+            n: number;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            at: string;
+            /**
+             * @description Present when a text of the step was cut.
+             * @constant
+             */
+            truncated?: true;
+            /**
+             * @description Kind of step.
+             * @constant
+             */
+            kind: "permission";
+            /** @description The approval that decided; null when a rule decided. */
+            approval_id?: string | null;
+            /** @description What was asked. */
+            title: string;
+            /** @description What was decided, such as `allowed` or `denied`. */
+            outcome: string;
+        } | {
+            /** @description Number of the step in its run. */
+            n: number;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            at: string;
+            /**
+             * @description Present when a text of the step was cut.
+             * @constant
+             */
+            truncated?: true;
+            /**
+             * @description Kind of step.
+             * @constant
+             */
+            kind: "usage";
+            /** @description Key of the usage entry. */
+            key?: string;
+            /** @description Name of the model. */
+            model?: string;
+            /** @description Input tokens. */
+            input_tokens?: number;
+            /** @description Output tokens. */
+            output_tokens?: number;
+            /** @description Input tokens from the model's cache. */
+            cached_input_tokens?: number;
+            /** @description Output tokens of hidden reasoning. */
+            reasoning_tokens?: number;
+            /** @description Price as a decimal number. */
+            cost_usd?: string;
+        } | {
+            /** @description Number of the step in its run. */
+            n: number;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            at: string;
+            /**
+             * @description Present when a text of the step was cut.
+             * @constant
+             */
+            truncated?: true;
+            /**
+             * @description Kind of step.
+             * @constant
+             */
+            kind: "log";
+            /** @description Where the text came from, such as `stderr`. */
+            stream: string;
+            /** @description The text; longer ones are cut at 16 KB. */
+            text: string;
+        };
+        /** @description A place in a file. */
+        RunLocation: {
+            /** @description Path of a file. */
+            path: string;
+            /** @description Number of a line. */
+            line?: number;
+        };
+        /** @description A change of a file. */
+        RunDiff: {
+            /** @description Path of the changed file. */
+            path: string;
+            /** @description Its text before; null for a new file. */
+            old: string | null;
+            /** @description Its text after. */
+            new: string;
+        };
+        /** @description A part of a plan. */
+        RunPlanEntry: {
+            /** @description What is to be done. */
+            content: string;
+            /**
+             * @description How important it is.
+             * @enum {string}
+             */
+            priority?: "high" | "medium" | "low";
+            /**
+             * @description How far it is.
+             * @enum {string}
+             */
+            status: "pending" | "in_progress" | "completed";
+        };
         /** @description A page of a list. */
         ApprovalPage: {
             /** @description The items of this page, in the order of the list. */
@@ -7660,6 +8112,13 @@ export interface components {
              */
             expires_at: string;
         };
+        /** @description How far the steps of a run are stored. */
+        RunStepsStored: {
+            /** @description Number of the next step to send. */
+            next: number;
+            /** @description Whether the run holds no more steps; later ones are dropped. */
+            full: boolean;
+        };
         /** @description The token of a run. */
         RunToken: {
             /** @description Shown only once. */
@@ -8664,6 +9123,10 @@ export type SoulUpdate = components['schemas']['SoulUpdate'];
 export type NextTaskRequest = components['schemas']['NextTaskRequest'];
 export type TaskLeaseWrite = components['schemas']['TaskLeaseWrite'];
 export type RunUpdate = components['schemas']['RunUpdate'];
+export type RunStepsWrite = components['schemas']['RunStepsWrite'];
+export type RunLocationWrite = components['schemas']['RunLocationWrite'];
+export type RunDiffWrite = components['schemas']['RunDiffWrite'];
+export type RunPlanEntryWrite = components['schemas']['RunPlanEntryWrite'];
 export type UsageReportWrite = components['schemas']['UsageReportWrite'];
 export type UsageEntryWrite = components['schemas']['UsageEntryWrite'];
 export type GatewayMainAskUserRequest = components['schemas']['GatewayMainAskUserRequest'];
@@ -8735,6 +9198,11 @@ export type Run = components['schemas']['Run'];
 export type RunClient = components['schemas']['RunClient'];
 export type RunUsage = components['schemas']['RunUsage'];
 export type RunLink = components['schemas']['RunLink'];
+export type RunStepPage = components['schemas']['RunStepPage'];
+export type RunStep = components['schemas']['RunStep'];
+export type RunLocation = components['schemas']['RunLocation'];
+export type RunDiff = components['schemas']['RunDiff'];
+export type RunPlanEntry = components['schemas']['RunPlanEntry'];
 export type ApprovalPage = components['schemas']['ApprovalPage'];
 export type ApprovalEvent = components['schemas']['ApprovalEvent'];
 export type ApprovalTaskCounts = components['schemas']['ApprovalTaskCounts'];
@@ -8775,6 +9243,7 @@ export type TaskDetail = components['schemas']['TaskDetail'];
 export type TaskDependency = components['schemas']['TaskDependency'];
 export type NextTask = components['schemas']['NextTask'];
 export type HeldTaskLease = components['schemas']['HeldTaskLease'];
+export type RunStepsStored = components['schemas']['RunStepsStored'];
 export type RunToken = components['schemas']['RunToken'];
 export type UsageReport = components['schemas']['UsageReport'];
 export type GatewayMainAskUserResponse = components['schemas']['GatewayMainAskUserResponse'];
@@ -13079,6 +13548,47 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_board_run_steps: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of steps to return. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page; empty or absent for the first one. */
+                cursor?: string;
+                /** @description Only steps of this kind. */
+                kind?: "message" | "thought" | "tool_call" | "plan" | "permission" | "usage" | "log";
+                /** @description Oldest or newest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunStepPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     create_board_run_stop: {
         parameters: {
             query?: never;
@@ -13118,6 +13628,45 @@ export interface operations {
             408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    stream_board_run_steps: {
+        parameters: {
+            query?: {
+                /** @description Sends steps that arrived from this time on; the default is now. A Last-Event-ID header wins. */
+                since?: string;
+                /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
+                client_id?: string;
+            };
+            header?: {
+                /** @description Id of the last event received; the stream resumes after it. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["RunStep"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -15777,6 +16326,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_run_steps_add: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunStepsWrite"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunStepsStored"];
                 };
             };
             400: components["responses"]["BadRequest"];
