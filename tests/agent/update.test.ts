@@ -108,18 +108,6 @@ describe("changing an agent's fields", () => {
 });
 
 describe("access to changing an agent", () => {
-  test("only admins who may write to an agent's board can change it", async () => {
-    const as = (token: string) => patch({ name: "Mine" }, "", ann.id, { token });
-    const member = await world.member("member", home, "member", { write: true });
-    expect(statusAndBody(await as(member.token))).toEqual([403, { detail: "Forbidden" }]);
-    expect(statusAndBody(await as(reader.token))).toEqual([403, { detail: "Board access denied" }]);
-    const withoutBoards = await world.member("blind", home, "admin");
-    for (const token of [withoutBoards.token, abroad.owner.token])
-      expect(statusAndBody(await as(token))).toEqual([404, { detail: "Not Found" }]);
-    expect((await patch({ name: "Mine" }, "", ann.id, { agent: home.lead.token })).status).toBe(401);
-    expect((await rowOf()).name).toBe("Ann");
-  });
-
   test("any admin can change a main agent", async () => {
     const main = (await manage.mainOf(home.gateway_id))!;
     expect((await patch({ name: "Guide" }, "", main.id, { token: reader.token })).body).toMatchObject({

@@ -12,6 +12,9 @@ const home = await world.tenant("home");
 const stranger = await world.tenant("stranger");
 const member = await world.person("member");
 const member_id = await world.join(member, home.organization_id, "member");
+/** An admin with the right to read all boards. */
+const reader = await world.person("reader");
+await world.join(reader, home.organization_id, "admin", { read: true });
 const { token } = home.owner;
 const gateway = { name: "Other host", url: "ws://127.0.0.1:9", workspace_root: "/srv/agents" };
 const other = (await world.call("POST", "/api/v1/gateways", { token, body: gateway })).body;
@@ -140,6 +143,27 @@ test.each(having((endpoint, path) => forUsers(endpoint) && path.includes("{board
   "$title: a member without access to the board is 404",
   async ({ endpoint, path }) => {
     expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), token: member.token })).status).toBe(404);
+  },
+);
+
+test.each(having(({ method, spec }, path) => method !== "GET" && spec.as.users && path.includes("{board_id}")))(
+  "$title: a person who may only read the board is 403 before the input is validated",
+  async ({ endpoint, path }) => {
+    const answer = await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), token: reader.token });
+    expect([answer.status, answer.body]).toEqual([403, { detail: "Board access denied" }]);
+  },
+);
+
+test.each(having(({ spec }) => spec.as.name === "LEAD" || spec.as.name === "ADMIN or LEAD"))(
+  "$title: a worker and a main agent are 403 before the path and the input are validated",
+  async ({ endpoint, path }) => {
+    for (const agent of [home.worker.token, mains.home.token]) {
+      const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), { ...invalidBody(endpoint), agent });
+      expect([answer.status, answer.body.detail]).toEqual([
+        403,
+        { code: "forbidden", message: "Only board leads can perform this action" },
+      ]);
+    }
   },
 );
 

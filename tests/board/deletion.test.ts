@@ -162,13 +162,6 @@ test("agents of a deleted board are refused at once, and deleting it again is no
   expect([again.status, again.body]).toEqual([404, { detail: "Not Found" }]);
 });
 
-test("a board reader cannot delete the board, and neither can its agents", async () => {
-  const refused = await remove(home.board_id, { token: reader.token });
-  expect([refused.status, refused.body]).toEqual([403, { detail: "Board access denied" }]);
-  expect((await remove(home.board_id, { agent: home.lead.token })).status).toBe(401);
-  expect((await world.call("GET", `/api/v1/boards/${home.board_id}`, home.owner)).status).toBe(200);
-});
-
 test("deleting a board keeps its group and the group's memory", async () => {
   const { board_id } = await addBoard(world, home, "Grouped");
   const board_group_id = await addGroup(world, home, "Group", [board_id]);

@@ -8,7 +8,6 @@ import { setupHostedTenants, lastLines } from "../support/gateway-fixture.ts";
 import { createWorld } from "../support/world.ts";
 
 const SERVICE = "https://boards.example";
-const MISSED = [404, { detail: "Not Found" }];
 
 let main: { id: string; token: string };
 
@@ -144,20 +143,7 @@ describe("a message to a board without a lead", () => {
   });
 });
 
-test("only the main agent of the board's gateway may write to leads", async () => {
-  const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
-  for (const { token } of [home.lead, home.worker])
-    expect(statusAndBody(await sendToLead(undefined, home.board_id, token))).toEqual([
-      403,
-      forbidden("Only the gateway main agent can perform this action"),
-    ]);
-  const gateway = { name: "Other", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
-  const other = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body: gateway })).body.id;
-  const denied = [403, forbidden("Board access denied")];
-  expect(statusAndBody(await sendToLead(undefined, home.board_id, (await actAsMainAgent(world, other)).token))).toEqual(denied);
-  const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
-  for (const board_id of [abroad.board_id, crypto.randomUUID()])
-    expect(statusAndBody(await sendToLead(undefined, board_id))).toEqual(MISSED);
+test("a message to a lead needs a text and a known kind", async () => {
   for (const body of [{}, { content: " " }, { content: "Q", kind: "order" }])
     expect((await sendToLead(body)).body.detail).toMatchObject([{ loc: ["body", "kind" in body ? "kind" : "content"] }]);
   expect(host.messages).toEqual([]);

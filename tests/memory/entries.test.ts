@@ -1,13 +1,10 @@
 import { board_memory } from "@board/core/schema/all-tables";
 import { eq, sql } from "drizzle-orm";
 import { expect, test } from "vitest";
-import { statusesForOutsiders } from "../support/board.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
 const world = await setupWorld();
 const home = await world.tenant("home");
-const abroad = await world.tenant("abroad");
-const reader = await world.member("reader", home, "member", { read: true });
 
 const userPath = (query = "") => `/api/v1/boards/${home.board_id}/memory${query}`;
 const agentPath = (query = "") => `/api/v1/agent/boards/${home.board_id}/memory${query}`;
@@ -207,20 +204,3 @@ test.each(["is_chat=maybe", "is_chat=", "limit=0", "limit=201", "offset=-1"])(
     }
   },
 );
-
-test("board readers read its memory, and board writers write it", async () => {
-  const entry = { content: "entry" };
-  expect((await world.call("GET", userPath(), { token: reader.token })).status).toBe(200);
-  for (const body of [entry, {}]) {
-    const refused = await world.call("POST", userPath(), { token: reader.token, body });
-    expect([refused.status, refused.body]).toEqual([403, { detail: "Board access denied" }]);
-  }
-  const paths = { user: userPath(), agent: agentPath() };
-  expect(await statusesForOutsiders(world, { home, abroad }, paths, entry)).toEqual({
-    neighbour: [403],
-    "agent abroad": [404],
-    "person abroad": [404],
-    nobody: [401],
-  });
-  expect((await world.call("GET", agentPath(), { token: home.owner.token })).status).toBe(401);
-});

@@ -5,8 +5,6 @@ import { createGuest, emailOf, createInviteCalls } from "./invite-calls.ts";
 import { setupWorld } from "../support/fixtures.ts";
 import type { Tenant } from "../support/world.ts";
 
-const MISSED = { detail: "Not Found" };
-
 let people = 0;
 
 const world = await setupWorld();
@@ -147,24 +145,5 @@ describe.each(["/organizations", "/api/v1/organizations"])("invites under %s", (
       },
     ]);
     expect(await membership(guest)).toMatchObject({ role: "member" });
-  });
-
-  test("an invite of another organization is not found", async () => {
-    const created = (await call(abroad.owner, "POST", "/me/invites", { invited_email: "theirs@example.com" })).body;
-    const missed = await revoke(created.id);
-    expect([missed.status, missed.body]).toEqual([404, MISSED]);
-    expect((await list()).items).not.toContainEqual(created);
-  });
-
-  test("only admins list, create and delete invites", async () => {
-    const member = await createGuest(world);
-    await world.join(member, home.organization_id, "member");
-    const { id } = (await invite("ruled@example.com")).body;
-    for (const answer of [
-      await call(member, "GET", "/me/invites"),
-      await call(member, "POST", "/me/invites", { invited_email: 5 }),
-      await call(member, "DELETE", `/me/invites/${id}`),
-    ])
-      expect([answer.status, answer.body]).toEqual([403, { detail: "Forbidden" }]);
   });
 });

@@ -24,7 +24,7 @@ describe.each(["/organizations/me", "/api/v1/organizations/me"])("members under 
   let other: MemberPerson;
   let stranger_id: string;
 
-  const { call, get, setRole, setAccess, remove } = createMemberCalls(prefix, () => world);
+  const { call, get, setRole, remove } = createMemberCalls(prefix, () => world);
 
   beforeAll(async () => {
     home = await world.tenant(`home${++people}`);
@@ -113,27 +113,6 @@ describe.each(["/organizations/me", "/api/v1/organizations/me"])("members under 
         const missed = await get(person, id);
         expect([missed.status, missed.body]).toEqual([404, MISSED]);
       }
-  });
-
-  test("a member's change is refused before its input is validated", async () => {
-    for (const answer of [
-      await setRole(member, other.member_id, "superuser"),
-      await setAccess(member, "no-id", { board_access: 5 }),
-      await remove(member, stranger_id),
-    ])
-      expect([answer.status, answer.body]).toEqual([403, FORBIDDEN]);
-  });
-
-  test("a member of another organization is not found, whatever the input", async () => {
-    for (const id of [stranger_id, crypto.randomUUID()])
-      for (const answer of [
-        await setRole(owner, id, "admin"),
-        await setRole(owner, id, null),
-        await setAccess(owner, id, {}),
-        await setAccess(owner, id, { board_access: [{}] }),
-        await remove(owner, id),
-      ])
-        expect([answer.status, answer.body]).toEqual([404, MISSED]);
   });
 
   test("an admin sets any of the three roles, which keeps the flags and moves updated_at", async () => {

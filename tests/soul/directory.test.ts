@@ -7,7 +7,6 @@ const [BASE] = PREFIXES;
 
 const world = await setupWorld();
 const home = await world.tenant("home");
-const member = await world.member("member", home);
 
 const get = (path: string, prefix = BASE) => world.call("GET", `${prefix}${path}`, { token: home.owner.token });
 const slugs = async (query: string): Promise<string[]> =>
@@ -40,16 +39,6 @@ test("every soul can be read at the addresses in the search results, and can be 
     for (const part of ["How you think", "What you do first", "What you never do", "How you speak"])
       expect(content, slug).toContain(`\n## ${part}\n`);
   }
-});
-
-test("agents and admins may read the directory, and plain members may not", async () => {
-  for (const prefix of PREFIXES)
-    for (const path of ["/search", "/board/writer"]) {
-      const url = `${prefix}${path}`;
-      for (const { token } of [home.lead, home.worker]) expect((await world.call("GET", url, { agent: token })).status).toBe(200);
-      expect((await world.call("GET", url, { token: home.owner.token })).status).toBe(200);
-      expect((await world.call("GET", url, { token: member.token })).status).toBe(403);
-    }
 });
 
 test("a search finds a part of handle and slug in any case, in the directory's order", async () => {
@@ -113,6 +102,8 @@ test.each(["/board/nobody", "/nobody/writer", "/Board/writer", "/board/WRITER", 
 );
 
 test("reading the directory takes no database statements beyond authentication", async () => {
+  // The first request of an agent records its presence.
+  await world.call("GET", `${BASE}/search`, { agent: home.worker.token });
   for (const path of ["/search", "/board/writer"]) {
     world.statements.length = 0;
     await world.call("GET", `${BASE}${path}`, { agent: home.worker.token });

@@ -17,33 +17,3 @@ export async function addBoard(
   await skipProvisioning(world.db);
   return { board_id: board.id, agent: { id: agent.id, token: agent.auth_token } };
 }
-
-/**
- * Sends GET, and POST with the valid `body`, as callers without access to a board. Agents and callers without a credential
- * also use the agents' path. Returns the distinct statuses of each caller.
- */
-export async function statusesForOutsiders(
-  world: World,
-  { home, abroad }: { home: Tenant; abroad: Tenant },
-  paths: { user: string; agent: string },
-  body: object,
-): Promise<Record<string, number[]>> {
-  const { agent: otherAgent } = await addBoard(world, home);
-  const both = [paths.user, paths.agent];
-  const strangers: [who: string, credential: object, at: string[]][] = [
-    ["neighbour", { agent: otherAgent.token }, both],
-    ["agent abroad", { agent: abroad.worker.token }, both],
-    ["person abroad", { token: abroad.owner.token }, [paths.user]],
-    ["nobody", {}, both],
-  ];
-  const statuses_by_caller: Record<string, number[]> = {};
-  for (const [who, credential, at] of strangers) {
-    const statuses = new Set<number>();
-    for (const path of at) {
-      statuses.add((await world.call("GET", path, credential)).status);
-      statuses.add((await world.call("POST", path, { ...credential, body })).status);
-    }
-    statuses_by_caller[who] = [...statuses];
-  }
-  return statuses_by_caller;
-}

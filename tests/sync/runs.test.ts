@@ -140,16 +140,6 @@ describe("an asynchronous sync", () => {
       { agent_id: main.id, board_id: null, error: "no more agents" },
     ]);
   });
-
-  test("a run is visible only to admins of its organization", async () => {
-    const fixture = await start();
-    const other_fixture = await start();
-    const { run_id } = (await fixture.sync("", ASYNC)).body;
-    expect((await other_fixture.run(run_id)).status).toBe(404);
-    expect((await fixture.run(crypto.randomUUID())).status).toBe(404);
-    const path = `/api/v1/gateways/${fixture.home.gateway_id}/templates/sync/${run_id}`;
-    expect((await world.call("GET", path, { token: other_fixture.home.owner.token })).status).toBe(404);
-  });
 });
 
 describe("an agent of a run", () => {

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { decideApproval, requestApproval } from "../support/approval.ts";
-import { addBoard } from "../support/board.ts";
 import { addTask } from "../support/task.ts";
 import { agentTaskPath, openTeamFixture } from "../support/task-rules.ts";
 import { setup } from "../support/fixtures.ts";
@@ -44,12 +43,4 @@ test("an agent reads a task with its comments, dependencies and approvals in one
 test("the lead and the main agent of the gateway read a task as its agents do", async () => {
   const { id } = await addTask(world, team);
   for (const { token } of [team.lead, team.main]) expect((await read(id, token)).body).toMatchObject({ id, comments: [] });
-});
-
-test("a task is not found under another board, and its board is refused to agents of other boards", async () => {
-  const other = await addBoard(world, team, "Other");
-  const { id } = await addTask(world, other);
-  expect((await read(id)).status).toBe(404);
-  expect((await read(id, team.worker.token, other)).status).toBe(403);
-  expect((await read(crypto.randomUUID())).status).toBe(404);
 });

@@ -200,15 +200,6 @@ test("a main agent gets tasks of all boards of its gateway, or of the one that i
   expect(titleOf(await next(team.main.token))).toBe("other");
 });
 
-test("another board, an unknown board and a person are refused", async () => {
-  const stranger = await createTeam(world, `stranger-${teams}`);
-  expect((await next(team.worker.token, { board_id: stranger.board_id })).status).toBe(404);
-  const { board_id: other_id } = await addBoard(world, team, "Other");
-  expect((await next(team.worker.token, { board_id: other_id })).status).toBe(403);
-  const asPerson = await world.call("POST", "/api/v1/agent/tasks/next", { token: team.owner.token, body: {} });
-  expect(asPerson.status).toBe(401);
-});
-
 test.each([59, 86_401, 1.5, "900", null])("a lease of %j seconds is refused", async (lease_seconds) => {
   expect((await next(team.worker.token, { lease_seconds })).status).toBe(422);
 });

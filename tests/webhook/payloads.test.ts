@@ -39,6 +39,14 @@ test("a payload shows its source, its time and its content", async () => {
   expect((await readAsAgent(id.toUpperCase())).body).toEqual(read.body);
 });
 
+test("a payload is not found under another webhook of its board", async () => {
+  const id = await postPayload(world, webhook);
+  const other = await createWebhook(world, home);
+  const path = `${other.endpoint_path}/payloads/${id}`;
+  expect((await world.call("GET", path, { token: home.owner.token })).status).toBe(404);
+  expect((await world.call("GET", path.replace("/api/v1/", "/api/v1/agent/"), { agent: home.lead.token })).status).toBe(404);
+});
+
 test("payloads of a webhook are listed newest first, in pages", async () => {
   const separate = await createWebhook(world, home);
   const ids: string[] = [];

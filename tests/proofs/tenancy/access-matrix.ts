@@ -7,6 +7,7 @@ import { inputOf, canCall, type Verdict, verdictOf } from "./access-rules.ts";
 import type { Caller } from "./callers.ts";
 import { createTenancyFixture, type TenancyFixture, type ObservedRequest } from "./tenancy-fixture.ts";
 import { BOARD_MARK, OTHER_BOARD_MARK, type Ids, GROUP_BOARD_MARK, ORGANIZATION_MARK } from "./seed-tenant.ts";
+import type { Answer } from "../../support/http.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import type { Rows } from "./reference.ts";
 import { CALLERS_WITH_REFERENCES, REFERENCES } from "./references.ts";
@@ -24,6 +25,8 @@ export interface AccessCase {
   body: object | undefined;
   /** The expected status. */
   status: number;
+  /** Whether the access checks refuse the caller, who may learn nothing from the answer. */
+  refused?: boolean;
   /** How it differs from the caller's other calls of the operation. */
   variation: string | null;
   /** The tool that is called. */
@@ -73,6 +76,7 @@ export async function openAccessMatrix(): Promise<AccessMatrix> {
       const { answer, writes } = await send(trial);
       const { status, text } = answer;
       if (status !== trial.status) return `${trial.status} expected, got ${status} ${text.slice(0, 300)}`;
+      if (trial.refused && !isPlainRefusal(answer)) return `is refused with ${text.slice(0, 300)}`;
       const hidden = hiddenMarksOf(trial);
       const leak = hidden.find((mark) => text.includes(mark));
       if (leak) return `sees what is ${leak}: ${text.slice(0, 500)}`;
@@ -114,6 +118,7 @@ function casesOf(endpoint: Endpoint, path: string, fixture: TenancyFixture): Acc
     target: toTarget(path, idsIn(path, ids)) + (query?.(named) ?? ""),
     body: body?.(named),
     status: verdict === "through" ? answers : verdict,
+    refused: verdict !== "through",
     variation,
   });
   const called = fixture.callers.map((caller) => trial(caller, verdictOf(endpoint, path, caller), null));
@@ -228,6 +233,18 @@ function hiddenMarksOf({ caller: { home, visitor, reads, is }, path, body, at_bo
   const grouped = is === "agent" && reads.includes("home") && path.endsWith("/group-snapshot") ? ["neighbour"] : [];
   const hidden = Object.entries(PLACES).filter(([place]) => ![...places, ...grouped].includes(place));
   return [...(home || (visitor && atBoard) ? [] : [ORGANIZATION_MARK]), ...hidden.map(([, mark]) => mark)];
+}
+
+/** What refusals say: nothing about what they hide. */
+const REFUSALS: Record<number, RegExp> = {
+  401: /^Not authenticated$/,
+  403: /^(Forbidden|Board access denied|Only .+|Board leads cannot .+)$/,
+  404: /^Not Found$/,
+};
+
+function isPlainRefusal({ status, body }: Answer): boolean {
+  const { detail } = body as { detail: string | { message: string } };
+  return REFUSALS[status]?.test(typeof detail === "string" ? detail : detail.message) ?? true;
 }
 
 /** The presence of an agent and a person's first request are recorded even when the request is refused. */
