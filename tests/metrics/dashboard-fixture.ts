@@ -60,7 +60,7 @@ export async function openDashboardFixture(): Promise<DashboardFixture> {
     if (answer.status !== 200) throw new Error(`The dashboard is refused: ${answer.status} ${answer.text}`);
     return answer.body;
   };
-  return { world, home, abroad: await world.tenant("abroad"), ask, read, close: world.close };
+  return { world, home, abroad: await world.tenant("abroad"), ask, read, close: () => world.close() };
 }
 
 export const readDashboard = (world: World, person: Person, query: object): Promise<Answer> =>

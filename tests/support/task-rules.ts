@@ -72,7 +72,7 @@ export async function openTeamFixture(options: WorldOptions = {}) {
     add: (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, fields),
     change: (who: Credential, task: TaskRow, body: object) => changeTask(world, who, task, body),
     outcome: (who: Credential, task: TaskRow, body: object) => outcomeOf(world, who, task, body),
-    close: world.close,
+    close: () => world.close(),
   };
 }
 

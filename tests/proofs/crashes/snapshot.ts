@@ -32,7 +32,7 @@ export async function createSnapshot(crew: ProcessPool): Promise<ScenarioSnapsho
     async open(own) {
       const copy = await copyTemplate(original.name);
       const opened = createEnvironment(copy.url, own);
-      drops.set(opened, copy.drop);
+      drops.set(opened, () => copy.drop());
       restoreHost(own, memory);
       opened.ahead_ms = ahead_ms;
       await opened.db.execute(sql`update gateways set url = ${own.url}`);

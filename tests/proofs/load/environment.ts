@@ -57,7 +57,7 @@ export interface ServiceEnvironment {
   elapse(ms: number): Promise<void>;
   /** Returns the jobs that are neither done nor dead. */
   live(): Promise<JobRow[]>;
-  rows<Row>(statement: string): Promise<Row[]>;
+  rows: <Row>(statement: string) => Promise<Row[]>;
   /** Returns the token in an agent's files. */
   tokenOnHost(session_key: string): string | null;
   close(): Promise<void>;

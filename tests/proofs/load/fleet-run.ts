@@ -42,7 +42,7 @@ export interface FleetRun<Place> {
   place: Place;
   rows: ServiceEnvironment["rows"];
   /** Returns the number that an SQL expression has over a table. */
-  count(expression: string, table: string): Promise<number>;
+  count: (expression: string, table: string) => Promise<number>;
   /** Requests that had to be sent again. */
   unanswered: number;
   kills: number;

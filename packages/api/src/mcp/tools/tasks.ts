@@ -37,7 +37,11 @@ async function withUsage<T>(
   if (ctx.actor.type !== "agent") throw new DomainError("forbidden", "Only agents report usage.");
   const asAgent = as(ctx, agent);
   // The change comes first, because at the limit of a budget the report ends the lease.
-  return change().finally(() => reportUsageOfCall(asAgent, task_id, usage));
+  try {
+    return await change();
+  } finally {
+    await reportUsageOfCall(asAgent, task_id, usage);
+  }
 }
 
 /** Who may create tasks: people and leads. */
