@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Client, createClient } from "@board/client/client";
-import { type Browser, openBrowser, type Page, setHidden } from "../proofs/browser/chromium.ts";
+import { type Browser, measureTasks, openBrowser, type Page, setHidden } from "../proofs/browser/chromium.ts";
 import install from "../proofs/browser/install.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -30,26 +30,13 @@ const SCROLL = `(async () => {
   }
 })()`;
 
-interface TraceEvent {
-  name: string;
-  pid: number;
-  tid: number;
-  dur?: number;
-  tdur?: number;
-  args: { name?: string };
-}
-
-/** The longest task of the page's main thread during `act`: by the clock, and in processor time. */
+/** The longest task of the page's main thread during `act` and what it causes, as text. */
 async function longestTask(page: Page, act: () => Promise<unknown>): Promise<string> {
-  await page.tracing.start({ categories: ["disabled-by-default-devtools.timeline"] });
-  await act();
-  await pause(SETTLE_MS);
-  const { traceEvents } = JSON.parse(new TextDecoder().decode(await page.tracing.stop())) as { traceEvents: TraceEvent[] };
-  const toThread = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`;
-  const main = traceEvents.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain").map(toThread);
-  const tasks = traceEvents.filter((event) => event.name === "RunTask" && main.includes(toThread(event)));
-  const longest = (times: (number | undefined)[]) => (Math.max(0, ...times.map((time) => time ?? 0)) / 1000).toFixed(0);
-  return `${longest(tasks.map(({ dur }) => dur))} ms (${longest(tasks.map(({ tdur }) => tdur))} ms of processor)`;
+  const { clock_ms, processor_ms } = await measureTasks(page, async () => {
+    await act();
+    await pause(SETTLE_MS);
+  });
+  return `${Math.round(clock_ms)} ms (${Math.round(processor_ms)} ms of processor)`;
 }
 
 /** Runs many requests, some of them at a time. */

@@ -8,6 +8,7 @@ import { go, replace, route, toBoard, toView } from "./route.ts";
 import { boards, loadSession, member } from "./session.ts";
 import { answerOffer, isCheckingLink, offeredToken } from "./sign-in-link.ts";
 import { nextTheme } from "./theme.ts";
+import { lazy } from "./ui/lazy.tsx";
 import { Dialog, Loading, Problem } from "./ui/parts.tsx";
 import { Notices } from "./ui/toast.tsx";
 import { Activity } from "./views/activity.tsx";
@@ -17,6 +18,8 @@ import { Help } from "./views/help.tsx";
 import { NeedsYou } from "./views/needs-you.tsx";
 import { SignInForm, SignInPage } from "./views/sign-in.tsx";
 import { Webhooks } from "./views/webhooks.tsx";
+
+const Usage = lazy("the usage", async () => (await import("./usage/usage.tsx")).Usage);
 
 const startError = signal<string | null>(null);
 /** The board that was shown last. It opens again when the address names no board. */
@@ -140,6 +143,7 @@ function View() {
   if (view === "activity") return <Activity />;
   if (view === "agents") return <Agents />;
   if (view === "webhooks") return <Webhooks board_id={board_id ?? homeBoard()} />;
+  if (view === "usage") return <Usage />;
   if (view === "start") return <FirstUse />;
   return null;
 }

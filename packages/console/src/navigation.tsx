@@ -13,6 +13,7 @@ export const LINKS: { view: ViewName; label: string; key: string }[] = [
   { view: "activity", label: "Activity", key: "a" },
   { view: "agents", label: "Agents", key: "t" },
   { view: "webhooks", label: "Webhooks", key: "w" },
+  { view: "usage", label: "Usage", key: "u" },
 ];
 
 export function Navigation() {

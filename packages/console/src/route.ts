@@ -4,8 +4,8 @@ import { computed, signal } from "@preact/signals";
 const fragment = signal(location.hash);
 addEventListener("hashchange", () => (fragment.value = location.hash));
 
-export type ViewName = "board" | "needs-you" | "activity" | "agents" | "webhooks" | "start" | "home";
-const VIEWS: readonly string[] = ["needs-you", "activity", "agents", "webhooks", "start"];
+export type ViewName = "board" | "needs-you" | "activity" | "agents" | "webhooks" | "usage" | "start" | "home";
+const VIEWS: readonly string[] = ["needs-you", "activity", "agents", "webhooks", "usage", "start"];
 
 export interface Route {
   view: ViewName;

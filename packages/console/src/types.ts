@@ -18,6 +18,13 @@ export type Gateway = Schemas["Gateway"];
 export type Webhook = Schemas["BoardWebhook"];
 export type Payload = Schemas["BoardWebhookPayloadListed"];
 export type Subscription = Schemas["Subscription"];
+export type UsageMetrics = Schemas["UsageMetrics"];
+export type UsageRow = UsageMetrics["rows"][number];
+export type UsageSums = Schemas["UsageSums"];
+export type UsageGrouping = UsageMetrics["group_by"];
+export type Budget = Schemas["Budget"];
+export type BudgetCreate = Schemas["BudgetCreate"];
+export type BudgetUpdate = Schemas["BudgetUpdate"];
 export type Delivery = Schemas["SubscriptionDelivery"];
 
 /** The columns of a board, from left to right. */

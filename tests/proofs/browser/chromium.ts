@@ -72,3 +72,30 @@ export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
   await tools.send("Browser.setWindowBounds", { windowId, bounds: { windowState: isHidden ? "minimized" : "normal" } });
   await tools.detach();
 }
+
+interface TraceEvent {
+  name: string;
+  pid: number;
+  tid: number;
+  dur?: number;
+  tdur?: number;
+  args: { name?: string };
+}
+
+/** The longest task of the page's main thread during `act`: by the clock, and in time of the processor. */
+export async function measureTasks(page: Page, act: () => Promise<unknown>): Promise<{ clock_ms: number; processor_ms: number }> {
+  await page.tracing.start({ categories: ["disabled-by-default-devtools.timeline"] });
+  await act();
+  const { traceEvents } = JSON.parse(new TextDecoder().decode(await page.tracing.stop())) as { traceEvents: TraceEvent[] };
+  const toThread = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`;
+  const main = new Set(
+    traceEvents.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain").map(toThread),
+  );
+  let [clock, processor] = [0, 0];
+  for (const event of traceEvents) {
+    if (event.name !== "RunTask" || !main.has(toThread(event))) continue;
+    clock = Math.max(clock, event.dur ?? 0);
+    processor = Math.max(processor, event.tdur ?? 0);
+  }
+  return { clock_ms: clock / 1_000, processor_ms: processor / 1_000 };
+}

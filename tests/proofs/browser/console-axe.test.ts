@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { type Client, createClient } from "@board/client/client";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
 import { type Browser, openBrowser, type Page } from "./chromium.ts";
@@ -70,20 +71,35 @@ async function fill() {
     body: { action_type: "refund.pay", task_id, description: "Asked by the customer" },
   });
   await api.post("/api/v1/boards/{board_id}/webhooks", { params, body: { description: "Read the orders" } });
-  return { board_id, task_id };
+  await api.post("/api/v1/budgets", { body: { scope: "task", scope_id: task_id, limit: { total_tokens: 1_000 } } });
+  const run = await work(createClient({ url: service.url, agent_token: agent.auth_token! }), board_id, first);
+  return { board_id, task_id, run };
+}
+
+/** A run on another task, with its usage. */
+async function work(agent: Client, board_id: string, task_id: string): Promise<string> {
+  await agent.post("/api/v1/agent/tasks/next", { body: { board_id } });
+  const path = { board_id, task_id };
+  const [run] = (await agent.get("/api/v1/boards/{board_id}/tasks/{task_id}/runs", { params: { path } })).items;
+  await agent.post("/api/v1/agent/usage", {
+    body: { entries: [{ key: "1", run_id: run!.id, input_tokens: 900, cost_usd: "0.5" }] },
+  });
+  return `boards/${board_id}/tasks/${task_id}/runs/${run!.id}`;
 }
 
 test("no view has a finding of axe, in light and in dark, on a desktop and on a phone", async () => {
-  const { board_id, task_id } = await fill();
+  const { board_id, task_id, run } = await fill();
   const view = await openConsole(await browser.createBrowserContext(), service.link);
   const views: [fragment: string, selector: string, text: string][] = [
     ["needs-you", "main", "refund.pay"],
     ["activity", ".feed", "Seen by axe"],
     ["agents", ".rows", "Milo"],
     ["webhooks", ".rows", "Read the orders"],
+    ["usage", ".table", "$0.50"],
     ["start", "h1", "Begin with a board"],
     [`boards/${board_id}`, "h1", "Decisions"],
     [`boards/${board_id}/tasks/${task_id}`, ".story .comments", "Looks good"],
+    [run, ".run-view", "Run of Milo"],
   ];
   const found: string[] = [];
   await inEveryLook(view.page, async (look) => {
@@ -96,6 +112,17 @@ test("no view has a finding of axe, in light and in dark, on a desktop and on a 
   });
   expect(found).toEqual([]);
   expect([view.errors, view.outside]).toEqual([[], []]);
+});
+
+test("the form of a budget has no finding of axe, even after a refusal", async () => {
+  const { page, ...view } = await openConsole(await browser.createBrowserContext(), service.link);
+  const found: string[] = [];
+  await view.go("#/usage");
+  await view.click("New budget");
+  await view.click("Create budget");
+  await view.sees("dialog [role='alert']", "a budget needs a limit");
+  await inEveryLook(page, async (look) => void found.push(...(await findings(page, `budget ${look}`))));
+  expect(found).toEqual([]);
 });
 
 test("the dialogs have no finding of axe", async () => {

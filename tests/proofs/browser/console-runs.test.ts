@@ -92,6 +92,7 @@ const DEAF = `{
 test("stopping a run that has ended is refused in the words of the API, and the reason stays typed", async () => {
   const { board_id, run_id, fragment } = await startWork("Ended", "End before");
   const deaf = await openConsole(await browser.createBrowserContext(), service.link);
+  await deaf.sees(".nav", "Needs you");
   await deaf.page.evaluateOnNewDocument(DEAF);
   await deaf.go(fragment);
   await deaf.page.reload();

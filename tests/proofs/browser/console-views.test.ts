@@ -169,6 +169,8 @@ test("a lease that is over is shown as over, on its card and among what needs a 
   await view.sees(`[data-task="${task_id}"]`, "lease ends");
   // A page whose clock is two hours ahead, as if no process had ended the lease.
   const later = await openConsole(await browser.createBrowserContext(), service.link);
+  // Until the link's token is checked, a reload would lose it.
+  await later.sees(".nav", "Needs you");
   await later.page.evaluateOnNewDocument("{ const now = Date.now; Date.now = () => now() + 7_200_000; }");
   await later.go(`#/boards/${board_id}`);
   await later.page.reload();
@@ -188,6 +190,7 @@ test("no view scrolls sideways on a phone, even with long names", async () => {
     params: { path: { board_id } },
     body: { action_type: "z".repeat(90), task_id, description: "w".repeat(300) },
   });
+  await service.api.post("/api/v1/budgets", { body: { scope: "board", scope_id: board_id, limit: { cost_usd: "100000.25" } } });
   const widths = `(() => {
     const [page, bar] = [document.documentElement, document.querySelector(".nav-more")];
     const outside = [...document.querySelectorAll(".nav-foot *, .nav-links *")].filter((item) => item.getBoundingClientRect().right > 390);
@@ -200,6 +203,7 @@ test("no view scrolls sideways on a phone, even with long names", async () => {
     ["#/activity", ".feed", "xxx"],
     ["#/agents", "main", "Wholesale"],
     ["#/webhooks", "main", "https://example.com/events"],
+    ["#/usage", ".budget", "Wholesale"],
     [`#/boards/${board_id}`, ".card", "xxx"],
     [`#/boards/${board_id}/tasks/${task_id}`, ".story", "yyy"],
   ];

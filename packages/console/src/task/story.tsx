@@ -20,6 +20,7 @@ interface Props {
   onClose: () => void;
 }
 
+const TaskBudget = lazy("the budget", async () => (await import("../usage/task-budget.tsx")).TaskBudget);
 const RunView = lazy("the run", async () => (await import("../run/run-view.tsx")).RunView);
 
 /** Everything about one task, shown next to its board. */
@@ -73,6 +74,7 @@ export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
           <Dependencies task={known} />
           <Approvals board_id={board_id} task_id={task_id} mayWrite={mayWrite} />
           <Runs board_id={board_id} task_id={task_id} />
+          {mayWrite && <TaskBudget task_id={task_id} />}
           <Comments board_id={board_id} task_id={task_id} mayWrite={mayWrite} />
           <History task_id={task_id} />
           {mayWrite && <Remove task={known} onRemoved={onClose} />}

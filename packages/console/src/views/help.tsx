@@ -10,6 +10,7 @@ const SHORTCUTS: [string, [string[], string][]][] = [
       [["g", "a"], "Activity"],
       [["g", "t"], "Agents"],
       [["g", "w"], "Webhooks"],
+      [["g", "u"], "Usage and budgets"],
       [["t"], "Light, dark or as the system"],
     ],
   ],

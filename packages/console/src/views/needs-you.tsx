@@ -1,94 +1,15 @@
 import type { ComponentChildren } from "preact";
-import { api, isStatus } from "../api.ts";
+import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { toBoard, toTask, toView } from "../route.ts";
-import { boardName, boards, canWrite, isAdmin } from "../session.ts";
+import { boardName, boards, canWrite } from "../session.ts";
 import { ApprovalRow } from "../task/approvals.tsx";
-import type { Agent, Approval, Gateway, Job, Task } from "../types.ts";
-import { Empty, isPresent, Loading, Problem } from "../ui/parts.tsx";
+import type { Budget, Job } from "../types.ts";
+import { Empty, Loading, Problem } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 import { attempt, showInfo } from "../ui/toast.tsx";
-import { readEachBoard } from "./boards.ts";
-
-type ListedTask = Pick<Task, "id" | "board_id" | "title" | "status" | "assigned_agent_id">;
-
-interface WorkRow {
-  id: string;
-  board_id: string;
-  title: string;
-  /** The name of the agent that works on the task or submitted it. */
-  by: string;
-  at: string;
-}
-
-interface Needs {
-  approvals: Approval[];
-  jobs: Job[];
-  gateways: Gateway[];
-  /** Submitted work on boards without a lead. */
-  reviews: WorkRow[];
-  /** Work of absent agents, and work that absent leads should review. */
-  waiting: WorkRow[];
-  /** Tasks whose lease has ended. */
-  expired: WorkRow[];
-}
-
-const LIMIT = 200;
-
-async function readNeeds(signal: AbortSignal): Promise<Needs> {
-  const [approvals, open, agents, jobs, gateways] = await Promise.all([
-    readEachBoard((board_id) =>
-      api.get("/api/v1/boards/{board_id}/approvals", {
-        params: { path: { board_id }, query: { status: "pending", limit: LIMIT } },
-        signal,
-      }),
-    ),
-    readEachBoard((board_id) =>
-      api.get("/api/v1/boards/{board_id}/tasks", {
-        params: { path: { board_id }, query: { status: "in_progress,review", limit: LIMIT } },
-        signal,
-      }),
-    ),
-    forAdmin(() => api.get("/api/v1/agents", { params: { query: { limit: LIMIT } }, signal })),
-    forAdmin(() => api.get("/api/v1/jobs", { params: { query: { status: "dead", limit: 50 } }, signal })),
-    forAdmin(() => api.get("/api/v1/gateways", { params: { query: { limit: LIMIT } }, signal })),
-  ]);
-  const work = open.filter(({ status }) => status === "in_progress");
-  const known = new Map(agents.map((agent) => [agent.id, agent]));
-  const leads = new Map(agents.flatMap((agent) => (agent.is_board_lead ? [[agent.board_id, agent]] : [])));
-  const toRow = ({ id, board_id, title }: ListedTask, agent_id: string | null, at: string): WorkRow => {
-    const by = agent_id === null ? "A person" : (known.get(agent_id)?.name ?? "An agent");
-    return { id, board_id, title, by, at };
-  };
-  // A member who cannot read agents sees no leads. An unknown assignee is then taken for the lead, who reviews submitted work.
-  const isForPeople = ({ status, board_id, assigned_agent_id: id }: ListedTask) =>
-    status === "review" && !leads.has(board_id) && (id === null || known.has(id));
-  const isSilent = (agent: Agent | undefined): agent is Agent => agent !== undefined && !isPresent(agent);
-  return {
-    approvals: approvals.toSorted((one, other) => (one.created_at < other.created_at ? -1 : 1)),
-    jobs,
-    gateways: gateways.filter((gateway) => gateway.kind === "openclaw" && !gateway.connected),
-    reviews: open.filter(isForPeople).map((task) => toRow(task, task.submitted_by_agent_id, task.updated_at)),
-    waiting: open.flatMap((task) => {
-      const agent = known.get(task.assigned_agent_id ?? "") ?? (task.status === "review" ? leads.get(task.board_id) : undefined);
-      return isSilent(agent) && !isForPeople(task) ? [toRow(task, agent.id, agent.last_seen_at ?? task.updated_at)] : [];
-    }),
-    expired: work
-      .filter(({ lease }) => lease && Date.parse(lease.expires_at) < Date.now())
-      .map((task) => toRow(task, task.assigned_agent_id, task.lease!.expires_at)),
-  };
-}
-
-/** Reads a list that only owners and admins may read. It is empty for others. */
-async function forAdmin<T>(read: () => Promise<{ items: T[] }>): Promise<T[]> {
-  if (!isAdmin.value) return [];
-  try {
-    return (await read()).items;
-  } catch (error) {
-    if (isStatus(error, 403)) return [];
-    throw error;
-  }
-}
+import { scopeName, spentText } from "../usage/scope.ts";
+import { readNeeds, type WorkRow } from "./needs.ts";
 
 function Group({
   title,
@@ -130,11 +51,31 @@ function Work({ row, text }: { row: WorkRow; text: string }) {
   );
 }
 
+function Spent({ budget }: { budget: Budget }) {
+  const { scope, on_limit, resets_at } = budget;
+  return (
+    <div class="row">
+      <div class="grow">
+        <strong dir="auto">{scopeName(budget)}</strong>
+        <span class="muted">
+          {scope}: {spentText(budget)}.{" "}
+          {on_limit === "stop" ? "No agent gets work under it until it is raised" : "Its limit only tells; work goes on"}
+          {resets_at && (
+            <>
+              , begins again <Time at={resets_at} />
+            </>
+          )}
+        </span>
+      </div>
+    </div>
+  );
+}
+
 export function NeedsYou() {
   const { data, error, reload } = useResource(
     readNeeds,
     [boards.value?.length],
-    ({ type }) => type !== "memory" && type !== "comment",
+    ({ type }) => type !== "memory" && type !== "comment" && type !== "run",
   );
   const redrive = async (job: Job) => {
     const params = { path: { job_id: job.id } };
@@ -155,7 +96,9 @@ export function NeedsYou() {
       <Problem error={error} retry={reload} />
       {!data && !error && <Loading what="what needs you" />}
       {data && total === 0 && (
-        <Empty title="Nothing needs you.">Approvals, work to review, failed deliveries and silent agents appear here.</Empty>
+        <Empty title="Nothing needs you.">
+          Approvals, work to review, spent budgets, failed deliveries and silent agents appear here.
+        </Empty>
       )}
       {data && (
         <>
@@ -182,6 +125,16 @@ export function NeedsYou() {
           <Group title="Work to review" count={data.reviews.length}>
             {data.reviews.map((row) => (
               <Work key={row.id} row={row} text="handed in" />
+            ))}
+          </Group>
+          <Group title="Spent budgets" count={data.budgets.length} action={<a href={toView("usage")}>All budgets</a>}>
+            {data.budgets.map((budget) => (
+              <Spent key={budget.id} budget={budget} />
+            ))}
+          </Group>
+          <Group title="Stopped work" count={data.stopped.length}>
+            {data.stopped.map((row) => (
+              <Work key={row.id} row={row} text="stopped" />
             ))}
           </Group>
           <Group

@@ -1,0 +1,19 @@
+import type { UsageGrouping, UsageRow } from "../types.ts";
+import { toPlain } from "../ui/plain.ts";
+
+const NOBODY: Record<UsageGrouping, string> = {
+  day: "unknown day",
+  agent: "unknown agent",
+  board: "no board",
+  model: "model not told",
+  task: "no task",
+};
+
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+
+/** What a row stands for. Names are those of people and agents, so they are made plain. */
+export function nameOf({ key, name }: UsageRow, grouping: UsageGrouping): string {
+  if (key === null) return NOBODY[grouping];
+  if (grouping === "day") return day.format(new Date(key));
+  return toPlain(name || key);
+}

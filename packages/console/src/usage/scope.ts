@@ -1,0 +1,18 @@
+import { boardName } from "../session.ts";
+import type { Budget } from "../types.ts";
+import { toDollars, toWhole } from "../ui/figures.ts";
+import { toPlain } from "../ui/plain.ts";
+
+/** What a budget is for. */
+export function scopeName({ scope, scope_id, scope_name }: Budget): string {
+  if (scope === "organization") return "The whole organization";
+  return scope === "board" ? boardName(scope_id) : toPlain(scope_name ?? scope_id);
+}
+
+/** What was spent of each limit. */
+export const spentText = ({ limit, spent }: Budget): string =>
+  [
+    ...(limit.cost_usd === null ? [] : [`${toDollars(spent.cost_usd)} of ${toDollars(limit.cost_usd)}`]),
+    ...(limit.total_tokens === null ? [] : [`${toWhole(spent.total_tokens)} of ${toWhole(limit.total_tokens)} tokens`]),
+    ...(limit.runs === null ? [] : [`${toWhole(spent.runs)} of ${toWhole(limit.runs)} runs`]),
+  ].join(", ");

@@ -1,0 +1,148 @@
+import { signal } from "@preact/signals";
+import { useResource } from "../resource.ts";
+import { boards } from "../session.ts";
+import type { UsageGrouping, UsageMetrics, UsageSums } from "../types.ts";
+import { toDollars, toShort, toWhole } from "../ui/figures.ts";
+import { Empty, Loading, Problem } from "../ui/parts.tsx";
+import { attempt } from "../ui/toast.tsx";
+import { Budgets } from "./budgets.tsx";
+import { Chart, type Measure, MEASURES } from "./chart.tsx";
+import { readUsage, saveCsv, type UsageQuery } from "./read.ts";
+import { UsageTable } from "./table.tsx";
+import "../styles/usage.css";
+
+const RANGE_NAMES: Record<UsageMetrics["range"], string> = {
+  "24h": "Last day",
+  "3d": "Last 3 days",
+  "7d": "Last 7 days",
+  "14d": "Last 14 days",
+  "1m": "Last month",
+  "3m": "Last 3 months",
+  "6m": "Last 6 months",
+  "1y": "Last year",
+};
+const GROUPING_NAMES: Record<UsageGrouping, string> = {
+  day: "day",
+  agent: "agent",
+  board: "board",
+  model: "model",
+  task: "task",
+};
+
+/** What is chosen stays while other views are open. */
+const query = signal<UsageQuery>({ range_key: "7d", group_by: "day" });
+const measure = signal<Measure>("cost");
+
+/** What agents have used, and what they may use. */
+export function Usage() {
+  const chosen = query.value;
+  const { data, error, reload } = useResource(
+    (signal) => readUsage(chosen, signal),
+    [chosen],
+    () => false,
+  );
+  const isEmpty = data && data.rows.every((row) => !row.reported) && !data.total.work.entries && !data.total.idle.entries;
+  return (
+    <main class="view usage">
+      <div class="view-intro">
+        <h1>Usage</h1>
+        <Filters />
+      </div>
+      <Problem error={error} retry={reload} />
+      {!data && !error && <Loading what="the usage" />}
+      {isEmpty && (
+        <Empty title="No agent has reported usage in this time.">
+          Agents report tokens and prices with their work; the service never computes a price.
+        </Empty>
+      )}
+      {data && (!isEmpty || data.group_by === "agent") && (
+        <>
+          <Totals data={data} />
+          <Chart key={chosen.group_by} data={data} measure={measure.value} />
+          <UsageTable data={data} />
+        </>
+      )}
+      <Budgets />
+    </main>
+  );
+}
+
+function Filters() {
+  const { range_key, group_by, board_id = "" } = query.value;
+  const choose = (change: Partial<UsageQuery>) => (query.value = { ...query.value, ...change });
+  const chooseBoard = (id: string) => {
+    const { board_id: _board_id, ...rest } = query.value;
+    query.value = id ? { ...rest, board_id: id } : rest;
+  };
+  return (
+    <div class="filters">
+      <select
+        aria-label="Time"
+        value={range_key}
+        onChange={(event) => choose({ range_key: event.currentTarget.value as UsageQuery["range_key"] })}
+      >
+        {Object.entries(RANGE_NAMES).map(([name, label]) => (
+          <option key={name} value={name}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Group by"
+        value={group_by}
+        onChange={(event) => choose({ group_by: event.currentTarget.value as UsageGrouping })}
+      >
+        {Object.entries(GROUPING_NAMES).map(([name, label]) => (
+          <option key={name} value={name}>
+            by {label}
+          </option>
+        ))}
+      </select>
+      <select aria-label="Board" value={board_id} onChange={(event) => chooseBoard(event.currentTarget.value)}>
+        <option value="">All boards</option>
+        {boards.value?.map((board) => (
+          <option key={board.id} value={board.id}>
+            {board.name}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Chart of"
+        value={measure.value}
+        onChange={(event) => (measure.value = event.currentTarget.value as Measure)}
+      >
+        {Object.entries(MEASURES).map(([name, { label }]) => (
+          <option key={name} value={name}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <button type="button" onClick={() => attempt("The file was not made", () => saveCsv(query.value))}>
+        Save as CSV
+      </button>
+    </div>
+  );
+}
+
+const costOf = ({ cost_usd }: UsageSums): string => (cost_usd === null ? "no price" : toDollars(cost_usd));
+
+function Totals({ data: { total } }: { data: UsageMetrics }) {
+  const { work, idle } = total;
+  const tiles: [label: string, figure: string, more: string][] = [
+    ["Cost", costOf(work), work.cost_usd === null ? "none was reported" : "as the providers reported it"],
+    ["Tokens", toShort(work.total_tokens ?? 0), `${toShort(work.input_tokens ?? 0)} in, ${toShort(work.output_tokens ?? 0)} out`],
+    ["Runs", toWhole(work.runs ?? 0), "that reported usage"],
+    ["Idle", costOf(idle), `${toShort(idle.total_tokens ?? 0)} tokens without a task`],
+  ];
+  return (
+    <dl class="tiles">
+      {tiles.map(([label, figure, more]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd class="tile-figure">{figure}</dd>
+          <dd class="muted">{more}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
