@@ -50,7 +50,8 @@ describe("reopening a dependency", () => {
       const inbox = { status: "inbox", assigned_agent_id: null, in_progress_at: null };
       for (const name of ["inbox", "in_progress", "review", "started"] as const) {
         const { updated_at } = after[name]!;
-        expect(after[name]).toEqual({ ...before[name], ...inbox, updated_at });
+        const run_status = before[name].run_status && (who === worker ? "released" : "stopped");
+        expect(after[name]).toEqual({ ...before[name], ...inbox, run_status, updated_at });
         expect(updated_at.getTime()).toBeGreaterThan(PAST.getTime());
       }
       for (const name of ["done", "blocked", "free"] as const) expect(after[name]).toEqual(before[name]);

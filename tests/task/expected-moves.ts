@@ -86,9 +86,13 @@ export const forbidden = (message: string, code = "forbidden"): Refusal => ({
 });
 export const conflict = (message: string): Refusal => ({ status: 409, body: { detail: { message, blocked_by_task_ids: [] } } });
 
+const NO_RUN = { run_id: null, run_status: null, run_agent_id: null, run_started_at: null, run_count: 0 };
+
 const observedResult = ({ answer: { status, body }, before, after, moves }: ExecutedMove) => ({
   answer: status === 200 ? [status, body.status, body.assigned_agent_id, body.in_progress_at] : [status, body],
-  row: { ...after, left_done_at: null, updated_at: null },
+  row: { ...after, left_done_at: null, updated_at: null, ...NO_RUN },
+  /** Who has the running run of the task. */
+  runs: after.run_status === "running" ? after.run_agent_id : null,
   left_done: after.left_done_at !== null && after.left_done_at >= moves[0]!.at,
   touched: after.updated_at > before.updated_at,
   moves: moves.map(({ board_id, from_status, to_status, in_progress_at, agent_id, user_id }) => ({
@@ -102,7 +106,8 @@ const observedResult = ({ answer: { status, body }, before, after, moves }: Exec
 });
 
 const unchangedResult = (before: TaskRow) => ({
-  row: { ...before, updated_at: null },
+  row: { ...before, updated_at: null, ...NO_RUN },
+  runs: before.status === "in_progress" ? before.assigned_agent_id : null,
   left_done: false,
   touched: false,
   moves: [] as object[],
@@ -136,6 +141,7 @@ function expectedResult(
   return {
     answer: [200, to, assigned_agent_id, times.in_progress_at?.toISOString() ?? null],
     row: { ...unchangedResult(before).row, ...times, status: to, assigned_agent_id, submitted_by_agent_id, left_done_at: null },
+    runs: to === "in_progress" ? assigned_agent_id : null,
     left_done: from === "done" && to !== "done",
     touched: from !== to || assigned_agent_id !== before.assigned_agent_id,
     moves: from === to ? [] : [move],

@@ -157,16 +157,16 @@ describe("a stale fence", () => {
     expect((await comment(id, team.worker.token, 1)).status).toBe(200);
   });
 
-  const TAKEN: Record<string, () => object> = {
-    "reassigns it": () => ({ assigned_agent_id: team.second.id }),
-    "moves it": () => ({ status: "blocked" }),
-    "unassigns it": () => ({ assigned_agent_id: null }),
+  const TAKEN: Record<string, readonly [() => object, object]> = {
+    "reassigns it": [() => ({ assigned_agent_id: team.second.id }), LOST],
+    "moves it": [() => ({ status: "blocked" }), LOST],
+    "unassigns it": [() => ({ assigned_agent_id: null }), { ...LOST, reason: "stopped" }],
   };
-  test.each(Object.entries(TAKEN))("the lease of a task ends when a person %s", async (_name, change) => {
+  test.each(Object.entries(TAKEN))("the lease of a task ends when a person %s", async (_name, [change, lost]) => {
     const { id } = await addTask(world, team);
     await next();
     expect((await patchAsOwner(id, change())).body.lease).toBeNull();
-    expect((await comment(id, team.worker.token, 1)).body.detail).toEqual(LOST);
+    expect((await comment(id, team.worker.token, 1)).body.detail).toEqual(lost);
   });
 
   test("the lease of a task ends when a dependency of it is reopened", async () => {
@@ -176,7 +176,7 @@ describe("a stale fence", () => {
     expect((await next()).body.task.id).toBe(id);
     await patchAsOwner(first.id, { status: "inbox" });
     expect(await read(id)).toMatchObject({ status: "inbox", lease: null });
-    expect((await comment(id, team.worker.token, 1)).body.detail).toEqual(LOST);
+    expect((await comment(id, team.worker.token, 1)).body.detail).toEqual({ ...LOST, reason: "stopped" });
   });
 
   test("the lease of a task ends when its holder is removed", async () => {
