@@ -1,4 +1,5 @@
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { runChaos } from "./crashes/chaos.ts";
 import { runHolders } from "./crashes/holders.ts";
 import { scenarios } from "./crashes/scenarios/all.ts";
@@ -9,11 +10,8 @@ import { startProcessPool } from "./load/process-pool.ts";
 import { withSeed } from "./load/random.ts";
 
 // These are a few of the crash points of `npm run test:crashes`, which kills at every possible moment.
-const [crew, host] = await Promise.all([startProcessPool(1), startHost()]);
-afterAll(async () => {
-  await host.close();
-  await crew.close();
-});
+const crew = await setup(startProcessPool(1));
+const host = await setup(startHost());
 const stage = await createSnapshot(crew);
 
 const moments: [keyof typeof scenarios, string][] = [

@@ -1,11 +1,11 @@
-import { afterAll, test } from "vitest";
+import { test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { runDeliveries } from "./deliveries/run.ts";
 import { startProcessPool } from "./load/process-pool.ts";
 import { withSeed } from "./load/random.ts";
 
 // This is a small run of `npm run test:deliveries`, which makes 10,000 changes.
-const crew = await startProcessPool(1);
-afterAll(() => crew.close());
+const crew = await setup(startProcessPool(1));
 
 // oxlint-disable-next-line vitest/expect-expect -- runDeliveries has them
 test("each of 60 changes is delivered or visible as failed while receivers, the queue and processes fail at random", {

@@ -1,11 +1,11 @@
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
 import { startProcessPool } from "./load/process-pool.ts";
 import { withSeed } from "./load/random.ts";
 import { runRepeats } from "./repeats/run.ts";
 
 // This is a small part of `npm run test:repeats`.
-const crew = await startProcessPool(1);
-afterAll(() => crew.close());
+const crew = await setup(startProcessPool(1));
 
 test("repeated POSTs have one effect and one answer for each key while a process is killed", { timeout: 300_000 }, async () => {
   const plan = { posts: 200, clients: 8, processes: 2, mean_life: 1_200, posts_per_lost_connection: 30 };

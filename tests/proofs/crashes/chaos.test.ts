@@ -1,10 +1,10 @@
-import { afterAll, test } from "vitest";
+import { test } from "vitest";
+import { setup } from "../../support/fixtures.ts";
 import { startProcessPool } from "../load/process-pool.ts";
 import { withSeed } from "../load/random.ts";
 import { runChaos } from "./chaos.ts";
 
-const crew = await startProcessPool(2);
-afterAll(() => crew.close());
+const crew = await setup(startProcessPool(2));
 
 // oxlint-disable-next-line vitest/expect-expect -- runChaos has them
 test("10,000 posts are stored and delivered once and in order while hosts, the queue and processes fail at random", async ({

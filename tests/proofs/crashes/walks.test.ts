@@ -1,4 +1,5 @@
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { setup } from "../../support/fixtures.ts";
 import { startProcessPool } from "../load/process-pool.ts";
 import { seedOfRun } from "../load/random.ts";
 import { scenarios } from "./scenarios/all.ts";
@@ -8,8 +9,7 @@ import { type Walked, walkAll, type Walks } from "./walk.ts";
 const CONCURRENCY = 2;
 const DOUBLE_CRASHES = 40;
 const seed = seedOfRun();
-const crew = await startProcessPool(CONCURRENCY);
-afterAll(() => crew.close());
+const crew = await setup(startProcessPool(CONCURRENCY));
 const stage = await createSnapshot(crew);
 
 test.for(Object.values(scenarios))(

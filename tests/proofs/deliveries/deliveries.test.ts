@@ -1,11 +1,11 @@
-import { afterAll, test } from "vitest";
+import { test } from "vitest";
+import { setup } from "../../support/fixtures.ts";
 import { startProcessPool } from "../load/process-pool.ts";
 import { withSeed } from "../load/random.ts";
 import { runDeliveries } from "./run.ts";
 
 const changes = Number(process.env["CHANGES"] ?? 10_000);
-const crew = await startProcessPool(2);
-afterAll(() => crew.close());
+const crew = await setup(startProcessPool(2));
 
 // oxlint-disable-next-line vitest/expect-expect -- runDeliveries has them
 test("each change is delivered or visible as failed while receivers, the queue and processes fail at random", async ({

@@ -15,7 +15,6 @@ export interface FakeGatewayOptions {
   allow_insecure_control_ui?: boolean;
   /** Treats every client as remote, so that its device needs an approval. */
   remote?: boolean;
-  allowed_origins?: readonly string[];
   /** Maximum bytes per message. The default is the limit of the release. */
   max_payload?: number;
   /** Returns the reply of an agent to a message, or null for no reply. */

@@ -9,11 +9,10 @@ export function isLoopbackName(host: string | undefined): boolean {
   return name !== undefined && LOOPBACK.has(name);
 }
 
-/** Allows a control UI from the host's own page, from loopback to loopback, or from an origin in the settings. */
-export function isOriginAllowed({ dialect, options }: Host, upgrade: IncomingMessage): boolean {
+/** Allows a control UI from the host's own page, or from loopback to loopback. */
+export function isOriginAllowed({ dialect }: Host, upgrade: IncomingMessage): boolean {
   const origin = URL.parse(upgrade.headers.origin ?? "");
   if (origin === null) return false;
-  if (options.allowed_origins?.includes(origin.origin)) return true;
   if (isLoopbackName(origin.host) && isLoopbackName(upgrade.headers.host)) return true;
   return dialect.origin_may_equal_host && origin.host === upgrade.headers.host;
 }
