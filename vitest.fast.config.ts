@@ -19,7 +19,7 @@ const OTHER_PROCESSES = [
   "tests/dns/resolver.test.ts",
   "tests/examples/*.test.ts",
   "tests/gateway/slow-names.test.ts",
-  "tests/proofs/{tenancy,crashes,deliveries,faults,fuzz,isolation,repeats,verbs}.test.ts",
+  "tests/proofs/{tenancy,crashes,deliveries,faults,fuzz,isolation,repeats,steps,verbs}.test.ts",
   "tests/stream/{horizon,order,local-server}.test.ts",
   "tests/sync/crashes.test.ts",
   "tests/template/{commands,jq}.test.ts",

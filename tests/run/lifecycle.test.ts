@@ -1,5 +1,5 @@
 import { runs } from "@board/core/schema/all-tables";
-import { asc, eq } from "drizzle-orm";
+import { asc, eq, sql } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { addTask } from "../support/task.ts";
 import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
@@ -138,4 +138,20 @@ test("a task in progress from before there were runs gets one with the next sign
   await world.db.update(tasks).set({ run_id: null, run_status: null, run_agent_id: null, run_count: 0 }).where(eq(tasks.id, id));
   await next();
   expect(await storedRuns(id)).toHaveLength(1);
+});
+
+test("next sends as many statements with a run as without", async () => {
+  const countOf = async () => {
+    await addTask(world, team);
+    world.statements.length = 0;
+    expect((await next(team.worker.token, { parallel: true })).body.task).not.toBeNull();
+    return world.statements.length;
+  };
+  await countOf();
+  const counted = await countOf();
+  expect(world.statements.filter((text) => /"?runs"?\b/.test(text))).toEqual([]);
+  await world.db.execute(sql`alter table tasks disable trigger user`);
+  const withoutRuns = await countOf();
+  await world.db.execute(sql`alter table tasks enable trigger user`);
+  expect(counted).toBe(withoutRuns);
 });

@@ -9,6 +9,7 @@ import { addJobs } from "./commands/jobs.ts";
 import { addLogin } from "./commands/login.ts";
 import { addMemory } from "./commands/memory.ts";
 import { addRun } from "./commands/run.ts";
+import { addRuns } from "./commands/runs.ts";
 import { addTasks } from "./commands/tasks.ts";
 import { addWatch } from "./commands/watch.ts";
 import { addWebhook } from "./commands/webhook.ts";
@@ -36,6 +37,7 @@ export function createProgram(host: Host): Command {
     addTasks,
     addWork,
     addRun,
+    addRuns,
     addApprovals,
     addMemory,
     addWatch,

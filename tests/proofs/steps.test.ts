@@ -1,0 +1,16 @@
+import { afterAll, expect, test } from "vitest";
+import { startProcessPool } from "./load/process-pool.ts";
+import { withSeed } from "./load/random.ts";
+import { runSteps } from "./steps/run.ts";
+
+// This is a small part of `npm run test:steps`.
+const crew = await startProcessPool(1);
+afterAll(() => crew.close());
+
+test("steps of agents are stored once each while a process is killed", { timeout: 300_000 }, async () => {
+  const plan = { batches: 120, batch_size: 40, clients: 6, processes: 2, mean_life: 80 };
+  const figures = await withSeed((seed) => runSteps(crew, { seed, ...plan }));
+  expect(figures.kills).toBeGreaterThan(0);
+  expect(figures.repeated).toBeGreaterThan(0);
+  expect(figures.gaps).toBeGreaterThan(0);
+});
