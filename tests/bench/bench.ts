@@ -9,6 +9,7 @@ import { benchPages } from "./pages.ts";
 import { benchReads } from "./reads.ts";
 import { describeRun, saveReport } from "./report.ts";
 import type { Row } from "./row.ts";
+import { benchSteps } from "./steps.ts";
 import { benchStart } from "./start.ts";
 import { benchStreams } from "./streams.ts";
 import { benchTasks } from "./tasks.ts";
@@ -28,6 +29,7 @@ const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   deliveries: benchDeliveries,
   metrics: benchMetrics,
   streams: benchStreams,
+  steps: benchSteps,
   start: benchStart,
   growth: benchGrowth,
 };

@@ -65,5 +65,5 @@ test("a second running run of a task is refused by the database", async () => {
     fence: 9,
     started_at: new Date(),
   };
-  await expect(world.db.insert(runs).values(run)).rejects.toThrow();
+  await expect(world.db.insert(runs).values(run)).rejects.toThrow(/insert into "runs"/);
 });

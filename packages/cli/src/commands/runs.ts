@@ -1,4 +1,4 @@
-import type { Run, RunStep } from "@board/client";
+import type { Run, RunStep, RunStepPage } from "@board/client";
 import { type AddCommands, startRun } from "../cli.ts";
 import { collect } from "../collect.ts";
 import { UsageError } from "../failure.ts";
@@ -79,7 +79,7 @@ async function printSteps({ client }: Session, output: Output, path: RunPath, li
   const steps: RunStep[] = [];
   for (let cursor: string | null = ""; cursor !== null && steps.length < limit; ) {
     const query = { order: "desc" as const, limit: Math.min(limit - steps.length, 200), cursor };
-    const page = await client.get("/api/v1/boards/{board_id}/runs/{run_id}/steps", { params: { path, query } });
+    const page: RunStepPage = await client.get("/api/v1/boards/{board_id}/runs/{run_id}/steps", { params: { path, query } });
     steps.push(...page.items);
     cursor = page.next_cursor;
   }
