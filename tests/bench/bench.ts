@@ -4,6 +4,7 @@ import { benchInbox } from "./inbox.ts";
 import { benchIngestion, benchNotification } from "./ingestion.ts";
 import { benchMetrics } from "./metrics.ts";
 import { openBenchEnvironment, type BenchEnvironment } from "./environment.ts";
+import { LAST_PAIRED_RUN } from "./last-paired-run.ts";
 import { benchNext } from "./next.ts";
 import { benchPages } from "./pages.ts";
 import { benchReads } from "./reads.ts";
@@ -51,7 +52,8 @@ const place = await openBenchEnvironment();
 try {
   for (const [name, run] of Object.entries(benches)) {
     if (names.length > 0 ? !names.includes(name) : ON_REQUEST.has(name)) continue;
-    const rows = await run(place);
+    const measured = await run(place);
+    const rows = measured.map((row) => ({ ...row, reference: LAST_PAIRED_RUN[row.what] }));
     console.log(`\n${name}`);
     console.table(rows);
     if (save) saveReport(name, rows, described);

@@ -10,7 +10,8 @@ const INTRODUCTION = `# Performance
 load from 8 persistent connections share its machine. Each figure has a baseline from the same run, so trust the ratios.
 No test asserts a time. Statements are counted per request with its sign-in and its jobs, without BEGIN and COMMIT. The floor
 is how often the bare driver sends the statements of such a request over 8 connections, without HTTP, without the code of the
-service and without its jobs. The end of the page explains missed targets.
+service and without its jobs. The last column has the figure of the last run in turn with the reference implementation of this
+API, and the ratio. The end of the page explains missed targets.
 `;
 const END = "## What the figures say";
 
@@ -44,6 +45,7 @@ const HEADS: readonly (readonly [keyof Row, string])[] = [
   ["ratio", "Ratio"],
   ["floor", "Floor"],
   ["statements", "Statements"],
+  ["reference", "Last paired run"],
 ];
 
 function toTable(rows: readonly Row[]): string {

@@ -14,6 +14,8 @@ export interface Row {
   floor?: string;
   /** The statements of one request, including sign-in and its jobs but not BEGIN and COMMIT; empty when not counted. */
   statements: string;
+  /** The figure and the ratio of the last run beside the reference implementation. */
+  reference?: string | undefined;
 }
 
 export const round = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(2));
