@@ -11,6 +11,9 @@ interface Place {
   task_id: string | null;
 }
 
+/** Shorter than PostgreSQL's `deadlock_timeout` of one second, after which one of the two would be aborted. */
+const TASK_LOCK_MS = 200;
+
 const agentValues = ({ actor }: Context<Agent>) => ({ organization_id: actor.organization_id, agent_id: actor.agent_id });
 
 const budgetsOf = sql`budgets_of(${sql.placeholder("organization_id")}::uuid, place.board_id,
@@ -23,10 +26,14 @@ const locking = preparedQuery(
     ), found as materialized (
       select array_agg(distinct budget.id) as ids from place cross join lateral ${budgetsOf} as budget
     )
-    select lock_budgets(ids, ${sql.placeholder("now")}::timestamptz) from found where ids is not null`,
+    select lock_budgets(ids, ${sql.placeholder("now")}::timestamptz), set_config('lock_timeout', ${sql.raw(`'${TASK_LOCK_MS}'`)}, true)
+    from found where ids is not null`,
 );
 
-/** Locks the budgets that spending at these places counts toward. Call it first in a transaction, before tasks are locked. */
+/**
+ * Locks the budgets that spending at these places counts toward. Call it first in a transaction, before tasks are locked. An agent
+ * that takes a task locks them in the other order, so the transaction then waits for tasks only briefly, and is repeated.
+ */
 export async function lockBudgets(ctx: Context<Agent>, places: readonly Place[]): Promise<void> {
   const values = { ...agentValues(ctx), now: ctx.now().toISOString(), places: JSON.stringify(places) };
   await locking(ctx.db).execute(values);
