@@ -11,6 +11,7 @@ import { addMemory } from "./commands/memory.ts";
 import { addRun } from "./commands/run.ts";
 import { addRuns } from "./commands/runs.ts";
 import { addTasks } from "./commands/tasks.ts";
+import { addUsage } from "./commands/usage.ts";
 import { addWatch } from "./commands/watch.ts";
 import { addWebhook } from "./commands/webhook.ts";
 import { addWork } from "./commands/work.ts";
@@ -40,6 +41,7 @@ export function createProgram(host: Host): Command {
     addRuns,
     addApprovals,
     addMemory,
+    addUsage,
     addWatch,
     addWebhook,
     addJobs,

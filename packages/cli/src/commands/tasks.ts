@@ -3,8 +3,9 @@ import { InvalidArgumentError } from "commander";
 import { type AddCommands, readText, startRun } from "../cli.ts";
 import { namesOfAgents } from "../agents.ts";
 import { collect } from "../collect.ts";
+import { addUsageOptions, hasUsage, reportUsage, type UsageOptions } from "../usage-options.ts";
 import { UsageError } from "../failure.ts";
-import { findLease } from "../session.ts";
+import { findLease, requireAgent } from "../session.ts";
 import { printTask, taskColumns } from "../task-view.ts";
 import { changeTask, commentOnTask, requireTaskId, type TaskStatus, toStatus } from "../task-calls.ts";
 
@@ -129,21 +130,26 @@ export const addTasks: AddCommands = (program, host) => {
       output.result(comment, () => output.line(`Commented on ${comment.task_id}.`));
     });
 
-  program
+  const done = program
     .command("done [task]")
     .description("Finish a task: people and leads move it to done, other agents to review. By default the task of your lease")
     .option("-m, --comment <text>", "the result; - reads standard input")
-    .option("--to <status>", "move it to this status instead")
-    .action(async (text: string | undefined, { comment, to }: { comment?: string; to?: string }, command) => {
+    .option("--to <status>", "move it to this status instead");
+  addUsageOptions(done).action(
+    async (text: string | undefined, { comment, to, ...usage }: { comment?: string; to?: string } & UsageOptions, command) => {
       const { output, openSession, stdin } = startRun(command, host);
       const session = await openSession();
+      if (hasUsage(usage)) requireAgent(session, "Only agents report usage.");
       const { identity } = session;
       const task_id = text === undefined ? heldTask(session) : requireTaskId(text);
       const usual: TaskStatus = identity.type === "agent" && !identity.is_board_lead ? "review" : "done";
       const status = to === undefined ? usual : toStatus(to);
       const moved = await changeTask(session, task_id, { status }, comment && (await readText(stdin, comment)));
+      // After the change, because at the limit of a budget the report ends the lease.
+      if (hasUsage(usage)) await reportUsage(session, usage, task_id);
       output.result(moved, () => output.line(`${moved.status}: ${moved.id}`));
-    });
+    },
+  );
 };
 
 /** Returns the id of the only task that this agent holds by a lease. */

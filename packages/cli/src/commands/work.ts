@@ -5,6 +5,7 @@ import { PROGRAM } from "../program.ts";
 import { requireAgent, storeLease } from "../session.ts";
 import { releaseTask, requireTaskId } from "../task-calls.ts";
 import { printTask } from "../task-view.ts";
+import { addUsageOptions, hasUsage, reportUsage, type UsageOptions } from "../usage-options.ts";
 import { toSafeLine } from "../text.ts";
 import { heldTask, toCount } from "./tasks.ts";
 
@@ -16,6 +17,12 @@ interface InboxOptions {
   ack?: boolean;
 }
 
+interface NextOptions extends UsageOptions {
+  lease?: number;
+  tags?: string[];
+  parallel?: boolean;
+}
+
 interface ReleaseOptions {
   reason?: string;
   comment?: string;
@@ -23,35 +30,35 @@ interface ReleaseOptions {
 
 /** The commands with which an agent works. */
 export const addWork: AddCommands = (program, host) => {
-  program
+  const next = program
     .command("next")
     .description("Take the next task: it is yours and in progress, under a lease that comments renew (agents)")
     .option("-l, --lease <seconds>", "length of the lease, 60 to 86400", toCount)
     .option("-t, --tags <slug...>", "only tasks with one of these tags")
-    .option("-p, --parallel", "another task, although you hold one")
-    .action(async ({ lease, tags, parallel }: { lease?: number; tags?: string[]; parallel?: boolean }, command) => {
-      const { output, openSession, options } = startRun(command, host);
-      const session = await openSession();
-      requireAgent(session, "Only agents take tasks.");
-      const board = options.board === undefined ? {} : { board_id: await session.findBoardId() };
-      const body = {
-        ...board,
-        ...(lease !== undefined && { lease_seconds: lease }),
-        ...(tags && { tags }),
-        ...(parallel && { parallel }),
-      };
-      const taken = await session.client.post("/api/v1/agent/tasks/next", { body });
-      if (taken.task && taken.lease) storeLease(session, taken.task.id, taken.task.board_id, taken.lease.fence);
-      const { task, comments, retry_after_seconds } = taken;
-      const names = task && !output.json ? await namesOfAgents(session, task, comments) : new Map<string, string>();
-      output.result(taken, () => {
-        if (task) printTask(output, task, comments, names);
-        else
-          output.line(
-            `There is no task now. Ask again in ${retry_after_seconds} seconds, or wait with "${PROGRAM} inbox --wait".`,
-          );
-      });
+    .option("-p, --parallel", "another task, although you hold one");
+  addUsageOptions(next).action(async ({ lease, tags, parallel, ...usage }: NextOptions, command) => {
+    const { output, openSession, options } = startRun(command, host);
+    const session = await openSession();
+    requireAgent(session, "Only agents take tasks.");
+    // What was used to get here belongs to no task.
+    if (hasUsage(usage)) await reportUsage(session, usage, null);
+    const board = options.board === undefined ? {} : { board_id: await session.findBoardId() };
+    const body = {
+      ...board,
+      ...(lease !== undefined && { lease_seconds: lease }),
+      ...(tags && { tags }),
+      ...(parallel && { parallel }),
+    };
+    const taken = await session.client.post("/api/v1/agent/tasks/next", { body });
+    if (taken.task && taken.lease) storeLease(session, taken.task.id, taken.task.board_id, taken.lease.fence);
+    const { task, comments, retry_after_seconds } = taken;
+    const names = task && !output.json ? await namesOfAgents(session, task, comments) : new Map<string, string>();
+    const why = taken.reason ? "The budget is spent, so there is no task now" : "There is no task now";
+    output.result(taken, () => {
+      if (task) printTask(output, task, comments, names);
+      else output.line(`${why}. Ask again in ${retry_after_seconds} seconds, or wait with "${PROGRAM} inbox --wait".`);
     });
+  });
 
   program
     .command("inbox")
