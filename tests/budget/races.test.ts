@@ -16,7 +16,9 @@ let home: Tenant;
 let boards: RaceBoard[];
 
 beforeAll(async () => {
-  server = await openServerWorld({ limits: { caller_running_requests: 0, organization_running_requests: 0, running_requests: 0 } });
+  server = await openServerWorld({
+    limits: { caller_running_requests: 0, organization_running_requests: 0, running_requests: 0 },
+  });
   home = await server.world.tenant("home");
   boards = await Promise.all(createMany(LANES, () => addRaceBoard(server.world, home, AGENTS)));
 }, 300_000);
@@ -99,20 +101,20 @@ async function runTrial(board: RaceBoard, number: number): Promise<void> {
   await removeBudget(budget_id);
 }
 
-test(
-  `in ${TRIALS} trials of ten looping agents nobody gets a task or writes after the limit, and what is spent equals the accepted entries`,
-  { timeout: TRIALS * 20_000 + 60_000 },
-  async () => {
-    let next = 0;
-    const lane = async (board: RaceBoard) => {
-      while (next < TRIALS) await runTrial(board, next++);
-    };
-    await Promise.all(boards.map(lane));
-    console.log(`${TRIALS} trials, ${await countDeadlocks(server.world)} deadlocks`);
-  },
-);
+test(`in ${TRIALS} trials of ten looping agents nobody gets a task or writes after the limit, and what is spent equals the accepted entries`, {
+  timeout: TRIALS * 20_000 + 60_000,
+}, async () => {
+  let next = 0;
+  const lane = async (board: RaceBoard) => {
+    while (next < TRIALS) await runTrial(board, next++);
+  };
+  await Promise.all(boards.map(lane));
+  console.log(`${TRIALS} trials, ${await countDeadlocks(server.world)} deadlocks`);
+});
 
-test("agents whose runs use what is set aside for them never spend more than the limit together", { timeout: 120_000 }, async () => {
+test("agents whose runs use what is set aside for them never spend more than the limit together", {
+  timeout: 120_000,
+}, async () => {
   const [board] = boards;
   await server.world.db.execute(sql`delete from tasks where board_id = ${board!.board_id}`);
   await board!.tasks(AGENTS * 3);

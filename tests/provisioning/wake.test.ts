@@ -1,7 +1,7 @@
 import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
 import { activity_events, gateway_circuits, gateways, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import {
   addAgent,
@@ -225,4 +225,21 @@ test.each<[AgentStatus, string[]]>([
   world.elapse(ANSWER_MS);
   await world.drain();
   expect([(await row()).status, await recordedEvents()]).toEqual(["offline", expected]);
+});
+
+test("an agent whose budget is spent is not woken again until the budget has room", async () => {
+  await provision();
+  const person = { token: home.owner.token };
+  const body = { scope: "agent", scope_id: ann.id, limit: { total_tokens: 10 }, period: "total" };
+  const budget = await world.call("POST", "/api/v1/budgets", { ...person, body });
+  await world.db.execute(sql`update budget_spending set total_tokens = 10, exhausted = true where budget_id = ${budget.body.id}`);
+  for (let check = 0; check < WAKES + 1; check++) {
+    world.elapse(ANSWER_MS);
+    await world.drain();
+  }
+  expect([receivedMessages().length, (await row()).wake_attempts]).toEqual([1, 1]);
+  await world.call("PATCH", `/api/v1/budgets/${budget.body.id}`, { ...person, body: { limit: { total_tokens: 100 } } });
+  world.elapse(ANSWER_MS);
+  await world.drain();
+  expect(receivedMessages()).toHaveLength(2);
 });

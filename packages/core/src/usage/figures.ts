@@ -11,18 +11,10 @@ import { usage_counts } from "../schema/usage.sql.ts";
 export const GROUPINGS = ["day", "agent", "board", "model", "task"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-const AMOUNTS = [
-  "entries",
-  "runs",
-  "input_tokens",
-  "output_tokens",
-  "cached_input_tokens",
-  "reasoning_tokens",
-  "total_tokens",
-] as const;
+const STORED = ["entries", "runs", "input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"] as const;
 
 /** The sums of a group of entries as the statement returns them; of idle use apart. */
-export type Figures = Record<(typeof AMOUNTS)[number], number> & { cost_usd: string | null };
+export type Figures = Record<(typeof STORED)[number] | "total_tokens", number> & { cost_usd: string | null };
 export interface FigureRow {
   key: string;
   name: string | null;
@@ -67,14 +59,21 @@ function countsOf(dimension: "board" | "agent" | "task", named: boolean, by_day:
   return sql`${where("day", sql`${from} and start < ${month}`)} union all ${where("month", sql`start >= ${month}`)}`;
 }
 
-function sumsOf(idle: boolean): SQL {
-  const when = sql.raw(idle ? "filter (where is_idle)" : "filter (where not is_idle)");
-  const parts = AMOUNTS.map((name) => {
-    const value = name === "total_tokens" ? "input_tokens + output_tokens" : name;
-    return sql`${sql.raw(`'${name}'`)}, coalesce(sum(${sql.raw(value)}) ${when}, 0)`;
-  });
-  return sql`json_build_object(${sql.join(parts, sql`, `)}, 'cost_usd', trim_scale(sum(cost_usd) ${when})::text)`;
-}
+/** The sums of the rows of a group, as columns with the prefix `work_` or `idle_`. */
+const sumsOf = (kind: "work" | "idle"): SQL => {
+  const when = kind === "idle" ? "filter (where is_idle)" : "filter (where not is_idle)";
+  const parts = STORED.map((name) => `coalesce(sum(${name}) ${when}, 0) as ${kind}_${name}`);
+  return sql.raw([...parts, `sum(cost_usd) ${when} as ${kind}_cost_usd`].join(", "));
+};
+
+/** The sums as an object. It is built only for the rows that are returned. */
+const toObject = (kind: "work" | "idle"): SQL => {
+  const total = `'total_tokens', ${kind}_input_tokens + ${kind}_output_tokens`;
+  const parts = STORED.map((name) => `'${name}', ${kind}_${name}`);
+  return sql.raw(
+    `json_build_object(${[...parts, total, `'cost_usd', trim_scale(${kind}_cost_usd)::text`].join(", ")}) as ${kind}`,
+  );
+};
 
 const KEYS: Record<Grouping, SQL> = {
   day: sql.raw("start::text"),
@@ -84,7 +83,7 @@ const KEYS: Record<Grouping, SQL> = {
   task: sql.raw("task_id::text"),
 };
 
-/** The present name, else the one that the newest of the rows has. */
+/** The present name, else one that was stored. */
 const nameOf = (grouping: Grouping): SQL => {
   if (grouping === "day") return sql`null::text`;
   if (grouping === "model") return sql`nullif(key, '')`;
@@ -99,33 +98,32 @@ const nameOf = (grouping: Grouping): SQL => {
 /** Agents in the window that have reported nothing: their rows have no figures. */
 const silentAgents = (named: boolean) => sql`
   union all
-  select agent.id::text, agent.name, 0, 0, ${NO_FIGURES}, ${NO_FIGURES}, null, 0
+  select agent.id::text, agent.name, null, 0, ${NO_SUMS}, ${NO_SUMS}
   from ${agents} as agent join ${gateways} as gateway on gateway.id = agent.gateway_id
   where gateway.organization_id = ${sql.placeholder("organization_id")}::uuid
     and ${named ? sql`agent.board_id = any(${sql.placeholder("board_ids")}::uuid[])` : sql`true`}
     and not exists (select 1 from summed where summed.key = agent.id::text)`;
 
-const NO_FIGURES = sql.raw(`json_build_object(${AMOUNTS.map((name) => `'${name}', 0`).join(", ")}, 'cost_usd', null)`);
+const NO_SUMS = sql.raw([...STORED.map(() => "0"), "null"].join(", "));
 
 const selectFigures = preparedQuery((_db, grouping: Grouping, named: boolean) => {
   const by_day = grouping === "day";
+  const order = by_day ? sql`key` : sql`cost desc nulls last, tokens desc, key`;
   return sql`
     with summed as materialized (
-      select ${KEYS[grouping]} as key, (array_agg(name order by start desc))[1] as stored_name, sum(entries) as entries,
-        ${sumsOf(false)} as work, ${sumsOf(true)} as idle, sum(cost_usd) as cost, sum(input_tokens + output_tokens) as tokens
+      select ${KEYS[grouping]} as key, max(name) as stored_name, sum(cost_usd) as cost,
+        sum(input_tokens + output_tokens) as tokens, ${sumsOf("work")}, ${sumsOf("idle")}
       from (${countsOf(DIMENSIONS[grouping], named, by_day)}) as counts group by 1
     ), grouped as (
-      select key, stored_name, entries, 1 as reported, work, idle, cost, tokens from summed
-      ${grouping === "agent" ? silentAgents(named) : sql``}
+      select * from summed ${grouping === "agent" ? silentAgents(named) : sql``}
     ), first as materialized (
-      select *, count(*) over ()::int as groups from grouped
-      order by ${by_day ? sql`key` : sql`cost desc nulls last, tokens desc, key`} limit ${sql.placeholder("limit")}::int
+      select *, count(*) over ()::int as groups from grouped order by ${order} limit ${sql.placeholder("limit")}::int
     )
-    select key, ${nameOf(grouping)} as name, groups, work, idle from first
-    order by ${by_day ? sql`key` : sql`cost desc nulls last, tokens desc, key`}`;
+    select key, ${nameOf(grouping)} as name, groups, ${toObject("work")}, ${toObject("idle")} from first order by ${order}`;
 });
 
 const selectTotals = preparedQuery(
   (_db, named: boolean) => sql`
-    select ${sumsOf(false)} as work, ${sumsOf(true)} as idle from (${countsOf("board", named, false)}) as counts`,
+    select ${toObject("work")}, ${toObject("idle")}
+    from (select ${sumsOf("work")}, ${sumsOf("idle")} from (${countsOf("board", named, false)}) as counts) as summed`,
 );

@@ -1,4 +1,5 @@
 import { and, gt, isNull, lt, ne, or } from "drizzle-orm";
+import { isOutOfBudget } from "@board/core/budget/out-of-budget";
 import type { System } from "@board/core/context/actor";
 import { type Context, transaction } from "@board/core/context/context";
 import type { JobHandler } from "@board/core/job/handler";
@@ -82,6 +83,9 @@ export const checkWakeUp: JobHandler<"agent.wake_check"> = {
       return ifStillAwaiting(payload, agent, (ctx, { last_wake_sent_at }) =>
         enqueueWakeCheck(ctx, agent, last_wake_sent_at!, payload),
       );
+    // A wake-up would be spent from a budget that has no room. The check goes on, so that the agent is woken after the reset.
+    if (await isOutOfBudget(ctx, agent))
+      return ifStillAwaiting(payload, agent, (ctx) => enqueueWakeCheck(ctx, agent, ctx.now(), payload));
     if (agent.wake_attempts >= MAX_WAKE_UPS) return ifStillAwaiting(payload, agent, giveUpWaking);
     const sent_at = ctx.now();
     const failure = await resendWakeUp(ctx, toWakeMessage(agent, payload, job_id), agent.gateway_id);
