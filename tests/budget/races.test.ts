@@ -2,12 +2,12 @@ import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
-import { addRaceBoard, countDeadlocks, createMany, type RaceBoard } from "../support/task-races.ts";
+import { addRaceBoard, createMany, type RaceBoard } from "../support/task-races.ts";
 import type { Tenant } from "../support/world.ts";
 
 /** `TRIALS=1000 npm test -- tests/budget/races.test.ts` is the whole proof. */
 const TRIALS = Number(process.env["TRIALS"] ?? 24);
-/** Trials at the same time, each on a board of one organization, with budgets of their own. */
+/** Trials at the same time, each on another board of the organization. */
 const LANES = 4;
 const AGENTS = 10;
 
@@ -109,7 +109,7 @@ test(`in ${TRIALS} trials of ten looping agents nobody gets a task or writes aft
     while (next < TRIALS) await runTrial(board, next++);
   };
   await Promise.all(boards.map(lane));
-  console.log(`${TRIALS} trials, ${await countDeadlocks(server.world)} deadlocks`);
+  expect(next).toBeGreaterThanOrEqual(TRIALS);
 });
 
 test("agents whose runs use what is set aside for them never spend more than the limit together", {

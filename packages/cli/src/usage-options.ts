@@ -26,7 +26,7 @@ export const addUsageOptions = (command: Command): Command =>
     .option("--reasoning-tokens <number>", "the part of the output that was reasoning", toTokens)
     .option("--cost <usd>", "price in US dollars as the provider reported it, such as 0.0123")
     .option("--model <name>", "name of the model")
-    .option("--usage-key <key>", "counts once, however often it is reported");
+    .option("--usage-key <key>", "repeated reports with the same key count once");
 
 /** Whether any of the options was given. */
 export const hasUsage = ({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens, cost }: UsageOptions): boolean =>
