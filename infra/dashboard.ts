@@ -52,6 +52,7 @@ const charts: Record<string, ChartLine[]> = {
     withStatistic(fiveMinuteMetric("IngestLag", "Maximum"), "p99"),
   ],
   "Job attempts": [linePerDimension("DeliveryAttempts", "kind,outcome")],
+  "Runs, begun and expired": [fiveMinuteMetric("RunsStarted", "Sum"), fiveMinuteMetric("RunsExpired", "Sum")],
   "Circuits of hosts": [linePerDimension("CircuitChanges", "state")],
   "Oldest due job, s": [fiveMinuteMetric("JobAge", "Maximum")],
   "Oldest transaction that delays streams, s": [fiveMinuteMetric("StreamHorizonAge", "Maximum")],

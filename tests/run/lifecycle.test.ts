@@ -1,3 +1,4 @@
+import { scheduled } from "@board/api/work/schedules";
 import { runs } from "@board/core/schema/all-tables";
 import { asc, eq, sql } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
@@ -154,4 +155,13 @@ test("next sends as many statements with a run as without", async () => {
   const withoutRuns = await countOf();
   await world.db.execute(sql`alter table tasks enable trigger user`);
   expect(counted).toBe(withoutRuns);
+});
+
+test("the run of an agent whose process died is expired by the next sweep, and its task is free again", async () => {
+  const { id } = await addTask(world, team);
+  await next();
+  world.elapse(16 * MINUTE);
+  await scheduled.lifecycle(world.context());
+  expect(await storedRuns(id)).toMatchObject([{ status: "expired", ended_reason: "The lease expired." }]);
+  expect(await read(id)).toMatchObject({ status: "inbox", assigned_agent_id: null, run: { status: "expired" } });
 });

@@ -2,9 +2,9 @@
  * Agents that take tasks under leases and are killed at random points of their work. A killed agent leaves writes behind
  * that arrive after its lease has expired, while others work on its tasks.
  */
-import { task_transitions, tasks } from "@board/core/schema/all-tables";
+import { runs, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { runScheduled } from "@board/api/work/schedules";
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { expect } from "vitest";
 import type { Answer } from "../../support/http.ts";
 import { openServerWorld } from "../../support/postgres-world.ts";
@@ -64,6 +64,7 @@ export async function runHolders(plan: HoldersPlan): Promise<HoldersFigures> {
     const run: Run = { world, board, random: createRandom(plan.seed), plan, kills: 0, finishing: 0, late: [] };
     const figures = await finishAll(run);
     await expectDoneOnce(run);
+    await expectRunsEnded(run);
     return figures;
   } finally {
     await close();
@@ -153,4 +154,17 @@ async function expectDoneOnce({ world, board, plan }: Run): Promise<void> {
   const steps = await world.db.select({ task_id: task_transitions.task_id }).from(task_transitions).where(finished);
   expect(new Set(steps.map(({ task_id }) => task_id)).size).toBe(plan.tasks);
   expect(steps.length).toBe(plan.tasks);
+}
+
+/** Every attempt is a run: that of a killed agent expired, and each task has one that submitted it. */
+async function expectRunsEnded({ world, board, plan }: Run): Promise<void> {
+  const stored = await world.db.select().from(runs).where(eq(runs.board_id, board.board_id));
+  const countOf = (status: string) => stored.filter((run) => run.status === status).length;
+  expect(countOf("submitted")).toBe(plan.tasks);
+  expect(countOf("expired")).toBe(stored.length - plan.tasks);
+  const [sum] = await world.db
+    .select({ runs: sql<number>`sum(${tasks.run_count})::int` })
+    .from(tasks)
+    .where(eq(tasks.board_id, board.board_id));
+  expect(sum!.runs).toBe(stored.length);
 }
