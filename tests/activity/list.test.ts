@@ -1,41 +1,29 @@
 import { activity_events, organization_board_access, organization_members, tasks } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { and, eq } from "drizzle-orm";
-import { beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { setup, setupWorld } from "../support/fixtures.ts";
 import { addEvents, clearLog, type EventRow } from "../support/activity.ts";
 import { addBoard } from "../support/board.ts";
 import { grantRead } from "../support/feed.ts";
 import type { CallOptions } from "../support/http.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { addTask } from "../support/task.ts";
-import { createWorld, openTestDatabase, type Person, type Tenant, type World } from "../support/world.ts";
+import { openTestDatabase, type Person, type World } from "../support/world.ts";
 
-let world: World;
-/** The same service with ACTIVITY_READERS=member. */
-let open: World;
-let home: Tenant;
-let abroad: Tenant;
-let other: Awaited<ReturnType<typeof addBoard>>;
-let main: { id: string; token: string };
 const statements: string[] = [];
+const database = await setup(openTestDatabase(statements));
+const world = await setupWorld({ database });
+/** The same service with ACTIVITY_READERS=member. */
+const open = await setupWorld({ database, environment: { ACTIVITY_READERS: "member" } });
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const other = await addBoard(world, home);
+const main = await actAsMainAgent(world, home.gateway_id);
+// The first request of an agent is recorded, but the lists in these tests must hold only their own events.
+for (const { token } of [home.lead, home.worker, main, other.agent, abroad.worker])
+  await world.call("GET", "/api/v1/agent/healthz", { agent: token });
 
-beforeAll(async () => {
-  const database = await openTestDatabase(statements);
-  world = await createWorld({ database });
-  open = await createWorld({ database, environment: { ACTIVITY_READERS: "member" } });
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-  other = await addBoard(world, home);
-  main = await actAsMainAgent(world, home.gateway_id);
-  // The first request of an agent is recorded, but the lists in these tests must hold only their own events.
-  for (const { token } of [home.lead, home.worker, main, other.agent, abroad.worker])
-    await world.call("GET", "/api/v1/agent/healthz", { agent: token });
-  return async () => {
-    await open.close();
-    await world.close();
-    await database.close();
-  };
-});
 beforeEach(() => clearLog(world));
 
 const add = (...events: Parameters<typeof addEvents>[2]) => addEvents(world, home, events);

@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { groups } from "@board/api/groups";
-import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { openPullBoard } from "../support/pull-board.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let board: PullBoard;
-
-beforeAll(async () => {
-  world = await createWorld();
-  board = await openPullBoard(world, "owner");
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const board = await openPullBoard(world, "owner");
 
 interface Run {
   token: string;

@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { expect, test } from "vitest";
+import { openPullBoard } from "../support/pull-board.ts";
+import { setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let board: PullBoard;
-
-beforeAll(async () => {
-  world = await createWorld();
-  const gates = { block_status_changes_with_pending_approval: true, require_approval_for_done: true };
-  board = await openPullBoard(world, "owner", gates);
-});
-afterAll(() => world.close());
+const world = await setupWorld();
+const gates = { block_status_changes_with_pending_approval: true, require_approval_for_done: true };
+const board = await openPullBoard(world, "owner", gates);
 
 const OPTIONS = [
   { id: "once", name: "Allow", kind: "allow_once" },

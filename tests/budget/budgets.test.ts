@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import { addTask } from "../support/task.ts";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import type { Person } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
 let tenants = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
-beforeEach(async () => {
-  home = await world.tenant(`tenant-${++tenants}`);
-});
+const world = await setupWorld();
+
+const home = renew(() => world.tenant(`tenant-${++tenants}`));
 
 const PATH = "/api/v1/budgets";
 const as = ({ token }: Person) => ({ token });

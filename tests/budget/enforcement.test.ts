@@ -1,18 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import { addTask } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
-let tenants = 0;
+const world = await setupWorld();
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
-beforeEach(async () => {
-  home = await world.tenant(`tenant-${++tenants}`);
-});
+const home = renew((n) => world.tenant(`tenant-${n}`));
 
 const owner = () => ({ token: home.owner.token });
 const create = async (body: object) => (await world.call("POST", "/api/v1/budgets", { ...owner(), body })).body;

@@ -12,14 +12,12 @@ import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { createDeferredHost } from "../support/deferred-host.ts";
 import { type CallOptions, statusAndBody } from "../support/http.ts";
 
-let count = 0;
-
 const world = await setupWorld();
 const host = await setup(
   startFakeGateway({ token: "test-token-123", timings: { restart_delay: 50, downtime: 50, starting: 20 } }),
 );
 
-const home = renew(() => world.tenant(`home ${++count}`, host.url));
+const home = renew((n) => world.tenant(`home ${n}`, host.url));
 beforeEach(async () => {
   host.messages.length = 0;
   host.calls.length = 0;

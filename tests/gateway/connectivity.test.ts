@@ -12,7 +12,6 @@ let host: FakeGateway;
 
 const world = await setupWorld();
 
-let tenants = 0;
 beforeEach(async () => {
   await host?.close();
   host = await startFakeGateway({ token: "test-token-123", dialect: "2026.9.6" });
@@ -20,7 +19,7 @@ beforeEach(async () => {
   await world.db.delete(jobs);
   await world.db.delete(activity_events);
 });
-const home = renew(() => world.tenant(`tenant ${++tenants}`, host.url));
+const home = renew((n) => world.tenant(`tenant ${n}`, host.url));
 afterAll(() => host.close());
 
 /** Gateways and the rows that depend on them. */

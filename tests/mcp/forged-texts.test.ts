@@ -18,14 +18,13 @@ import { openPullBoard } from "../support/pull-board.ts";
 import { renew, setupWorld } from "../support/fixtures.ts";
 import { connectMcp, type McpConnection } from "./support.ts";
 
-let count = 0;
 let asOwner: McpConnection;
 let asLead: McpConnection;
 let asWorker: McpConnection;
 
 const world = await setupWorld();
 
-const home = renew(() => openPullBoard(world, `person ${++count}`));
+const home = renew((n) => openPullBoard(world, `person ${n}`));
 beforeEach(async () => {
   asOwner = await connectMcp(world, home.owner.token);
   asLead = await connectMcp(world, home.lead.token);

@@ -1,27 +1,16 @@
 import { activity_events, agents, boards, jobs, tasks } from "@board/core/schema/all-tables";
+import { setup } from "../support/fixtures.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { and, eq, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { waitForBlockedStatement } from "../support/blocked-statement.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import type { Tenant, World } from "../support/world.ts";
 
 /** Rows that a notice names are removed or locked while its delivery is recorded. Only a server has the connections for it. */
-let world: World;
-let url: string;
-let messages: { message: string }[];
-
-beforeAll(async () => {
-  const server = await openServerWorld();
-  const host = await startFakeGateway({ token: "test-token-123" });
-  ({ world } = server);
-  ({ url, messages } = host);
-  return async () => {
-    await server.close();
-    await host.close();
-  };
-});
+const { world } = await setup(openServerWorld());
+const { url, messages } = await setup(startFakeGateway({ token: "test-token-123" }));
 
 /** Delivers a task's notice to the lead while a removal delays its commit. Returns the notices at the host. */
 async function deliverDuring(

@@ -7,9 +7,8 @@ import type { Person } from "../support/world.ts";
 const world = await setupWorld();
 const home = await world.tenant("home");
 
-let people = 0;
 /** Each test has a new person. */
-const person = renew(() => world.person(`person-${++people}`));
+const person = renew((n) => world.person(`person-${n}`));
 
 const get = (path: string, token = person.token) => world.call("GET", path, { token });
 const userOf = async ({ subject }: Person) => (await world.db.select().from(users).where(eq(users.auth_subject, subject)))[0]!;

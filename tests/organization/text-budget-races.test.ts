@@ -12,12 +12,10 @@ const LIMIT = 200_000;
 const WRITERS = 12;
 const TEXT = "x".repeat(1_000);
 
-let tenants = 0;
-
 const server = await setup(openServerWorld({ limits: { organization_text_bytes: LIMIT } }));
 const { world } = server;
 
-const home = renew(() => world.tenant(`home-${++tenants}`));
+const home = renew((n) => world.tenant(`home-${n}`));
 
 const shards = () =>
   world.db.select().from(organization_text_usage).where(eq(organization_text_usage.organization_id, home.organization_id));

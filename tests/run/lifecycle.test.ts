@@ -1,22 +1,16 @@
 import { scheduled } from "@board/api/work/schedules";
 import { runs } from "@board/core/schema/all-tables";
 import { asc, eq, sql } from "drizzle-orm";
-import { beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addTask } from "../support/task.ts";
-import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { agentTaskPath, createTeam, taskPath } from "../support/task-rules.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let team: Team;
 let teams = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  return () => world.close();
-});
-beforeEach(async () => {
-  team = await createTeam(world, `run-${++teams}`);
-});
+const world = await setupWorld();
+
+const team = renew(() => createTeam(world, `run-${++teams}`));
 
 const MINUTE = 60_000;
 const next = (agent = team.worker.token, body: object = {}) => world.call("POST", "/api/v1/agent/tasks/next", { agent, body });

@@ -1,22 +1,16 @@
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { splitFences } from "../support/fences.ts";
 import { listJobsCreatedBy } from "../support/jobs.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 import { addTask } from "../support/task.ts";
-import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { agentTaskPath, createTeam, taskPath } from "../support/task-rules.ts";
+import { renew, setupWorld } from "../support/fixtures.ts";
 
-let world: World;
-let team: Team;
 let teams = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  return () => world.close();
-});
-beforeEach(async () => {
-  team = await createTeam(world, `runs-${++teams}`);
-});
+const world = await setupWorld();
+
+const team = renew(() => createTeam(world, `runs-${++teams}`));
 
 const HOUR = 3_600_000;
 const next = (agent = team.worker.token) => world.call("POST", "/api/v1/agent/tasks/next", { agent, body: {} });

@@ -1,28 +1,16 @@
 import { marketplace_skills, skill_pack_syncs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
-import { archivePath, type CodeHost, createPackCalls, skillFile, startCodeHost } from "../support/code-host.ts";
+import { expect, test } from "vitest";
+import { archivePath, createPackCalls, skillFile, startCodeHost } from "../support/code-host.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
-import type { Tenant, World } from "../support/world.ts";
+import { setup } from "../support/fixtures.ts";
 
 /** Separate connections, as several consumers and requests have them. */
-let host: CodeHost;
-let world: World;
-let home: Tenant;
-let packs: ReturnType<typeof createPackCalls>;
-
-beforeAll(async () => {
-  host = await startCodeHost();
-  const server = await openServerWorld({ web: host.web });
-  ({ world } = server);
-  home = await world.tenant("home");
-  packs = createPackCalls(world, home);
-  return async () => {
-    await server.close();
-    await host.close();
-  };
-}, 120_000);
+const host = await setup(startCodeHost());
+const { world } = await setup(openServerWorld({ web: host.web }));
+const home = await world.tenant("home");
+const packs = createPackCalls(world, home);
 
 const runsOf = (id: string) => world.db.select().from(skill_pack_syncs).where(eq(skill_pack_syncs.pack_id, id));
 

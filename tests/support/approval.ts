@@ -21,9 +21,8 @@ export async function setupApprovalBoards(): Promise<ApprovalBoard> {
   const tenant = await world.tenant("home");
   const reader = await world.member("reader", tenant, "admin", { read: true });
   const [owner] = await world.db.select().from(users).where(eq(users.auth_subject, tenant.owner.subject));
-  let count = 0;
-  const home = renew(async () => {
-    const { board_id, agent } = await addBoard(world, tenant, `Board ${++count}`);
+  const home = renew(async (n) => {
+    const { board_id, agent } = await addBoard(world, tenant, `Board ${n}`);
     return { ...tenant, board_id, worker: { ...agent, session_key: "" } };
   });
   return { world, home, reader, owner_id: owner!.id };

@@ -16,11 +16,12 @@ export async function setup<T extends Closable>(opening: T | Promise<T>): Promis
 /** The world of all tests of a file. */
 export const setupWorld = (options: WorldOptions = {}): Promise<World> => setup(createWorld(options));
 
-/** What `make` returns, made again before each test: one object that takes the fields of each new one. */
-export function renew<T extends object>(make: () => T | Promise<T>): T {
+/** What `make` returns, made again before each test: one object that takes the fields of each new one. Tests count from 1. */
+export function renew<T extends object>(make: (test: number) => T | Promise<T>): T {
   const current = {} as T;
+  let test = 0;
   beforeEach(async () => {
-    Object.assign(current, await make());
+    Object.assign(current, await make(++test));
   });
   return current;
 }

@@ -32,10 +32,9 @@ export interface HostedTenant {
 /** A world and a host for all tests of a file, with a new tenant and no recorded calls for each test. */
 export async function setupHostedTenants(options: WorldOptions = {}): Promise<HostedTenant> {
   const { world, host } = await setup(openGatewayFixture(options));
-  const name = createNames();
-  const home = renew(async () => {
+  const home = renew(async (n) => {
     await host.start();
-    const tenant = await world.tenant(name(), host.url);
+    const tenant = await world.tenant(`tenant ${n}`, host.url);
     await world.drain();
     host.messages.length = 0;
     host.calls.length = 0;
@@ -45,11 +44,10 @@ export async function setupHostedTenants(options: WorldOptions = {}): Promise<Ho
   return { world, host, home };
 }
 
-/** A world for all tests of a file, with a new tenant for each test. */
+/** A world for all tests of a file, with a new tenant for each test, whose owner is `tenant 1` and so on. */
 export async function setupTenants(options: WorldOptions = {}): Promise<{ world: World; home: Tenant }> {
   const world = await setupWorld(options);
-  const name = createNames();
-  return { world, home: renew(() => world.tenant(name())) };
+  return { world, home: renew((n) => world.tenant(`tenant ${n}`)) };
 }
 
 /** The lines of the last message to a host without the random markers of its fence. */
@@ -63,10 +61,4 @@ export const lastLines = ({ messages }: FakeGateway): string[] =>
 export async function receivedHeadings({ world, host }: { world: World; host: FakeGateway }): Promise<Record<string, string>> {
   await world.drain();
   return Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")[0]!]));
-}
-
-/** Owners are named `tenant 1`, `tenant 2` and so on. */
-function createNames(): () => string {
-  let count = 0;
-  return () => `tenant ${++count}`;
 }

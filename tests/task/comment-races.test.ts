@@ -2,30 +2,19 @@ import { rowsOf } from "@board/core/db/database";
 import { jobs } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import pg from "pg";
-import { beforeAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { listEvents } from "../support/activity.ts";
-import { renew } from "../support/fixtures.ts";
+import { renew, setup } from "../support/fixtures.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { addTask } from "../support/task.ts";
-import type { World } from "../support/world.ts";
 
 /** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
-let outside: pg.Client;
-let world: World;
+const { world, url } = await setup(openServerWorld());
+const outside = new pg.Client(url);
+await outside.connect();
+afterAll(() => outside.end());
 
-beforeAll(async () => {
-  const server = await openServerWorld();
-  ({ world } = server);
-  outside = new pg.Client(server.url);
-  await outside.connect();
-  return async () => {
-    await outside.end();
-    await server.close();
-  };
-});
-
-let tenants = 0;
-const home = renew(() => world.tenant(`home ${++tenants}`));
+const home = renew((n) => world.tenant(`home ${n}`));
 
 const path = (task_id: string) => `/api/v1/boards/${home.board_id}/tasks/${task_id}`;
 const remove = (task_id: string) => world.call("DELETE", path(task_id), { token: home.owner.token });

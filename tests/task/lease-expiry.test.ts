@@ -8,14 +8,12 @@ import { addTask } from "../support/task.ts";
 import { agentTaskPath, createTeam, taskPath } from "../support/task-rules.ts";
 import { createWorld } from "../support/world.ts";
 
-let teams = 0;
-
 const HOUR = 3_600_000;
 const LEASE = 900_000;
 
 const world = await setupWorld({ environment: { TASK_IDLE_HOURS: "4" } });
 
-const team = renew(() => createTeam(world, `expiry-${++teams}`));
+const team = renew((n) => createTeam(world, `expiry-${n}`));
 
 const next = (agent = team.worker.token) => world.call("POST", "/api/v1/agent/tasks/next", { agent, body: {} });
 const sweep = () => runScheduled(world.context(), "lifecycle");

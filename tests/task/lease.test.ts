@@ -5,11 +5,9 @@ import { addTask } from "../support/task.ts";
 import { agentTaskPath, createTeam, setRules, taskPath } from "../support/task-rules.ts";
 import { renew, setupWorld } from "../support/fixtures.ts";
 
-let teams = 0;
-
 const world = await setupWorld();
 
-const team = renew(() => createTeam(world, `lease-${++teams}`));
+const team = renew((n) => createTeam(world, `lease-${n}`));
 
 const MINUTE = 60_000;
 const LOST = { message: "The lease of this task was lost; take the task again before you write to it.", code: "task_lease_lost" };

@@ -1,20 +1,15 @@
 import { rowsOf } from "@board/core/db/database";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { renew, setupWorld } from "../support/fixtures.ts";
 import { addTask } from "../support/task.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import { createWorld } from "../support/world.ts";
 
-let world: World;
-let home: Tenant;
 let tenants = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
-beforeEach(async () => {
-  home = await world.tenant(`tenant-${++tenants}`);
-});
+const world = await setupWorld();
+
+const home = renew(() => world.tenant(`tenant-${++tenants}`));
 
 const DAY_MS = 86_400_000;
 const report = (entries: object[], agent = home.worker.token) =>

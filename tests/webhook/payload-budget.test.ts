@@ -13,11 +13,9 @@ const LIMIT = 10_000;
 const DAY = 86_400_000;
 const large = "x".repeat(6_000);
 
-let tenants = 0;
-
 const world = await setupWorld({ limits: { organization_payload_bytes: LIMIT } });
 
-const home = renew(() => world.tenant(`tenant-${++tenants}`));
+const home = renew((n) => world.tenant(`tenant-${n}`));
 
 const usage = async () => {
   const rows = await world.db.select().from(webhook_payload_usage);
