@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { cleanUpPrograms } from "../support/program.ts";
 import { createWorld, type World } from "../support/world.ts";
-import { buildCommandLine, openRunnerFixture, readJson } from "./runner-fixture.ts";
+import { buildCommandLine, type FixtureOptions, openRunnerFixture, type RunnerFixture, readJson } from "./runner-fixture.ts";
 
 let world: World;
 let program: string;
@@ -11,13 +11,20 @@ beforeAll(async () => {
   program = buildCommandLine();
   world = await createWorld();
 });
+
+async function openFixture(options: Partial<FixtureOptions> = {}): Promise<RunnerFixture> {
+  const fixture = await openRunnerFixture(world, { program, ...options });
+  onTestFinished(() => fixture.close());
+  return fixture;
+}
+
 afterAll(async () => {
   await world.close();
   await cleanUpPrograms();
 });
 
 test("a task goes from the inbox to review, with the work on a branch of its worktree and the last message as comment", async () => {
-  const runner = await openRunnerFixture(world, { program });
+  const runner = await openFixture();
   const id = await runner.board.addTask({ title: "Count the lamps" });
   const { exited, stdout } = runner.start([
     { think: "Hm" },
@@ -43,7 +50,7 @@ test("a task goes from the inbox to review, with the work on a branch of its wor
 }, 60_000);
 
 test("the agent gets the board's tools under the token of its run, and no other token in its environment, arguments or prompt", async () => {
-  const runner = await openRunnerFixture(world, { program });
+  const runner = await openFixture();
   const id = await runner.board.addTask({ title: "Count the lamps" });
   const dump = `${runner.home}/dump.json`;
   const { exited, stdout } = runner.start([

@@ -2,7 +2,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { onTestFinished } from "vitest";
 import { temporaryFolder } from "../support/program.ts";
 import { type PullBoard, openPullBoard } from "../support/pull-board.ts";
 import { serve } from "../support/serve.ts";
@@ -30,16 +29,23 @@ export interface RunnerFixture {
   /** Folder of the journals. */
   runs: string;
   /** Starts `board run` with a script for the agent. */
-  start(script: readonly Action[], flags?: readonly string[], environment?: Record<string, string>): RunningRunner;
+  start(
+    script: readonly Action[],
+    flags?: readonly string[],
+    environment?: Record<string, string>,
+    node?: readonly string[],
+  ): RunningRunner;
   /** Starts `board` with any arguments. */
-  command(args: readonly string[], environment?: Record<string, string>): RunningRunner;
+  command(args: readonly string[], environment?: Record<string, string>, node?: readonly string[]): RunningRunner;
   task(id: string): Promise<any>;
   comments(id: string): Promise<string[]>;
   steps(run_id: string): Promise<any[]>;
   run(run_id: string): Promise<any>;
+  runsOf(task_id: string): Promise<any[]>;
   /** Files of the home folder, with the repository, that contain a text. */
   grep(text: string): string[];
   git(...args: string[]): string;
+  close(): Promise<void>;
   worktree(task_id: string): string;
   journals(): string[];
 }
@@ -65,7 +71,6 @@ export async function openRunnerFixture(world: World, { program, subject, interc
   const board = await openPullBoard(world, subject ?? `owner-${crypto.randomUUID()}`);
   const next = async (request: Request) => world.app.fetch(request);
   const server = await serve(intercept ? (request) => intercept(request, next) : next);
-  onTestFinished(() => server.close());
   const home = temporaryFolder();
   const repository = path.join(home, "repository");
   mkdirSync(repository);
@@ -75,12 +80,17 @@ export async function openRunnerFixture(world: World, { program, subject, interc
   git("add", "--all");
   git("-c", "user.name=person", "-c", "user.email=person@localhost", "commit", "--quiet", "--message=Begin");
   const running = new Set<RunningRunner>();
-  onTestFinished(async () => {
+  const close = async () => {
     for (const runner of running) runner.signal("SIGKILL");
     await Promise.all([...running].map((runner) => runner.exited));
-  });
+    await server.close();
+  };
 
-  function command(args: readonly string[], environment: Record<string, string> = {}): RunningRunner {
+  function command(
+    args: readonly string[],
+    environment: Record<string, string> = {},
+    node: readonly string[] = [],
+  ): RunningRunner {
     const env = {
       PATH: process.env["PATH"]!,
       HOME: home,
@@ -90,7 +100,11 @@ export async function openRunnerFixture(world: World, { program, subject, interc
       BOARD_TOKEN: board.worker.token,
       ...environment,
     };
-    const child = spawn(process.execPath, [program, ...args], { cwd: repository, env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [...node, program, ...args], {
+      cwd: repository,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
@@ -116,10 +130,10 @@ export async function openRunnerFixture(world: World, { program, subject, interc
     home,
     runs,
     command,
-    start(script, flags = ["--once"], environment) {
+    start(script, flags = ["--once"], environment, node) {
       const file = path.join(home, `script-${crypto.randomUUID()}.json`);
       writeFileSync(file, JSON.stringify(script));
-      return command(["run", ...flags, "--", process.execPath, AGENT, file], environment);
+      return command(["run", ...flags, "--", process.execPath, AGENT, file], environment, node);
     },
     task: (id) => read(`/api/v1/boards/${board.board_id}/tasks/${id}`),
     async comments(id) {
@@ -135,6 +149,7 @@ export async function openRunnerFixture(world: World, { program, subject, interc
         cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;
       }
     },
+    runsOf: async (id) => (await read(`/api/v1/boards/${board.board_id}/tasks/${id}/runs`)).items,
     run: (run_id) => read(`/api/v1/boards/${board.board_id}/runs/${run_id}`),
     grep: (text) =>
       readdirSync(home, { recursive: true, withFileTypes: true })
@@ -142,6 +157,7 @@ export async function openRunnerFixture(world: World, { program, subject, interc
         .map((entry) => path.join(entry.parentPath, entry.name))
         .filter((file) => readFileSync(file).includes(text)),
     git,
+    close,
     worktree: (task_id) => path.join(repository, ".board/worktrees", task_id),
     journals: () => (existsSync(runs) ? readdirSync(runs).filter((name) => name.endsWith(".jsonl")) : []),
   };

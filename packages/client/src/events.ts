@@ -27,7 +27,7 @@ export async function* follow(
   for (;;) {
     let retry_after_ms: number | undefined;
     try {
-      for await (const frame of readFrames(await open(id))) {
+      for await (const frame of readFrames(await open(id), signal)) {
         retry_ms = frame.retry_ms ?? retry_ms;
         id = frame.id ?? id;
         if (frame.data !== undefined) yield { id: id ?? "", event: frame.event ?? "message", data: JSON.parse(frame.data) };
@@ -55,7 +55,10 @@ interface Frame {
   retry_ms?: number;
 }
 
-async function* readFrames(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<Frame> {
+async function* readFrames(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Frame> {
   let frames: Frame[] = [];
   const parser = createParser({
     // Called before `onEvent`, and also for a frame without data, with which the service names the position to resume from.
@@ -65,6 +68,10 @@ async function* readFrames(body: ReadableStream<Uint8Array<ArrayBuffer>>): Async
   });
   const decoder = new TextDecoder();
   const reader = body.getReader();
+  // The signal of the request is not enough: Node may collect it while the body is being read, and an abort then has no effect.
+  const cancel = () => void reader.cancel().catch(() => {});
+  signal?.addEventListener("abort", cancel, { once: true });
+  if (signal?.aborted) cancel();
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -75,6 +82,7 @@ async function* readFrames(body: ReadableStream<Uint8Array<ArrayBuffer>>): Async
       yield* found;
     }
   } finally {
+    signal?.removeEventListener("abort", cancel);
     // Closes the connection when the caller stops reading.
     await reader.cancel().catch(() => {});
   }
