@@ -144,6 +144,7 @@ export async function openRunnerFixture(world: World, { program, subject, interc
       const found: any[] = [];
       for (let cursor = ""; ; ) {
         const page = await read(`/api/v1/boards/${board.board_id}/runs/${run_id}/steps?limit=200${cursor}`);
+        if (!page.items) return found;
         found.push(...page.items);
         if (!page.next_cursor) return found;
         cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;

@@ -1,13 +1,4 @@
-import { defineConfig } from "vitest/config";
+import { proofConfig } from "../load/vitest-config.ts";
 
-/** A separate configuration, since a thousand kills take an hour. KILLS sets another number. */
-export default defineConfig({
-  test: {
-    root: import.meta.dirname,
-    include: ["*.test.ts"],
-    globalSetup: ["../../support/database-template.ts"],
-    reporters: ["default", "../crashes/summary-reporter.ts"],
-    testTimeout: 7_200_000,
-    hookTimeout: 180_000,
-  },
-});
+/** A thousand kills take an hour. KILLS sets another number. */
+export default proofConfig(import.meta.dirname, { testTimeout: 7_200_000 });
