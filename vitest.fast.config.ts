@@ -20,6 +20,7 @@ const OTHER_PROCESSES = [
   "tests/examples/*.test.ts",
   "tests/gateway/slow-names.test.ts",
   "tests/proofs/{tenancy,crashes,deliveries,faults,fuzz,isolation,repeats,steps,verbs}.test.ts",
+  "tests/runner/*.test.ts",
   "tests/stream/{horizon,order,local-server}.test.ts",
   "tests/sync/crashes.test.ts",
   "tests/template/{commands,jq}.test.ts",

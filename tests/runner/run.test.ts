@@ -49,6 +49,47 @@ test("a task goes from the inbox to review, with the work on a branch of its wor
   ]);
 }, 60_000);
 
+test("the steps of a run show what the agent said and did, in order, with its tokens and its price", async () => {
+  const runner = await openFixture();
+  const id = await runner.board.addTask({ title: "Count the lamps" });
+  const { exited } = runner.start([
+    { think: "First " },
+    { think: "the cellar." },
+    { tool: { toolCallId: "1", title: "Edit", kind: "edit", status: "pending", locations: [{ path: "a.txt", line: 3 }] } },
+    {
+      tool_update: {
+        toolCallId: "1",
+        status: "completed",
+        content: [{ type: "diff", path: "a.txt", oldText: null, newText: "15" }],
+      },
+    },
+    { plan: [{ content: "Count", priority: "high", status: "completed" }] },
+    { raw: "Not a message" },
+    { cost: 0.1 + 0.2 },
+    { say: "Half a character \ud800 and NUL \u0000." },
+  ]);
+  expect((await exited).code).toBe(0);
+  const { run, usage } = await runner.task(id);
+  const steps = await runner.steps(run.id);
+  expect(steps.map(({ at: _at, n: _n, ...step }) => step)).toEqual([
+    { kind: "thought", text: "First the cellar." },
+    {
+      kind: "tool_call",
+      tool_call_id: "1",
+      title: "Edit",
+      tool_kind: "edit",
+      status: "pending",
+      locations: [{ path: "a.txt", line: 3 }],
+    },
+    { kind: "tool_call", tool_call_id: "1", status: "completed", diff: { path: "a.txt", old: "", new: "15" } },
+    { kind: "plan", entries: [{ content: "Count", priority: "high", status: "completed" }] },
+    { kind: "log", stream: "stdout", text: "Not a message" },
+    { kind: "message", text: "Half a character \ufffd and NUL ." },
+    expect.objectContaining({ kind: "usage", input_tokens: 20, output_tokens: 10, cost_usd: expect.stringMatching(/^0\.30*$/) }),
+  ]);
+  expect(usage.total_tokens).toBe(30);
+}, 60_000);
+
 test("the agent gets the board's tools under the token of its run, and no other token in its environment, arguments or prompt", async () => {
   const runner = await openFixture();
   const id = await runner.board.addTask({ title: "Count the lamps" });

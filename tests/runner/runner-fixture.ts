@@ -54,7 +54,8 @@ let built: string | undefined;
 
 /** Builds the command line once per process, into a temporary folder. */
 export function buildCommandLine(): string {
-  if (built) return built;
+  // The folder of an earlier test file is gone.
+  if (built && existsSync(built)) return built;
   const folder = path.join(temporaryFolder(), "dist");
   execFileSync(process.execPath, [BUILD, folder]);
   return (built = path.join(folder, "board.js"));
@@ -144,7 +145,6 @@ export async function openRunnerFixture(world: World, { program, subject, interc
       const found: any[] = [];
       for (let cursor = ""; ; ) {
         const page = await read(`/api/v1/boards/${board.board_id}/runs/${run_id}/steps?limit=200${cursor}`);
-        if (!page.items) return found;
         found.push(...page.items);
         if (!page.next_cursor) return found;
         cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;

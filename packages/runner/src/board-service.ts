@@ -1,7 +1,7 @@
 import { ApiError, type Client, createClient, type Task, type TaskComment } from "@board/client";
 import type { RunFacts, RunLink } from "./journal.ts";
 import { hasCode } from "./retry.ts";
-import type { Step } from "./step.ts";
+import type { Step, UsageEntry } from "./step.ts";
 
 /** Requests of one task, under its fence. */
 export interface TaskHandle {
@@ -52,6 +52,7 @@ export interface BoardService {
   readPermission(board_id: string, approval_id: string): Promise<PermissionAnswer>;
   mintRunToken(run_id: string): Promise<string | null>;
   sendSteps(run_id: string, from: number, steps: Step[]): Promise<void>;
+  reportUsage(run_id: string, usage: UsageEntry & { key: string }): Promise<void>;
   describeRun(
     run_id: string,
     fields: { client?: { name: string; version?: string; host?: string }; links?: RunLink[]; ended_reason?: string },
@@ -69,7 +70,6 @@ const LEASE_PATH = "/api/v1/agent/boards/{board_id}/tasks/{task_id}/lease";
 
 export function createBoardService(url: string, agent_token: string): BoardService {
   const client = createClient({ url, agent_token });
-  const loose = client as unknown as Record<"post" | "patch", (path: string, input: object) => Promise<unknown>>;
   const paramsOf = ({ board_id, task_id, fence }: TaskHandle) => ({
     path: { board_id, task_id },
     header: { "X-Task-Fence": fence },
@@ -130,14 +130,16 @@ export function createBoardService(url: string, agent_token: string): BoardServi
       return { status, option: typeof option === "string" ? option : null };
     },
     async mintRunToken(run_id) {
-      return ((await loose.post("/api/v1/agent/runs/{run_id}/token", { params: { path: { run_id } } })) as { token: string })
-        .token;
+      return (await client.post("/api/v1/agent/runs/{run_id}/token", { params: { path: { run_id } } })).token;
     },
     async sendSteps(run_id, from, steps) {
-      await loose.post("/api/v1/agent/runs/{run_id}/steps", { params: { path: { run_id } }, body: { from, steps } });
+      await client.post("/api/v1/agent/runs/{run_id}/steps", { params: { path: { run_id } }, body: { from, steps } });
+    },
+    async reportUsage(run_id, usage) {
+      await client.post("/api/v1/agent/usage", { body: { entries: [{ ...usage, run_id }] } });
     },
     async describeRun(run_id, body) {
-      await loose.patch("/api/v1/agent/runs/{run_id}", { params: { path: { run_id } }, body });
+      await client.patch("/api/v1/agent/runs/{run_id}", { params: { path: { run_id } }, body });
     },
   };
 }

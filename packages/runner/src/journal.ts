@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import type { ProcessIdentity } from "./process-identity.ts";
-import type { Step } from "./step.ts";
+import type { Step, UsageEntry } from "./step.ts";
 
 /** What a run is about. It is the first line of its journal. */
 export interface RunFacts {
@@ -41,6 +41,8 @@ export interface RunEnding {
   move: "review" | "blocked" | "release" | null;
   links: RunLink[];
   reason: string | null;
+  /** What the run has used. A step says the same under the same key, and counts once. */
+  usage?: (UsageEntry & { key: string }) | null;
 }
 
 export type JournalLine =
@@ -48,7 +50,6 @@ export type JournalLine =
   | { line: "folder"; path: string; branch: string | null }
   | { line: "process"; leader: ProcessIdentity }
   | { line: "step"; n: number; step: Step }
-  | { line: "usage"; key: string; entry: Record<string, unknown> }
   | { line: "sent"; next: number }
   | { line: "end"; ending: RunEnding };
 

@@ -10,7 +10,7 @@ export async function tellEnding(service: BoardService, journal: Journal, ending
   const { facts } = journal;
   const handle = handleOf(facts);
   const told = <T>(call: () => Promise<T>) => untilAnswered(call, signal);
-  const { comment, key, move, links, reason } = ending;
+  const { comment, key, move, links, reason, usage } = ending;
   if (comment !== null) {
     // A comment under the fence renews the lease. When the lease is lost, what was done is still worth telling.
     await told(() => service.addComment(handle, comment, key, move !== null))
@@ -20,6 +20,7 @@ export async function tellEnding(service: BoardService, journal: Journal, ending
       })
       .catch(ignoreRefusal);
   }
+  if (usage) await told(() => service.reportUsage(facts.run_id, usage)).catch(ignoreRefusal);
   await told(() => service.describeRun(facts.run_id, { links, ...(reason === null ? {} : { ended_reason: reason }) })).catch(
     ignoreRefusal,
   );

@@ -95,7 +95,7 @@ export async function runTasks(
 
   async function workOn(taken: TakenTask): Promise<void> {
     const { task, fence } = taken;
-    const run_id = (task as { run?: { id: string } | null }).run?.id;
+    const run_id = task.run?.id;
     if (!run_id) throw new Error("The service has no runs yet. Update it to a version that has them.");
     const facts = {
       run_id,

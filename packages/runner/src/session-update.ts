@@ -32,16 +32,17 @@ export function createStepMapper(add: (step: Step) => void, now = () => new Date
   let isNewMessage = true;
   let cost: string | null = null;
 
+  const keep = (step: Step) => add(toStorable(step));
   const stamp = () => now().toISOString();
   function flush(): void {
     clearTimeout(timer);
     timer = undefined;
-    if (gathered) add({ ...gathered, text: cutText(gathered.text) });
+    if (gathered) keep({ ...gathered, text: cutText(gathered.text) });
     gathered = null;
   }
   function put(step: Step): void {
     flush();
-    add(step);
+    keep(step);
   }
   function gather(kind: "message" | "thought", text: string): void {
     if (text === "") return;
@@ -73,7 +74,7 @@ export function createStepMapper(add: (step: Step) => void, now = () => new Date
           return put({ at: stamp(), kind: "plan", entries: update.entries.slice(0, MAX_ENTRIES).map(toEntry) });
         case "usage_update":
           // The cost of a session only grows. Other currencies are not converted.
-          if (update.cost?.currency === "USD") cost = String(update.cost.amount);
+          if (update.cost?.currency === "USD") cost = toPrice(update.cost.amount) ?? cost;
           return;
         default:
           return;
@@ -97,11 +98,28 @@ export function createStepMapper(add: (step: Step) => void, now = () => new Date
   };
 }
 
+/** A price with as many digits as the service keeps. */
+const toPrice = (amount: number): string | null =>
+  Number.isFinite(amount) && amount >= 0 && amount < 1_000_000 ? amount.toFixed(6) : null;
+
+/** Databases store neither NUL nor half a character. */
+function toStorable<T>(value: T): T {
+  if (typeof value === "string") return value.replaceAll("\u0000", "").toWellFormed() as T;
+  if (Array.isArray(value)) return value.map(toStorable) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toStorable(item as unknown)])) as T;
+}
+
+const oneOf = <T extends string>(allowed: readonly T[], value: string, otherwise: T): T =>
+  allowed.find((name) => name === value) ?? otherwise;
+
 const toEntry = ({ content, priority, status }: { content: string; priority: string; status: string }) => ({
   content: cutText(content, 2_000),
-  priority,
-  status,
+  priority: oneOf(["high", "medium", "low"], priority, "medium"),
+  status: oneOf(["pending", "in_progress", "completed"], status, "pending"),
 });
+
+const TOOL_KINDS = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"] as const;
 
 function textOf(content: ContentBlock): string {
   if (content.type === "text") return content.text;
@@ -116,10 +134,10 @@ function toToolCall(call: ToolCallUpdate): ToolCallStep {
   const output = content ? textOfParts(content) : "";
   return {
     kind: "tool_call",
-    tool_call_id: toolCallId.slice(0, 200),
+    tool_call_id: toolCallId.slice(0, 200) || "unnamed",
     ...(title ? { title: cutText(title, 400) } : {}),
-    ...(kind ? { tool_kind: kind === "switch_mode" ? "other" : kind } : {}),
-    ...(status ? { status } : {}),
+    ...(kind ? { tool_kind: oneOf(TOOL_KINDS, kind, "other") } : {}),
+    ...(status ? { status: oneOf(["pending", "in_progress", "completed", "failed"], status, "in_progress") } : {}),
     ...(locations?.length ? { locations: locations.slice(0, MAX_LOCATIONS).map(toLocation) } : {}),
     ...(isEmpty(rawInput) ? {} : { input: toText(rawInput) }),
     ...(output === "" && isEmpty(rawOutput) ? {} : { output: output === "" ? toText(rawOutput) : cutText(output) }),
@@ -129,7 +147,7 @@ function toToolCall(call: ToolCallUpdate): ToolCallStep {
 
 const toLocation = ({ path, line }: { path: string; line?: number | null }) => ({
   path: cutText(path, 1_000),
-  ...(typeof line === "number" ? { line } : {}),
+  ...(typeof line === "number" && Number.isSafeInteger(line) && line >= 0 && line < 1e9 ? { line } : {}),
 });
 
 const isEmpty = (value: unknown): boolean =>

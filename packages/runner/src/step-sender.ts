@@ -27,8 +27,9 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
   const working = work();
 
   async function work(): Promise<void> {
+    let max = MAX_BATCH;
     for (let failures = 0; !stopping.signal.aborted && !isRefused; ) {
-      const steps = journal.readSteps(journal.sent, MAX_BATCH, MAX_BATCH_BYTES);
+      const steps = journal.readSteps(journal.sent, max, MAX_BATCH_BYTES);
       if (steps.length === 0 && isFinishing) return;
       if (steps.length === 0) {
         await wait(INTERVAL_MS);
@@ -38,14 +39,28 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
         await post(journal.sent, steps);
         journal.noteSent(journal.sent + steps.length);
         failures = 0;
+        max = MAX_BATCH;
         if (steps.length < MAX_BATCH && !isFinishing) await wait(INTERVAL_MS);
       } catch (error) {
         const next = nextOf(error);
         if (next !== null && next !== journal.sent && next <= journal.steps) journal.noteSent(next);
-        else if (isTransient(error)) await wait(delayAfter(error, failures++));
+        else if (isInvalid(error) && max > 1) max = 1;
+        else if (isInvalid(error)) await replaceStep(steps[0]!);
+        else if (isTransient(error) || isBusy(error)) await wait(delayAfter(error, failures++));
         else isRefused = true;
       }
     }
+  }
+
+  /** One step that the service does not understand must not hold up the others. */
+  async function replaceStep({ at }: Step): Promise<void> {
+    const text = "A step of the agent could not be stored.";
+    await post(journal.sent, [{ at, kind: "log", stream: "runner", text }]).then(
+      () => journal.noteSent(journal.sent + 1),
+      (error: unknown) => {
+        if (!isTransient(error)) isRefused = true;
+      },
+    );
   }
 
   async function wait(ms: number): Promise<void> {
@@ -67,6 +82,12 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
     stop: () => stopping.abort(),
   };
 }
+
+const isInvalid = (error: unknown): boolean => error instanceof ApiError && error.status === 422;
+
+/** Another request of this run is being stored. */
+const isBusy = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 409 && error.retry_after_seconds !== undefined;
 
 /** The number of the step that the service expects, after a batch that left a gap. */
 function nextOf(error: unknown): number | null {

@@ -2,7 +2,10 @@
 export type Step = { at: string } & (
   | { kind: "message" | "thought"; text: string }
   | ToolCallStep
-  | { kind: "plan"; entries: { content: string; priority: string; status: string }[] }
+  | {
+      kind: "plan";
+      entries: { content: string; priority: "high" | "medium" | "low"; status: "pending" | "in_progress" | "completed" }[];
+    }
   | { kind: "permission"; approval_id: string | null; title: string; outcome: string }
   | ({ kind: "usage" } & UsageEntry)
   | { kind: "log"; stream: string; text: string }
@@ -12,8 +15,8 @@ export interface ToolCallStep {
   kind: "tool_call";
   tool_call_id: string;
   title?: string;
-  tool_kind?: string;
-  status?: string;
+  tool_kind?: "read" | "edit" | "delete" | "move" | "search" | "execute" | "think" | "fetch" | "other";
+  status?: "pending" | "in_progress" | "completed" | "failed";
   locations?: { path: string; line?: number }[];
   input?: string;
   output?: string;
@@ -21,6 +24,8 @@ export interface ToolCallStep {
 }
 
 export interface UsageEntry {
+  /** An entry that is reported again under its key counts once. */
+  key?: string;
   model?: string;
   input_tokens?: number;
   output_tokens?: number;

@@ -13,7 +13,7 @@ import { untilAnswered } from "./retry.ts";
 import { createStepMapper } from "./session-update.ts";
 import { watchStall } from "./stall.ts";
 import { startStepSender } from "./step-sender.ts";
-import { cutText } from "./step.ts";
+import { cutText, type UsageEntry } from "./step.ts";
 import { tellEnding } from "./run-ending.ts";
 import { collectWork, type WorkResult } from "./work-result.ts";
 import { openInPlace, openWorktree, type Repository, type TaskFolder } from "./worktree.ts";
@@ -81,14 +81,15 @@ export async function runTask(context: TaskRunContext, { task, comments }: Taken
     const said = await work(context, { task, comments, journal, folder, interrupt, signal: interrupted.signal, print }).catch(
       (error: unknown): Said => {
         if (!interruption || context.killing.aborted) throw error;
-        return { result: { outcome: "failed", reason: "The run was cancelled." }, message: "" };
+        return { result: { outcome: "failed", reason: "The run was cancelled." }, message: "", used: null };
       },
     );
     const result = await collectWork(folder, toSubject(task)).catch((error: unknown): WorkResult => {
       print(`the work could not be committed: ${(error as Error).message}`);
       return { has_changes: true, links: [] };
     });
-    return toEnding(context, { task, folder, said, result, interruption, print });
+    const told = await toEnding(context, { task, folder, said, result, interruption, print });
+    return { ...told, usage: said.used };
   }
 }
 
@@ -105,6 +106,8 @@ interface Work {
 interface Said {
   result: SessionResult;
   message: string;
+  /** What the agent reported that it used. */
+  used: (UsageEntry & { key: string }) | null;
 }
 
 async function work(context: TaskRunContext, { task, comments, journal, folder, interrupt, signal, print }: Work): Promise<Said> {
@@ -167,9 +170,11 @@ async function work(context: TaskRunContext, { task, comments, journal, folder, 
     const result = await runAgent(session, prompt);
     const cost = steps.cost();
     const usage = result.outcome === "finished" ? result.usage : null;
-    if (usage || cost !== null) steps.usage({ ...usage, ...(cost === null ? {} : { cost_usd: cost }) });
+    const used =
+      usage || cost !== null ? { key: `run:${facts.run_id}`, ...usage, ...(cost === null ? {} : { cost_usd: cost }) } : null;
+    if (used) steps.usage(used);
     if (cost !== null) context.onCost(Number(cost));
-    return { result, message: steps.lastMessage() };
+    return { result, message: steps.lastMessage(), used };
   } finally {
     stall.stop();
     steps.flush();

@@ -24,7 +24,9 @@ afterAll(async () => {
   await cleanUpPrograms();
 });
 
-test("after each of a thousand kills at named points, the task is done once, with each comment and step once", async ({ task }) => {
+test("after each of a thousand kills at named points, the task is done once, with each comment and step once", async ({
+  task,
+}) => {
   const { problems, points } = await killRunners(world, program, kills, 3);
   task.meta.summary = { kills, ...Object.fromEntries([...points].toSorted()) };
   expect(problems).toEqual([]);

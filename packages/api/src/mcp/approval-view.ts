@@ -1,8 +1,9 @@
 import { Approval } from "@board/core/approval/approval";
+import { RUN_PERMISSION } from "@board/core/approval/run-permission";
 import { authorText } from "@board/core/context/author";
 import * as z from "zod";
 import { fenced, labelled } from "./fenced.ts";
-import { type Beginning, beginningOf, inline } from "./limits.ts";
+import { type Beginning, beginningOf, inline, MAX_ROWS } from "./limits.ts";
 
 const { id, status, action_type, description, agent_id, resolved_by_user_id } = Approval.shape;
 
@@ -17,6 +18,17 @@ export function toApprovalRow(approval: Approval): z.infer<typeof ApprovalRow> {
 const reasonOf = ({ board_id }: Approval, description: string): Beginning =>
   beginningOf(description, `GET /api/v1/boards/${board_id}/approvals`);
 
+/** Of a permission, what the agent wants to do and the options with their ids. */
+function permissionText({ action_type, payload }: Approval): string[] {
+  if (action_type !== RUN_PERMISSION || payload === null) return [];
+  const { tool, excerpt, options } = payload;
+  const listed = Array.isArray(options) ? options.slice(0, MAX_ROWS) : [];
+  return [
+    ...(typeof excerpt === "string" ? ["", `Tool ${String(tool)}:`, excerpt] : []),
+    ...listed.map((option) => `Option ${JSON.stringify(option)}`),
+  ];
+}
+
 /** Describes an approval in words. The names of requester and decider come from the database. */
 export function approvalText(approval: Approval): string[] {
   const { id, status, agent_id, resolved_by_user_id, resolved_at, action_type, description } = approval;
@@ -24,6 +36,10 @@ export function approvalText(approval: Approval): string[] {
   const decider = resolved_by_user_id === null ? "a removed person" : authorText({ type: "user", id: resolved_by_user_id });
   const decision = resolved_at === null ? "" : `, decided by ${decider} at ${resolved_at}`;
   const reason = description === null ? { shown: "", rest: null } : reasonOf(approval, description);
-  const shown = [labelled({ Action: action_type }), ...(reason.shown === "" ? [] : ["", reason.shown])].join("\n");
+  const shown = [
+    labelled({ Action: action_type }),
+    ...(reason.shown === "" ? [] : ["", reason.shown]),
+    ...permissionText(approval),
+  ].join("\n");
   return fenced(`Approval ${id} [${status}], requested by ${asker}${decision}`, { ...reason, shown });
 }

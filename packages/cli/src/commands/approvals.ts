@@ -3,7 +3,23 @@ import { type AddCommands, readText, startRun } from "../cli.ts";
 import { collect } from "../collect.ts";
 import { UsageError } from "../failure.ts";
 import { UUID } from "../session.ts";
+import { toSafeLine } from "../text.ts";
 import { PROGRAM } from "../program.ts";
+import { permissionOf, printPermission } from "../permission-view.ts";
+
+interface ApproveOptions {
+  reject?: boolean;
+  option?: string;
+  show?: boolean;
+}
+
+function findOption(approval: Approval, wanted: string) {
+  const options = permissionOf(approval)?.options ?? [];
+  const found = options.find(({ id, name }) => id === wanted || name.toLowerCase() === wanted.toLowerCase());
+  if (found) return found;
+  const names = options.map(({ name }) => toSafeLine(name)).join(", ");
+  throw new UsageError(`The approval has no option ${wanted}.${names === "" ? "" : ` Use one of: ${names}`}`);
+}
 
 interface AskOptions {
   reason: string;
@@ -40,16 +56,25 @@ export const addApprovals: AddCommands = (program, host) => {
     .command("approve <approval>")
     .description("Approve what an agent asks for, or reject it (people)")
     .option("--reject", "reject it")
-    .action(async (approval_id: string, { reject }: { reject?: boolean }, command) => {
+    .option("--option <name>", "of a permission: the option to choose, by its name or id")
+    .option("--show", "only show what is asked for")
+    .action(async (approval_id: string, { reject, option, show }: ApproveOptions, command) => {
       const { output, openSession } = startRun(command, host);
       if (!UUID.test(approval_id))
         throw new UsageError(`${approval_id} is not the id of an approval. "${PROGRAM} approvals" shows the ids.`);
       const session = await openSession();
       const path = { board_id: await session.findBoardId(), approval_id };
-      const status = reject ? "rejected" : "approved";
+      const params = { path };
+      const asked =
+        option !== undefined || show
+          ? await session.client.get("/api/v1/boards/{board_id}/approvals/{approval_id}", { params })
+          : undefined;
+      if (show) return output.result(asked, () => printPermission(output, asked!));
+      const chosen = asked && findOption(asked, option!);
+      const rejects = chosen ? chosen.kind.startsWith("reject") : reject === true;
       const decided = await session.client.patch("/api/v1/boards/{board_id}/approvals/{approval_id}", {
-        params: { path },
-        body: { status },
+        params,
+        body: { status: rejects ? "rejected" : "approved", ...(chosen ? { option_id: chosen.id } : {}) },
       });
       output.result(decided, () => output.line(`${decided.status}: ${decided.id}`));
     });

@@ -45,9 +45,9 @@ export const decideApprovalTool = tool({
   // The decision allows an action that cannot be undone, so a client asks the person before its model decides.
   destructive: true,
   idempotent: true,
-  input: z.object({ approval_id: Id, board_id, status: z.enum(["approved", "rejected"]) }),
+  input: z.object({ approval_id: Id, board_id, status: z.enum(["approved", "rejected"]), option_id: z.string().optional() }),
   output,
-  async run(ctx, { approval_id, status, ...call }) {
-    return toResult(await decideApproval(ctx, boardIdOf(ctx, call), approval_id, { status }));
+  async run(ctx, { approval_id, status, option_id, ...call }) {
+    return toResult(await decideApproval(ctx, boardIdOf(ctx, call), approval_id, { status, option_id }));
   },
 });

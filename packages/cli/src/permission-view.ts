@@ -1,0 +1,36 @@
+import type { Approval } from "@board/client";
+import type { Output } from "./output.ts";
+import { toSafeLine, toSafeText } from "./text.ts";
+
+/** What a runner asks for a coding agent, with the answers that a person can give. */
+export interface Permission {
+  title: string;
+  tool: string;
+  excerpt: string;
+  options: { id: string; name: string; kind: string }[];
+}
+
+/** The permission for which an approval asks, or null for other approvals. */
+export function permissionOf({ action_type, payload }: Approval): Permission | null {
+  if (action_type !== "run.permission") return null;
+  const { title, tool, excerpt, options } = (payload ?? {}) as Record<string, unknown>;
+  const listed = Array.isArray(options) ? (options as Record<string, unknown>[]) : [];
+  return {
+    title: String(title ?? ""),
+    tool: String(tool ?? ""),
+    excerpt: String(excerpt ?? ""),
+    options: listed.map(({ id, name, kind }) => ({ id: String(id), name: String(name), kind: String(kind) })),
+  };
+}
+
+/** Prints what an approval asks for. The texts are those of an agent. */
+export function printPermission(output: Output, approval: Approval): void {
+  const permission = permissionOf(approval);
+  output.line(`${approval.status}: ${toSafeLine(approval.action_type)}`);
+  for (const title of approval.task_titles) output.line(`task: ${toSafeLine(title)}`);
+  if (!permission) return output.line(toSafeText(approval.description ?? ""));
+  output.line(`tool: ${toSafeLine(permission.tool)}`);
+  output.line(`title: ${toSafeLine(permission.title)}`);
+  for (const line of toSafeText(permission.excerpt).split("\n")) output.line(`  ${line}`);
+  for (const { name, kind } of permission.options) output.line(`option: ${toSafeLine(name)} (${toSafeLine(kind)})`);
+}
