@@ -52,6 +52,7 @@ async function loop(board: RaceBoard, agent: string, trial: Trial, mark: string)
   for (let turn = 0; turn < 30; turn++) {
     const wasSpent = trial.is_spent;
     const taken = await server.world.call("POST", "/api/v1/agent/tasks/next", { agent, body: { parallel: turn % 3 === 0 } });
+    expect([taken.status, taken.status === 200 ? "" : taken.text]).toEqual([200, ""]);
     if (taken.body.task === null) {
       if (wasSpent) break;
       continue;
