@@ -106,18 +106,28 @@ const silentAgents = (named: boolean) => sql`
 
 const NO_SUMS = sql.raw([...STORED.map(() => "0"), "null"].join(", "));
 
+/** The tasks to show. There are many more tasks than rows, so only these get exact sums, which take longer than rounded ones. */
+const rankedTasks = (counts: SQL) => sql`
+  ranked as materialized (
+    select task_id, count(*) over ()::int as groups from (${counts}) as counts group by task_id
+    order by sum(cost_usd::float8) desc nulls last, sum((input_tokens + output_tokens)::float8) desc, task_id limit ${sql.placeholder("limit")}::int
+  ), `;
+
 const selectFigures = preparedQuery((_db, grouping: Grouping, named: boolean) => {
-  const by_day = grouping === "day";
-  const order = by_day ? sql`key` : sql`cost desc nulls last, tokens desc, key`;
+  const isByDay = grouping === "day";
+  const isByTask = grouping === "task";
+  const order = isByDay ? sql`key` : sql`cost desc nulls last, tokens desc, key`;
+  const counts = countsOf(DIMENSIONS[grouping], named, isByDay);
   return sql`
-    with summed as materialized (
+    with ${isByTask ? rankedTasks(counts) : sql``} summed as materialized (
       select ${KEYS[grouping]} as key, max(name) as stored_name, sum(cost_usd) as cost,
         sum(input_tokens + output_tokens) as tokens, ${sumsOf("work")}, ${sumsOf("idle")}
-      from (${countsOf(DIMENSIONS[grouping], named, by_day)}) as counts group by 1
+      from (${counts}) as counts ${isByTask ? sql`where task_id in (select task_id from ranked)` : sql``} group by 1
     ), grouped as (
       select * from summed ${grouping === "agent" ? silentAgents(named) : sql``}
     ), first as materialized (
-      select *, count(*) over ()::int as groups from grouped order by ${order} limit ${sql.placeholder("limit")}::int
+      select *, ${isByTask ? sql`(select max(groups) from ranked)` : sql`count(*) over ()::int`} as groups
+      from grouped order by ${order} limit ${sql.placeholder("limit")}::int
     )
     select key, ${nameOf(grouping)} as name, groups, ${toObject("work")}, ${toObject("idle")} from first order by ${order}`;
 });
