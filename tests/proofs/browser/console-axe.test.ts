@@ -76,11 +76,28 @@ async function fill() {
   return { board_id, task_id, run };
 }
 
-/** A run on another task, with its usage. */
+/** A run on another task, with its usage and a step of each kind. */
 async function work(agent: Client, board_id: string, task_id: string): Promise<string> {
   await agent.post("/api/v1/agent/tasks/next", { body: { board_id } });
   const path = { board_id, task_id };
   const [run] = (await agent.get("/api/v1/boards/{board_id}/tasks/{task_id}/runs", { params: { path } })).items;
+  const at = new Date().toISOString();
+  const call = { at, kind: "tool_call", tool_call_id: "1", title: "Edit", tool_kind: "edit", status: "completed" } as const;
+  await agent.post("/api/v1/agent/runs/{run_id}/steps", {
+    params: { path: { run_id: run!.id } },
+    body: {
+      from: 0,
+      steps: [
+        { at, kind: "message", text: "Seen by axe" },
+        { at, kind: "thought", text: "Perhaps" },
+        { ...call, input: "a", output: "b", diff: { path: "a.ts", old: "one", new: "two" }, locations: [{ path: "a.ts" }] },
+        { at, kind: "plan", entries: [{ content: "Read", priority: "high", status: "completed" }] },
+        { at, kind: "permission", title: "Remove the folder", outcome: "rejected" },
+        { at, kind: "usage", model: "sonnet", input_tokens: 10, output_tokens: 20, cost_usd: "0.01" },
+        { at, kind: "log", stream: "stderr", text: "failed" },
+      ],
+    },
+  });
   await agent.post("/api/v1/agent/usage", {
     body: { entries: [{ key: "1", run_id: run!.id, input_tokens: 900, cost_usd: "0.5" }] },
   });
@@ -99,7 +116,7 @@ test("no view has a finding of axe, in light and in dark, on a desktop and on a 
     ["start", "h1", "Begin with a board"],
     [`boards/${board_id}`, "h1", "Decisions"],
     [`boards/${board_id}/tasks/${task_id}`, ".story .comments", "Looks good"],
-    [run, ".run-view", "Run of Milo"],
+    [run, ".run-steps", "Seen by axe"],
   ];
   const found: string[] = [];
   await inEveryLook(view.page, async (look) => {
@@ -107,6 +124,7 @@ test("no view has a finding of axe, in light and in dark, on a desktop and on a 
       await view.go(`#/${fragment}`);
       await view.sees(selector, text);
       await vi.waitFor(async () => expect(await view.count(".loading")).toBe(0), WAIT);
+      await view.page.evaluate('document.querySelectorAll(".run-step summary").forEach((item) => item.click())');
       found.push(...(await findings(view.page, `${fragment} ${look}`)));
     }
   });

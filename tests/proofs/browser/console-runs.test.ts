@@ -1,7 +1,7 @@
-import { createClient } from "@board/client/client";
+import { type Client, createClient } from "@board/client/client";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
-import { type Browser, openBrowser } from "./chromium.ts";
+import { type Browser, measureTasks, openBrowser } from "./chromium.ts";
 import { type Console, freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
 
 let browser: Browser;
@@ -30,6 +30,14 @@ async function startWork(board_name: string, title: string) {
 }
 
 const RUNS = "/api/v1/boards/{board_id}/tasks/{task_id}/runs";
+const STEPS = "/api/v1/agent/runs/{run_id}/steps";
+type Step = NonNullable<Parameters<typeof service.api.post<typeof STEPS>>[1]>["body"]["steps"][number];
+
+const tell = (agent: Client, run_id: string, from: number, steps: Step[]) =>
+  agent.post(STEPS, { params: { path: { run_id } }, body: { from, steps } });
+
+const numbers = () =>
+  view.page.evaluate('[...document.querySelectorAll(".run-step")].map((item) => Number(item.dataset.n))') as Promise<number[]>;
 
 test("a card shows for how long its agent has been at work, counting while it is looked at, until the run is over", async () => {
   const { board_id, task_id, agent } = await startWork("Counting", "Count the seconds");
@@ -63,6 +71,42 @@ test("a task lists its runs, of whose links only those with https can be opened"
   await view.sees(".run-links", "fix (git@example.com:shop/web.git)");
   const links = '[...document.querySelectorAll(".run-links a")].map((item) => [item.href, item.rel, item.target])';
   expect(await view.page.evaluate(links)).toEqual([["https://example.com/pr/1", "noopener noreferrer", "_blank"]]);
+  expect(view.errors).toEqual([]);
+});
+
+test("a step is seen within two seconds by those who look at its run, and updates its tool call", async () => {
+  const { run_id, agent, fragment } = await startWork("Live", "Tell what happens");
+  await view.go(fragment);
+  await view.sees(".run-story", "The agent has reported no steps.");
+  await tell(agent, run_id, 0, [{ kind: "message", text: "I begin" }]);
+  await view.sees(".run-steps", "I begin");
+  const call = { kind: "tool_call", tool_call_id: "edit", title: "Edit the file", tool_kind: "edit" } as const;
+  const times: number[] = [];
+  for (const [from, step, text] of [
+    [1, { ...call, status: "in_progress", input: "a.ts" }, "in progress"],
+    [
+      2,
+      { ...call, status: "completed", output: "Saved", diff: { path: "a.ts", old: "one\ntwo\n", new: "one\n2\n" } },
+      "completed",
+    ],
+    [3, { kind: "message", text: "Ready" }, "Ready"],
+  ] as const) {
+    const told = performance.now();
+    await tell(agent, run_id, from, [step]);
+    await view.sees(".run-steps", text);
+    times.push(performance.now() - told);
+  }
+  process.stdout.write(`A step is seen after ${times.map((ms) => Math.round(ms)).join(", ")} ms\n`);
+  // The median, since a busy machine may delay one of them.
+  expect(times.toSorted((one, other) => one - other)[1]).toBeLessThan(2_000);
+  expect(await numbers()).toEqual([0, 1, 3]);
+  await view.page.locator(".run-step summary").click();
+  await view.sees(".run-diff", "1 added, 1 removed");
+  expect([await view.text(".run-removed"), await view.text(".run-added")]).toEqual(["- two\n", "+ 2\n"]);
+  await view.sees(".run-fold", "Saved");
+
+  await view.page.keyboard.press("Escape");
+  await view.sees(".story", "Comments");
   expect(view.errors).toEqual([]);
 });
 
@@ -104,3 +148,130 @@ test("stopping a run that has ended is refused in the words of the API, and the 
   expect(await deaf.page.evaluate("document.querySelector('.run-view input').value")).toBe("Too late");
   expect(deaf.errors).toEqual([]);
 });
+
+const HOSTILE = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script> \u202etxt \u001b[31mred\u001b]0;title\u0007 \u0000\u009b`;
+
+test("hostile steps are shown as text", async () => {
+  const { run_id, agent, fragment } = await startWork("Hostile", "Be attacked");
+  const deep = JSON.parse(`${"[".repeat(20)}"${"x".repeat(100)}"${"]".repeat(20)}`) as unknown;
+  const text = HOSTILE.replace("\u0000", "");
+  await tell(agent, run_id, 0, [
+    { kind: "message", text },
+    { kind: "thought", text },
+    { kind: "log", stream: "stdout", text: "\u0007".repeat(15_000) },
+    { kind: "message", text: "y".repeat(15_000) },
+    { kind: "plan", entries: [{ content: text, priority: "high", status: "pending" }] },
+    {
+      kind: "tool_call",
+      tool_call_id: "call",
+      title: text,
+      tool_kind: "other",
+      status: "failed",
+      locations: [{ path: text }],
+      input: deep,
+      output: text,
+      diff: { path: text, old: text, new: "z".repeat(15_000) },
+    },
+  ]);
+  await view.go(fragment);
+  await view.sees(".run-steps", "<script>window.pwned=1</script> ‹202e›txt red");
+  await view.sees(".run-steps", "‹07›‹07›");
+  await view.page.evaluate(
+    'document.querySelectorAll(".run-step summary, .run-step-body > button").forEach((item) => item.click())',
+  );
+  await view.page.evaluate('document.querySelector(".run-steps").scrollTop = 1e6');
+  await view.sees(".run-fold", "<img src=x");
+  const state = `[window.pwned ?? null, document.querySelectorAll("#app img, #app script").length,
+    document.documentElement.scrollWidth > innerWidth, document.querySelectorAll(".run-steps *").length < 2000]`;
+  expect(await view.page.evaluate(state)).toEqual([null, 0, false, true]);
+  for (const width of [390, 1280]) {
+    await view.page.setViewport({ width, height: 800 });
+    const isWide = 'const list = document.querySelector(".run-steps");';
+    expect(await view.page.evaluate(`(() => { ${isWide} return list.scrollWidth > list.clientWidth; })()`)).toBe(false);
+  }
+  expect([view.errors, view.outside]).toEqual([[], []]);
+});
+
+const MANY = 100_000;
+const BATCH = 200;
+/** On a busy machine the service takes long for 1,000 requests. */
+const SCROLL_MS = 900_000;
+
+/** The steps of a busy agent: what it says and thinks, tools in two steps each, and their output. */
+function stepOf(n: number): Step {
+  const tool_call_id = `call ${n - (n % 2)}`;
+  if (n % 10 === 0) return { kind: "message", text: `Message ${n}: ${"word ".repeat(n % 60)}` };
+  if (n % 10 === 1) return { kind: "thought", text: `Perhaps ${n}. `.repeat(20) };
+  if (n % 10 < 6 && n % 2 === 0)
+    return { kind: "tool_call", tool_call_id, title: `Edit file ${n}`, tool_kind: "edit", status: "pending" };
+  if (n % 10 < 6)
+    return {
+      kind: "tool_call",
+      tool_call_id,
+      status: "completed",
+      output: "Saved",
+      diff: { path: "a", old: "1\n", new: `${n}\n` },
+    };
+  return { kind: "log", stream: "stdout", text: `line of the log ${n}\n`.repeat(n % 7) + n };
+}
+
+/** Scrolls on for some seconds, as fast as pages come. It reports the last row, the most rows at a time, and long tasks. */
+const SCROLL = `(async () => {
+  const tasks = [];
+  const observer = new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => Math.round(duration))));
+  observer.observe({ type: "longtask" });
+  const list = document.querySelector(".run-steps");
+  let [rows, last] = [0, 0];
+  for (const end = performance.now() + 10_000; performance.now() < end && last < ${MANY - 1};) {
+    list.scrollTop += 5_000;
+    await new Promise(requestAnimationFrame);
+    const items = list.querySelectorAll(".run-step");
+    rows = Math.max(rows, items.length);
+    last = Number(items[items.length - 1]?.dataset.n ?? 0);
+  }
+  observer.disconnect();
+  return { rows, last, tasks };
+})()`;
+
+test(
+  "a run of 100,000 steps scrolls from one end to the other without a task of more than 50 ms",
+  async () => {
+    const { run_id, agent, fragment } = await startWork("Long", "Never stop");
+    for (let from = 0; from < MANY; from += BATCH)
+      await tell(
+        agent,
+        run_id,
+        from,
+        Array.from({ length: BATCH }, (_, index) => stepOf(from + index)),
+      );
+    await view.go(fragment);
+    await view.sees(".run-tools", "All 100,000 steps");
+    await view.sees(".run-steps", `${MANY - 1}`);
+    await view.click("Oldest");
+    await view.sees(".run-steps", "Message 0");
+    const longest: number[] = [];
+    for (let scrolled = { rows: 0, last: 0, tasks: [] as number[] }; scrolled.last < MANY - 1; ) {
+      const { clock_ms, processor_ms } = await measureTasks(view.page, async () => {
+        scrolled = (await view.page.evaluate(SCROLL)) as typeof scrolled;
+      });
+      longest.push(processor_ms);
+      const { last, tasks, rows } = scrolled;
+      const times = `${clock_ms.toFixed(0)} ms by the clock, ${processor_ms.toFixed(0)} ms of processor`;
+      process.stdout.write(`Scrolled to step ${last}. Longest task: ${times}. ${tasks.length} over 50 ms by the clock\n`);
+      expect(rows).toBeLessThan(80);
+    }
+    // In time of the processor and the median of parts, since a task also lasts while other processes of a busy machine run.
+    expect(longest.toSorted((one, other) => one - other)[Math.floor(longest.length / 2)]).toBeLessThan(50);
+
+    await view.page.focus(".run-steps");
+    await view.page.keyboard.press("Home");
+    await view.sees(".run-steps", "Message 0");
+    expect((await numbers())[0]).toBe(0);
+    await view.page.keyboard.press("End");
+    await view.sees(".run-steps", `${MANY - 1}`);
+    await view.page.select('select[aria-label="Kind of steps"]', "thought");
+    await vi.waitFor(async () => expect(new Set((await numbers()).map((n) => n % 10))).toEqual(new Set([1])), WAIT);
+    expect(view.errors).toEqual([]);
+  },
+  SCROLL_MS,
+);

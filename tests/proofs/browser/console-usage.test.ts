@@ -83,6 +83,13 @@ test("usage is shown as a chart and a table by agent, board, model, task and day
   await choose("Board", "");
   await hasCells("Sum", ["1", "1,570", "0", "0", "$0.30", "50", "$0.001"]);
 
+  // The longest table is shown whole, above the budgets.
+  await choose("Time", "1y");
+  await vi.waitFor(async () => expect(await view.count(".table tbody tr")).toBeGreaterThan(360), WAIT);
+  const isApart = `document.querySelector(".table").getBoundingClientRect().bottom <= document.querySelector("main > section").getBoundingClientRect().top`;
+  const isWhole = "(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight + 1)(document.querySelector('.table'))";
+  expect(await view.page.evaluate(`[${isApart}, ${isWhole}]`)).toEqual([true, true]);
+  await choose("Time", "7d");
   await view.page.evaluate(
     `void (URL.createObjectURL = (file) => { void file.text().then((text) => { window.saved = text; }); return "#/usage"; })`,
   );

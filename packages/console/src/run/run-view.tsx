@@ -7,10 +7,11 @@ import { Loading, Problem } from "../ui/parts.tsx";
 import { toPlain } from "../ui/plain.ts";
 import { Time } from "../ui/time.tsx";
 import { readRun, stopRun } from "./read.ts";
+import { Steps } from "./steps.tsx";
 import { RunFigures, RunLinks, RunStatus } from "./summary.tsx";
 import "../styles/run.css";
 
-/** One run: who worked, for how long, and at what cost. */
+/** One run: who worked, for how long, at what cost, and step by step what happened. */
 export function RunView({
   board_id,
   task_id,
@@ -54,6 +55,13 @@ export function RunView({
             </p>
           )}
           <RunLinks links={run.links} />
+          {run.steps_expired_at !== null ? (
+            <p class="muted">
+              The steps were removed <Time at={run.steps_expired_at} />, because they were old.
+            </p>
+          ) : (
+            <Steps run={run} />
+          )}
         </>
       )}
     </div>

@@ -27,6 +27,14 @@ const SHORTCUTS: [string, [string[], string][]][] = [
       [["/"], "Filter"],
     ],
   ],
+  [
+    "Steps of a run",
+    [
+      [["Home"], "The oldest"],
+      [["End"], "The newest"],
+      [["Esc"], "Back to the task"],
+    ],
+  ],
 ];
 
 export function Help({ onClose }: { onClose: () => void }) {

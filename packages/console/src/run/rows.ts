@@ -1,0 +1,133 @@
+import type { Step } from "../types.ts";
+
+/** A step on the page. The steps that update a tool call are in the row of its first one. */
+export interface Row {
+  step: Step;
+  /** All steps of a tool call that are known, in order. */
+  parts: Step[];
+  /** The measured height, or an estimate until the row was seen. */
+  height: number;
+}
+
+interface Chunk {
+  rows: Row[];
+  height: number;
+}
+
+const CHUNK_ROWS = 200;
+const LINE_PX = 20;
+const ROW_PX = 36;
+const LINE_CHARACTERS = 90;
+const MAX_LINES = 12;
+
+function estimate(step: Step): number {
+  if (step.kind === "plan") return ROW_PX + step.entries.length * LINE_PX;
+  if (step.kind !== "message" && step.kind !== "log") return ROW_PX;
+  return ROW_PX - LINE_PX + LINE_PX * Math.min(MAX_LINES, Math.ceil(step.text.length / LINE_CHARACTERS));
+}
+
+/**
+ * The steps that were read so far, in order, as rows in chunks. The sum of each chunk's heights is kept, so that a place among
+ * 100,000 rows is found by looking at a few hundred numbers.
+ */
+export class RowList {
+  chunks: Chunk[] = [];
+  count = 0;
+  /** The first row of each tool call that is known. */
+  private calls = new Map<string, Row>();
+
+  /** Adds steps that come after all others, or before them. */
+  add(steps: readonly Step[], isAfter: boolean): void {
+    const rows: Row[] = [];
+    for (const step of steps) {
+      const known = step.kind === "tool_call" ? this.calls.get(step.tool_call_id) : undefined;
+      const parts = [...(known?.parts ?? []), step].toSorted((one, other) => one.n - other.n);
+      if (known && parts[0] !== step) {
+        known.parts = parts;
+        known.step = merge(parts);
+        continue;
+      }
+      if (known) this.drop(known);
+      const row = { step: merge(parts), parts, height: estimate(step) };
+      rows.push(row);
+      if (step.kind === "tool_call") this.calls.set(step.tool_call_id, row);
+    }
+    if (rows.length > 0) this.put(rows, isAfter);
+  }
+
+  private put(rows: Row[], isAfter: boolean): void {
+    const height = rows.reduce((sum, row) => sum + row.height, 0);
+    const last = this.chunks.at(-1);
+    this.count += rows.length;
+    if (!isAfter) this.chunks.unshift({ rows, height });
+    else if (last && last.rows.length + rows.length <= CHUNK_ROWS) {
+      last.rows.push(...rows);
+      last.height += height;
+    } else this.chunks.push({ rows, height });
+  }
+
+  /** Removes the row of an update whose tool call began on an earlier page. */
+  private drop(row: Row): void {
+    const chunk = this.chunks.find(({ rows }) => rows.includes(row));
+    if (!chunk) return;
+    chunk.rows = chunk.rows.filter((other) => other !== row);
+    chunk.height -= row.height;
+    this.count--;
+  }
+
+  /** Stores measured heights by step number. Returns by how much the rows above a distance from the top have grown. */
+  measure(heights: ReadonlyMap<number, number>, scrolled: number): { isChanged: boolean; shift: number } {
+    let [at, shift, isChanged] = [0, 0, false];
+    const [first, last] = [Math.min(...heights.keys()), Math.max(...heights.keys())];
+    for (const chunk of this.chunks) {
+      const before = chunk.height;
+      if (chunk.rows.length === 0 || chunk.rows[0]!.step.n > last || chunk.rows.at(-1)!.step.n < first) {
+        at += before;
+        continue;
+      }
+      for (const row of chunk.rows) {
+        const change = (heights.get(row.step.n) ?? row.height) - row.height;
+        at += row.height;
+        if (change === 0) continue;
+        if (at <= scrolled) shift += change;
+        isChanged = true;
+        row.height += change;
+        chunk.height += change;
+      }
+    }
+    return { isChanged, shift };
+  }
+
+  get height(): number {
+    return this.chunks.reduce((sum, chunk) => sum + chunk.height, 0);
+  }
+
+  /** The rows between two distances from the top, and where the first of them begins. */
+  slice(from: number, to: number): { rows: Row[]; top: number } {
+    const rows: Row[] = [];
+    let [at, top] = [0, 0];
+    for (const chunk of this.chunks) {
+      if (at > to) break;
+      if (at + chunk.height < from) {
+        at += chunk.height;
+        continue;
+      }
+      for (const row of chunk.rows) {
+        if (at + row.height >= from && at <= to) {
+          if (rows.length === 0) top = at;
+          rows.push(row);
+        }
+        at += row.height;
+      }
+    }
+    return { rows, top };
+  }
+}
+
+/** The first step of a tool call with the fields that later ones name. */
+function merge(parts: readonly Step[]): Step {
+  const [first] = parts as [Step];
+  if (parts.length === 1) return first;
+  const named = parts.flatMap((part) => Object.entries(part).filter(([, value]) => value !== null && value !== undefined));
+  return { ...Object.fromEntries(named), n: first.n, at: first.at } as Step;
+}

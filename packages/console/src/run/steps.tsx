@@ -1,0 +1,163 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Problem } from "../ui/parts.tsx";
+import { toWhole } from "../ui/figures.ts";
+import type { Run, Step } from "../types.ts";
+import { type Order, StepFeed } from "./feed.ts";
+import { StepRow } from "./step-row.tsx";
+
+const KINDS: Record<Step["kind"], string> = {
+  message: "Messages",
+  thought: "Thoughts",
+  tool_call: "Tool calls",
+  plan: "Plans",
+  permission: "Permissions",
+  usage: "Usage",
+  log: "Logs",
+};
+
+/** Rows are drawn so far beyond the visible part, and pages are read so far before they are needed. */
+const MARGIN_PX = 200;
+const AHEAD_PX = 8_000;
+/** A list that is so close to its end stays there when it grows. */
+const END_PX = 40;
+const SETTLE_MS = 100;
+
+/** What happened in a run: any number of steps, of which only those in sight are in the page. */
+export function Steps({ run }: { run: Run }) {
+  const [kind, setKind] = useState<Step["kind"] | null>(null);
+  const [order, setOrder] = useState<{ from: Order }>({ from: run.status === "running" ? "newest" : "oldest" });
+  /** Whether the list was left by a key, so that the next one gets the focus. */
+  const isByKey = useRef(false);
+  const jump = (from: Order, byKey: boolean) => {
+    isByKey.current = byKey;
+    setOrder({ from });
+  };
+  const feed = useMemo(() => new StepFeed(run, kind, order.from), [run.id, kind, order]);
+  useEffect(() => () => feed.close(), [feed]);
+  useEffect(() => void feed.notice(run.steps), [feed, run.steps]);
+  return (
+    <section class="run-story" aria-label="Steps">
+      <div class="run-tools">
+        <select
+          aria-label="Kind of steps"
+          value={kind ?? ""}
+          onChange={(event) => setKind((event.currentTarget.value || null) as Step["kind"] | null)}
+        >
+          <option value="">All {toWhole(run.steps)} steps</option>
+          {Object.entries(KINDS).map(([name, label]) => (
+            <option key={name} value={name}>
+              {label}
+            </option>
+          ))}
+        </select>
+        <button type="button" onClick={() => jump("oldest", false)}>
+          Oldest
+        </button>
+        <button type="button" onClick={() => jump("newest", false)}>
+          Newest
+        </button>
+      </div>
+      <List key={feed.id} feed={feed} run={run} hasFocus={isByKey.current} jump={(from) => jump(from, true)} />
+    </section>
+  );
+}
+
+interface ListProps {
+  feed: StepFeed;
+  run: Run;
+  hasFocus: boolean;
+  jump: (from: Order) => void;
+}
+
+function List({ feed, run, hasFocus, jump }: ListProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const isPinned = useRef(feed.order === "newest");
+  const [view, setView] = useState({ top: 0, height: 800 });
+  const { rows, version } = feed;
+  void version.value;
+
+  const look = () => {
+    // The last scroll of a list may be reported after it was removed.
+    if (!box.current) return;
+    const { scrollTop, clientHeight, scrollHeight } = box.current;
+    const isAtEnd = scrollTop + clientHeight >= scrollHeight - END_PX;
+    isPinned.current = isAtEnd && (feed.order === "newest" || !feed.hasMore);
+    setView({ top: scrollTop, height: clientHeight });
+  };
+  const settling = useRef<ReturnType<typeof setTimeout>>(undefined);
+  /** Draws again once nothing moves: the rows in sight are right already, and only the length of the list is not. */
+  const settle = () => {
+    clearTimeout(settling.current);
+    settling.current = setTimeout(() => void version.value++, SETTLE_MS);
+  };
+  // Rows that are first seen, unfolded or changed have another height than was assumed.
+  const observer = useMemo(
+    () =>
+      new ResizeObserver((entries) => {
+        const seen = entries.filter(({ target }) => target.isConnected);
+        if (!box.current || seen.length === 0) return;
+        const heights = seen.map(({ target, borderBoxSize }) => {
+          return [Number((target as HTMLElement).dataset["n"]), borderBoxSize[0]!.blockSize] as const;
+        });
+        const { isChanged, shift } = rows.measure(new Map(heights), box.current.scrollTop);
+        feed.shift += shift;
+        if (shift !== 0 || isPinned.current) version.value++;
+        else if (isChanged) settle();
+      }),
+    [feed],
+  );
+  useEffect(
+    () => () => {
+      observer.disconnect();
+      clearTimeout(settling.current);
+    },
+    [observer],
+  );
+
+  useLayoutEffect(() => {
+    if (hasFocus) box.current?.focus();
+  }, []);
+  useLayoutEffect(() => {
+    const list = box.current!;
+    const before = list.scrollTop;
+    if (isPinned.current) list.scrollTop = list.scrollHeight;
+    else if (feed.shift !== 0) list.scrollTop += feed.shift;
+    feed.shift = 0;
+    if (list.scrollTop !== before || list.clientHeight !== view.height) look();
+  });
+  useEffect(() => {
+    const isNear = feed.order === "newest" ? view.top < AHEAD_PX : view.top + view.height > rows.height - AHEAD_PX;
+    if (isNear && feed.error.value === null) void feed.more();
+  });
+
+  const { rows: shown, top } = rows.slice(view.top - MARGIN_PX, view.top + view.height + MARGIN_PX);
+  return (
+    <>
+      <Problem error={feed.error.value} retry={() => feed.more()} />
+      {rows.count === 0 && !feed.hasMore && (
+        <p class="muted">{run.steps === 0 ? "The agent has reported no steps." : "There is none of this kind."}</p>
+      )}
+      <div
+        class="run-steps"
+        ref={box}
+        tabIndex={0}
+        role="region"
+        aria-label="List of steps"
+        onScroll={look}
+        onKeyDown={(event) => {
+          if (event.target !== box.current || (event.key !== "Home" && event.key !== "End")) return;
+          event.preventDefault();
+          jump(event.key === "Home" ? "oldest" : "newest");
+        }}
+      >
+        <div style={{ height: `${rows.height}px` }}>
+          <ol style={{ transform: `translateY(${top}px)` }}>
+            {shown.map(({ step }) => (
+              <StepRow key={step.n} step={step} run={run} feed={feed} observer={observer} />
+            ))}
+          </ol>
+        </div>
+      </div>
+    </>
+  );
+}
