@@ -11,6 +11,8 @@ export interface AgentCommand {
   file: string;
   args: readonly string[];
   environment: Readonly<Record<string, string>>;
+  /** The mode of the session, if the agent offers it. */
+  mode: string | null;
 }
 
 type Environment = NodeJS.ProcessEnv;
@@ -22,7 +24,7 @@ export function toKnownCommand(name: string, environment: Environment): AgentCom
     const names = KNOWN_AGENTS.map((known) => known.name).join(", ");
     throw new Error(`There is no known agent ${name}. Use one of ${names}, or any command that speaks ACP after "--".`);
   }
-  const shared = { protocol: "acp", tool: agent.name, environment: agent.environment ?? {} } as const;
+  const shared = { protocol: "acp", tool: agent.name, environment: agent.environment ?? {}, mode: agent.mode ?? null } as const;
   const found = findProgram(agent.command, environment);
   if (found) return { ...shared, file: found, args: agent.args };
   const npx = findProgram("npx", environment);
@@ -41,7 +43,7 @@ export function toCustomCommand(
   const file = findProgram(name, environment);
   if (!file) throw new Error(`The command ${name} is not in PATH.`);
   const tool = path.basename(name).replace(/\.\w+$/, "");
-  return { protocol, tool, file, args, environment: {} };
+  return { protocol, tool, file, args, environment: {}, mode: null };
 }
 
 /** Splits a command line into words. Quotes keep blanks together; nothing else has a meaning, because no shell reads it. */

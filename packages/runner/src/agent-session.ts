@@ -133,7 +133,11 @@ async function speak(
     const { agentInfo, agentCapabilities } = started;
     onAgent({ name: agentInfo?.name ?? options.command.tool, version: agentInfo?.version ?? null });
     const mcpServers = board && agentCapabilities?.mcpCapabilities?.http ? [toMcpServer(board)] : [];
-    const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers });
+    const { sessionId, modes } = await agent.request(methods.agent.session.new, { cwd, mcpServers });
+    // Some agents start in a mode in which they do not ask, and the policy would decide nothing.
+    const { mode } = options.command;
+    if (mode !== null && modes?.currentModeId !== mode && modes?.availableModes.some(({ id }) => id === mode))
+      await agent.request(methods.agent.session.setMode, { sessionId, modeId: mode });
     const cancel = () => void agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
     if (signal.aborted) return { outcome: "failed", reason: "The run was cancelled." };
     signal.addEventListener("abort", cancel, { once: true });

@@ -8,8 +8,8 @@ export interface KnownAgent {
   /** The package on npm that has the command. npx runs this exact version when the command is not in PATH. */
   package: string;
   version: string;
-  /** Where the program of the package differs from its name. */
-  bin?: string;
+  /** The mode in which the tool asks before it acts, where it would start in another one. */
+  mode?: string;
   environment?: Readonly<Record<string, string>>;
 }
 
@@ -22,6 +22,7 @@ export const KNOWN_AGENTS: readonly KnownAgent[] = [
     args: [],
     package: "@agentclientprotocol/claude-agent-acp",
     version: "0.101.0",
+    mode: "default",
   },
   {
     name: "codex",
