@@ -4,19 +4,22 @@ import type { Approval } from "../types.ts";
 import { Problem } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 import { attempt } from "../ui/toast.tsx";
+import { permissionOf } from "./permission.ts";
 
-export const decide = ({ board_id, id }: Approval, status: "approved" | "rejected"): Promise<boolean> =>
+export const decide = ({ board_id, id }: Approval, status: "approved" | "rejected", option_id?: string): Promise<boolean> =>
   attempt("The decision was not stored", () =>
     api.patch("/api/v1/boards/{board_id}/approvals/{approval_id}", {
       params: { path: { board_id, approval_id: id } },
-      body: { status },
+      body: { status, ...(option_id === undefined ? {} : { option_id }) },
     }),
   );
 
 /** One approval request, with its two answers while it is pending. */
 export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Approval; mayWrite: boolean; onDecided: () => void }) {
   const { action_type, description, confidence, status, created_at, resolved_at } = approval;
-  const answer = async (decision: "approved" | "rejected") => (await decide(approval, decision)) && onDecided();
+  const permission = permissionOf(approval);
+  const answer = async (decision: "approved" | "rejected", option_id?: string) =>
+    (await decide(approval, decision, option_id)) && onDecided();
   return (
     <div class="approval">
       <div class="grow">
@@ -35,8 +38,28 @@ export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Appro
             {description}
           </p>
         )}
+        {permission && permission.excerpt !== "" && (
+          <pre class="text" dir="auto">
+            {permission.excerpt}
+          </pre>
+        )}
       </div>
-      {status === "pending" && mayWrite && (
+      {status === "pending" && mayWrite && permission && permission.options.length > 0 && (
+        <div class="actions">
+          {permission.options.map(({ id, name, kind }, index) => (
+            <button
+              key={id}
+              type="button"
+              class={index === 0 ? "primary" : ""}
+              dir="auto"
+              onClick={() => answer(kind.startsWith("allow") ? "approved" : "rejected", id)}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+      )}
+      {status === "pending" && mayWrite && !permission?.options.length && (
         <div class="actions">
           <button type="button" class="primary" onClick={() => answer("approved")}>
             Approve
