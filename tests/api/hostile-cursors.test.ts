@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import type { CallOptions } from "../support/http.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";
+import { addTask } from "../support/task.ts";
 import { setupWorld } from "../support/fixtures.ts";
 import { openPagedLists } from "./paged-lists.ts";
 
@@ -44,15 +45,17 @@ const paged = await openPagedLists(world, home);
 const ids = [(await seedSubscription(world, home)).subscription_id, (await seedSubscription(world, home)).subscription_id];
 // The first subscription covers the whole organization.
 await world.db.update(subscriptions).set({ board_id: null }).where(eq(subscriptions.id, ids[0]!));
+const task = await addTask(world, home, { status: "in_progress", assigned_agent_id: home.worker.id });
 const toList = (path: string, subscription_id = "") => ({
   path,
-  url: path.replace("{board_id}", home.board_id).replace("{subscription_id}", subscription_id),
+  url: path.replace("{board_id}", home.board_id).replace("{subscription_id}", subscription_id).replace("{run_id}", task.run_id!),
   who: { token: home.owner.token },
 });
 const lists: List[] = [
   ...paged,
   toList("/api/v1/subscriptions/{subscription_id}/deliveries", ids[0]),
   toList("/api/v1/boards/{board_id}/subscriptions/{subscription_id}/deliveries", ids[1]),
+  toList("/api/v1/boards/{board_id}/runs/{run_id}/steps"),
   ...["/api/v1/jobs", "/api/v1/changes", "/api/v1/changes/stream"].map((path) => toList(path)),
 ];
 

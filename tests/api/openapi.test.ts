@@ -149,7 +149,6 @@ const AGENT_OPERATIONS = [
   "post /agent/boards/b/approvals  | lead worker      | agent_board_approval_request       | any_agent",
   "get /agent/boards/b/tags        | lead worker      | agent_board_tag_discovery          | any_agent",
   "get /agent/boards/b/webhooks/w/payloads/p | lead worker | agent_board_webhook_payload_read | any_agent",
-  "post /agent/usage               | main lead worker | agent_usage_report                 | any_agent",
   "post /agent/boards/b/onboarding | main lead worker | agent_board_onboarding_update      | any_agent",
   "post /agent/agents              | lead | agent_management | board_lead | agent_lead_create_agent",
   "delete /agent/boards/b/agents/a | lead | agent_lifecycle | board_lead | agent_lead_delete_board_agent",

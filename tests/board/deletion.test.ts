@@ -9,10 +9,14 @@ import {
   board_memory,
   board_onboarding_sessions,
   board_task_custom_fields,
+  budget_spending,
+  budgets,
   jobs,
   organization_board_access,
   organization_invite_board_access,
   organization_invites,
+  run_steps,
+  run_tokens,
   tag_assignments,
   tags,
   task_counts,
@@ -33,6 +37,7 @@ import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";
+import { addTask } from "../support/task.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
 import { setup, setupWorld } from "../support/fixtures.ts";
 
@@ -133,6 +138,14 @@ async function fillBoard(): Promise<string> {
   const webhook = await createWebhook(world, { ...home, board_id }, { agent_id: agent.id });
   await postPayload(world, webhook, "{}", { "idempotency-key": "filled" });
   await seedSubscription(world, { organization_id, board_id });
+  const { run_id } = await addTask(world, { board_id }, { status: "in_progress", assigned_agent_id: agent.id });
+  await insert(run_steps).values({ run_id: run_id!, first: 0, count: 1, body: Buffer.from("x"), body_bytes: 1 });
+  await insert(run_tokens).values({ run_id: run_id!, token_lookup: board_id });
+  const limits = { period: "total", timezone: "UTC", warn_at: 1, on_limit: "stop" } as const;
+  const [budget] = await insert(budgets)
+    .values({ organization_id, scope: "board", board_id, ...limits })
+    .returning();
+  await insert(budget_spending).values({ budget_id: budget!.id });
   return board_id;
 }
 

@@ -2,6 +2,7 @@ import * as schema from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { addJob } from "../support/jobs.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";
+import { addTask } from "../support/task.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
 import type { Tenant, World } from "../support/world.ts";
 
@@ -59,6 +60,7 @@ export async function seedFullOrganization(world: World, tenant: Tenant): Promis
     .returning();
   await db.insert(schema.approval_task_links).values({ approval_id: approval!.id, task_id, position: 0, pending: true });
   await db.insert(schema.task_transitions).values({ board_id, task_id, to_status: "inbox", at: new Date(), user_id: owner!.id });
+  await seedRun(world, tenant);
   const [run] = await db
     .insert(schema.sync_runs)
     .values({ gateway_id, cause: "request", status: "done", options: {} })
@@ -89,4 +91,21 @@ export async function seedFullOrganization(world: World, tenant: Tenant): Promis
   await db
     .insert(schema.organization_board_access)
     .values({ organization_member_id: member_id, board_id, can_read: true, can_write: true });
+}
+
+/** Stores a run with a step and a token, and usage under a budget. */
+async function seedRun(world: World, { organization_id, board_id, worker }: Tenant): Promise<void> {
+  const { db } = world;
+  const { id: task_id, run_id } = await addTask(world, { board_id }, { status: "in_progress", assigned_agent_id: worker.id });
+  await db.insert(schema.run_steps).values({ run_id: run_id!, first: 0, count: 1, body: Buffer.from("x"), body_bytes: 1 });
+  await db.insert(schema.run_tokens).values({ run_id: run_id!, token_lookup: run_id! });
+  const rules = { scope: "organization", period: "total", timezone: "UTC", warn_at: 1, on_limit: "warn" } as const;
+  const [budget] = await db
+    .insert(schema.budgets)
+    .values({ organization_id, ...rules, limit_runs: 1000 })
+    .returning();
+  await db.insert(schema.budget_spending).values({ budget_id: budget!.id });
+  const entry = { key: "filled", task_id, model: "small", input_tokens: 1 };
+  const reported = await world.call("POST", "/api/v1/agent/usage", { agent: worker.token, body: { entries: [entry] } });
+  if (reported.status !== 200) throw new Error(reported.text);
 }

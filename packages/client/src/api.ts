@@ -2983,7 +2983,7 @@ export interface paths {
          * Report usage
          * @description Counts tokens and prices for a run, a task or, without both, as idle use. Each entry has a key of your choice: for seven days a repeated key counts nothing, so that a report may be sent again after a failure. Either all entries of a request are counted or none.
          */
-        post: operations["agent_create_usage"];
+        post: operations["agent_usage_report"];
         delete?: never;
         options?: never;
         head?: never;
@@ -16503,7 +16503,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    agent_create_usage: {
+    agent_usage_report: {
         parameters: {
             query?: never;
             header?: {

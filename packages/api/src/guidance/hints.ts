@@ -199,16 +199,6 @@ const HINTS = {
       "After 409 task_lease_lost, stop working on the task and take the next one",
     ],
   },
-  agent_usage_report: {
-    when_to_use: ["A model call or a turn has ended and its token counts are known"],
-    when_not_to_use: ["You do not know the counts: report nothing, and never an estimate"],
-    side_effects: ["The sums of the run, the task and the agent grow", "At the limit of a budget, runs are stopped"],
-    negative_guidance: ["Do not compute a price: send cost_usd only as the provider reported it"],
-    routing_policy: [
-      "Use the id of the turn or of the provider's answer as key, and repeat the same entries when a request failed",
-      "When exhausted_budget_ids has any ids, end the work and take the next task",
-    ],
-  },
   agent_task_lease_take: {
     roles: ["lead", "worker"],
     when_to_use: ["You chose a certain task, or a long step needs a longer lease"],

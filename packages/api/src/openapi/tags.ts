@@ -15,6 +15,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   activity: "What happened, newest first, and as streams.",
   changes: "Every change in commit order, for mirrors and clients that resume.",
   metrics: "Figures of the dashboard.",
+  usage: "Tokens and prices that agents report, and their sums.",
   budgets: "What organizations, boards, agents and tasks may spend.",
   webhooks: "Inbound webhooks of a board and the payloads that they received.",
   subscriptions: "Outbound messages about events of an organization or a board.",
@@ -77,7 +78,7 @@ function roleTags(roles: AgentHints["roles"]): string[] {
 }
 
 /** Nested resources that have their own tag instead of the tag of the board or organization. */
-const NESTED_TAGS = ["approvals", "custom-fields", "memory", "onboarding", "runs", "tasks", "webhooks"];
+const NESTED_TAGS = ["approvals", "custom-fields", "memory", "onboarding", "runs", "tasks", "usage", "webhooks"];
 /** Operations of the service itself, which belong to no resource. */
 const SERVICE_PATHS = ["health", "healthz", "readyz", "openapi.json"];
 

@@ -22,7 +22,7 @@ const Timezone = z
   .refine(isZone, valueError("timezone must be an IANA name, such as Europe/Berlin"))
   .describe("IANA name of the zone in which days and months begin.");
 
-const WarnAt = z.number().gt(0).max(1).describe("The share of a limit at which it warns.");
+const WarnAt = z.number().min(0.01).max(1).describe("The share of a limit at which it warns.");
 
 const fields = {
   period: z.enum(BUDGET_PERIODS).describe("After what time spending starts from zero; `total` never does."),
@@ -49,7 +49,7 @@ export const CreateBudget = lazyObject(() => ({
 }))
   .check(
     objectCheck(({ scope, scope_id, limit }, fail) => {
-      if (scope !== "organization" && scope_id === undefined) fail("scope_id");
+      if (["board", "agent", "task"].includes(scope) && scope_id === undefined) fail("scope_id");
       if (typeof limit === "object" && !hasLimit(limit)) fail("limit", "a budget needs a limit");
     }),
   )

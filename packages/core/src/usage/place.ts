@@ -27,7 +27,7 @@ type Named = Pick<UsageEntry, "run_id" | "task_id" | "key">;
  * Finds the place of each entry among the boards and runs of the agent. An entry with a task belongs to the agent's latest run
  * on it. If one names a task or run that the agent may not name, all are refused, so that they can be sent again.
  */
-export async function findPlaces(ctx: Context<Agent>, entries: readonly Named[]): Promise<Place[]> {
+export async function listPlaces(ctx: Context<Agent>, entries: readonly Named[]): Promise<Place[]> {
   const { board_id } = ctx.actor;
   const rows = await readPlaces(ctx, entries);
   const idle: Place = {

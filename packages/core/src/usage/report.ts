@@ -9,7 +9,7 @@ import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { DomainError } from "../values/errors.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
 import type { ReportedUsage, ReportUsage, UsageEntry, UsageOfCall } from "./entry.ts";
-import { findPlaces } from "./place.ts";
+import { listPlaces } from "./place.ts";
 import { stopRunsUnder } from "./stop.ts";
 import { type PlacedEntry, storeEntries } from "./store.ts";
 
@@ -19,7 +19,7 @@ const MAX_AGE_MS = 7 * DAY_MS;
 /** Counts what an agent used (docs/reference/usage.md). It may be repeated: a key counts once. */
 export async function reportUsage(ctx: Context<Agent>, { entries: sent }: ReportUsage): Promise<ReportedUsage> {
   const entries = sent.map((entry) => inRunOf(ctx.actor, entry));
-  const places = await findPlaces(ctx, entries);
+  const places = await listPlaces(ctx, entries);
   const placed = entries.map((entry, index) => ({ ...entry, ...places[index]!, at: timeOf(ctx, entry) }));
   const distinct = [...new Map(placed.toReversed().map((entry) => [entry.key, entry])).values()].toReversed();
   await countOfDay(

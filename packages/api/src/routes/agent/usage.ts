@@ -3,7 +3,7 @@ import { ReportedUsage, ReportUsage } from "@board/core/usage/entry";
 import { reportUsage } from "@board/core/usage/report";
 import { endpoint } from "../../endpoint.ts";
 
-/** What agents used: tokens and prices. */
+/** What agents used: tokens and prices. Like what programs report about runs, it has no intent. */
 export const agentUsage = [
   endpoint(
     "POST",
@@ -13,9 +13,9 @@ export const agentUsage = [
       summary: "Report usage",
       description:
         "Counts tokens and prices for a run, a task or, without both, as idle use. Each entry has a key of your choice: for seven days a repeated key counts nothing, so that a report may be sent again after a failure. Either all entries of a request are counted or none.",
+      operation_id: "agent_usage_report",
       body: ReportUsage,
       returns: ReportedUsage,
-      agent: "agent_usage_report",
     },
     (ctx, { body }) => reportUsage(ctx, body),
   ),
