@@ -152,7 +152,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     open.delete(id);
   } else if (method === "session/cancel") isCancelled = !script.some((action) => action.deaf);
   else
-    Promise.resolve(METHODS[method]?.(params)).then((answer) =>
+    void Promise.resolve(METHODS[method]?.(params)).then((answer) =>
       send(answer ? { id, result: answer } : { id, error: { code: -32_601, message: `There is no ${method}.` } }),
     );
 }

@@ -30,9 +30,9 @@ export interface Session {
   /** Whether the caller named a board, by `--board` or BOARD. */
   namesBoard: boolean;
   /** Returns the board of the command: `--board`, BOARD, the agent's own board, or the only board. */
-  findBoardId(): Promise<string>;
+  findBoardId: () => Promise<string>;
   /** Returns the board of a task. When the caller has several boards, they are searched for the task. */
-  findBoardIdOf(task_id: string): Promise<string>;
+  findBoardIdOf: (task_id: string) => Promise<string>;
 }
 
 export function serviceUrl({ url }: GlobalOptions, environment: NodeJS.ProcessEnv, config: Config): string {

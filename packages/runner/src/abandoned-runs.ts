@@ -13,7 +13,7 @@ interface Delivery {
   service: BoardService;
   agent_id: string;
   folder: string;
-  print(event: RunnerEvent): void;
+  print: (event: RunnerEvent) => void;
   signal: AbortSignal;
 }
 

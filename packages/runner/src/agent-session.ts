@@ -21,11 +21,11 @@ export interface AgentSessionOptions {
   /** The board's tools, for agents that speak MCP over HTTP. */
   board: { url: string; token: string } | null;
   steps: StepMapper;
-  onStarted(leader: ProcessIdentity): void;
+  onStarted: (leader: ProcessIdentity) => void;
   /** The agent said or did something. */
-  onSign(): void;
-  onAgent(info: { name: string; version: string | null }): void;
-  askPermission(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionOutcome>;
+  onSign: () => void;
+  onAgent: (info: { name: string; version: string | null }) => void;
+  askPermission: (request: RequestPermissionRequest, signal: AbortSignal) => Promise<RequestPermissionOutcome>;
   /** Asks the agent to cancel. */
   signal: AbortSignal;
   /** Ends the agent at once. */

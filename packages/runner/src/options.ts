@@ -34,9 +34,9 @@ export interface RunnerEvent {
 
 export interface RunnerHost {
   environment: NodeJS.ProcessEnv;
-  print(event: RunnerEvent): void;
+  print: (event: RunnerEvent) => void;
   /** Shows the state of the running tasks, on a terminal. */
-  show(lines: readonly string[]): void;
+  show: (lines: readonly string[]) => void;
   verbose: boolean;
 }
 

@@ -21,9 +21,9 @@ export interface PermissionOptions {
   steps: StepMapper;
   /** How long people may take. Without an answer the permission is denied. */
   timeout_ms: number;
-  print(text: string): void;
+  print: (text: string) => void;
   /** The agent waits for a person, so its silence is no stall. */
-  onWaiting(isWaiting: boolean): void;
+  onWaiting: (isWaiting: boolean) => void;
 }
 
 export interface PermissionDesk {

@@ -28,8 +28,8 @@ export interface TaskRunContext {
   stopping: AbortSignal;
   /** Aborted at the second signal. */
   killing: AbortSignal;
-  onStep(text: string): void;
-  onCost(usd: number): void;
+  onStep: (text: string) => void;
+  onCost: (usd: number) => void;
 }
 
 /** Why a run was cut short, other than by the agent. */
@@ -98,9 +98,9 @@ interface Work {
   comments: TakenTask["comments"];
   journal: Journal;
   folder: TaskFolder;
-  interrupt(why: Interruption): void;
+  interrupt: (why: Interruption) => void;
   signal: AbortSignal;
-  print(text: string): void;
+  print: (text: string) => void;
 }
 
 interface Said {
@@ -222,7 +222,7 @@ interface Finished {
   said: Said;
   result: WorkResult;
   interruption: Interruption | null;
-  print(text: string): void;
+  print: (text: string) => void;
 }
 
 async function toEnding(context: TaskRunContext, finished: Finished): Promise<RunEnding> {

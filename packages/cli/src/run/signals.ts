@@ -3,7 +3,7 @@ export interface StopSignals {
   stopping: AbortSignal;
   /** Aborted by the second one. */
   killing: AbortSignal;
-  stopListening(): void;
+  stopListening: () => void;
 }
 
 /** How long the process may take after the second signal, in which it ends its agents. */
