@@ -13,6 +13,7 @@ import type { Row } from "./row.ts";
 import { benchSteps } from "./steps.ts";
 import { benchStart } from "./start.ts";
 import { benchStreams } from "./streams.ts";
+import { benchSync } from "./sync.ts";
 import { benchTasks } from "./tasks.ts";
 
 /**
@@ -28,6 +29,7 @@ const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   ingestion: benchIngestion,
   notification: benchNotification,
   deliveries: benchDeliveries,
+  sync: benchSync,
   metrics: benchMetrics,
   streams: benchStreams,
   steps: benchSteps,
