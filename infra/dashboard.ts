@@ -53,6 +53,7 @@ const charts: Record<string, ChartLine[]> = {
   ],
   "Job attempts": [linePerDimension("DeliveryAttempts", "kind,outcome")],
   "Runs, begun and expired": [fiveMinuteMetric("RunsStarted", "Sum"), fiveMinuteMetric("RunsExpired", "Sum")],
+  "Exhausted budgets": [linePerDimension("BudgetExhausted", "scope")],
   "Circuits of hosts": [linePerDimension("CircuitChanges", "state")],
   "Oldest due job, s": [fiveMinuteMetric("JobAge", "Maximum")],
   "Oldest transaction that delays streams, s": [fiveMinuteMetric("StreamHorizonAge", "Maximum")],

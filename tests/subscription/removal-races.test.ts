@@ -1,7 +1,7 @@
 import { jobs, subscription_deliveries } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
-import { waitForBlockedStatement } from "../support/blocked-statement.ts";
+import { untilServiceIsVictim, waitForBlockedStatement } from "../support/blocked-statement.ts";
 import { openGoneReceiverWorld } from "../support/gone-receiver-world.ts";
 import { setup } from "../support/fixtures.ts";
 import { BASE } from "./subscription-fixture.ts";
@@ -36,29 +36,30 @@ test.each(ROUNDS)("a subscription can be removed while its deliveries are sent a
 });
 
 test("a request that the database undoes to end a deadlock answers 503 with Retry-After, and succeeds when it is sent again", async () => {
-  const home = await world.tenant("deadlock");
-  const send = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });
-  const { body: subscription } = await send("POST", BASE, { url: receiver_url, event_types: ["task.created"] });
-  await send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title: "Task" });
-  const own = `${BASE}/${subscription.id}/deliveries`;
-  const [{ id }] = (await send("GET", own)).body.items;
-  const locked = Promise.withResolvers<void>();
-  const isBlocked = Promise.withResolvers<void>();
-  const other = world.db.transaction(async (db) => {
-    await db.select().from(subscription_deliveries).where(eq(subscription_deliveries.id, id)).for("update");
-    locked.resolve();
-    await isBlocked.promise;
-    // The request holds the job and waits for the delivery. It began to wait first, so the deadlock ends it.
-    await db.select().from(jobs).where(eq(jobs.subscription_id, subscription.id)).for("update");
+  await untilServiceIsVictim(async (round) => {
+    const home = await world.tenant(`deadlock ${round}`);
+    const send = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });
+    const { body: subscription } = await send("POST", BASE, { url: receiver_url, event_types: ["task.created"] });
+    await send("POST", `/api/v1/boards/${home.board_id}/tasks`, { title: "Task" });
+    const own = `${BASE}/${subscription.id}/deliveries`;
+    const [{ id }] = (await send("GET", own)).body.items;
+    const locked = Promise.withResolvers<void>();
+    const isBlocked = Promise.withResolvers<void>();
+    const other = world.db.transaction(async (db) => {
+      await db.select().from(subscription_deliveries).where(eq(subscription_deliveries.id, id)).for("update");
+      locked.resolve();
+      await isBlocked.promise;
+      // The request holds the job and waits for the delivery. It began to wait first, so the deadlock ends it.
+      await db.select().from(jobs).where(eq(jobs.subscription_id, subscription.id)).for("update");
+    });
+    await locked.promise;
+    const redelivery = send("POST", `${own}/${id}/redeliver`);
+    await waitForBlockedStatement(world.db);
+    isBlocked.resolve();
+    const [{ status, headers }] = await Promise.all([redelivery, other]);
+    expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
+    expect((await send("POST", `${own}/${id}/redeliver`)).status).toBe(202);
   });
-  await locked.promise;
-  const redelivery = send("POST", `${own}/${id}/redeliver`);
-  await waitForBlockedStatement(world.db);
-  isBlocked.resolve();
-  await other;
-  const { status, headers } = await redelivery;
-  expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
-  expect((await send("POST", `${own}/${id}/redeliver`)).status).toBe(202);
 });
 
 test("a redelivery with the id of another organization's delivery is 404, and does not wait for that delivery's job", async () => {

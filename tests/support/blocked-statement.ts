@@ -1,9 +1,23 @@
 import type { Db } from "@board/core/context/db";
 import { rowsOf } from "@board/core/db/database";
+import { isLockFailure } from "@board/core/db/query-error";
 import { sql } from "drizzle-orm";
 
 /** Waits until a statement in this database of a server waits for another transaction's lock. */
 export async function waitForBlockedStatement(db: Db): Promise<void> {
   const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
   while (rowsOf(await db.execute(waiting)).length === 0);
+}
+
+/**
+ * Runs a deadlock of a test with the service, and runs it again if PostgreSQL ends the test's transaction. It ends the one that
+ * looks for the deadlock first, and on a slow machine the service may look before there is one.
+ */
+export async function untilServiceIsVictim<T>(makeDeadlock: (round: number) => Promise<T>): Promise<T> {
+  for (let round = 1; ; round++)
+    try {
+      return await makeDeadlock(round);
+    } catch (error) {
+      if (!isLockFailure(error)) throw error;
+    }
 }
