@@ -16,6 +16,7 @@ const BUILT_AT_RUN_TIME: Readonly<Record<string, string>> = {
   "packages/core/src/lists/search-words.ts": "one class of fixed characters",
   "packages/core/src/memory/chat-notifications.ts": "fixed words between blanks, anchored at both ends",
   "packages/openclaw/src/template/token-line.ts": "the literal for line breaks, which has no loop",
+  "packages/runner/src/policy.ts": "patterns of a person's own file, for texts of at most 1,000 characters",
 };
 
 const sources = new Map(files.map((file) => [file, readFileSync(path.join(root, file), "utf8")]));

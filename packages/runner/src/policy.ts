@@ -75,10 +75,10 @@ function doesMatch(rule: Rule, request: ToolRequest, folder: string): boolean {
   const { tool_kind, title, command, path, decision } = rule;
   const allows = decision === "allow";
   if (tool_kind !== undefined && ![tool_kind].flat().some((kind) => kind === request.tool_kind)) return false;
-  if (title !== undefined && !toPattern(title, false).test(request.title)) return false;
+  if (title !== undefined && !doesGlobMatch(title, request.title, false, allows)) return false;
   if (command !== undefined && !(request.command !== null && doesCommandMatch(command, request.command, allows))) return false;
   if (path === undefined) return true;
-  const matches = pathsOf(folder, request.paths).map((name) => toPattern(path, true).test(name));
+  const matches = pathsOf(folder, request.paths).map((name) => doesGlobMatch(path, name, true, allows));
   return matches.length > 0 && (allows ? !matches.includes(false) : matches.includes(true));
 }
 
@@ -91,6 +91,13 @@ function doesCommandMatch(prefix: string, line: string, allows: boolean): boolea
   if (allows) return !SHELL_SIGNS.test(line) && begins(line.trim().replaceAll(/\s+/g, " "));
   return line.split(/[;&|`()\n\r]|\$\(/).some((command) => begins(command.trim().replaceAll(/\s+/g, " ")));
 }
+
+/** An agent may send a text on which a pattern with many stars takes long. */
+const MAX_MATCHED = 1_000;
+
+/** A longer text is never allowed by a pattern, and always denied by it or asked about. */
+const doesGlobMatch = (glob: string, text: string, isPath: boolean, allows: boolean): boolean =>
+  text.length > MAX_MATCHED ? !allows : toPattern(glob, isPath).test(text);
 
 /** A pattern with `*`. In paths a single one stays within a folder. Stars that follow each other count once, so that it stays fast. */
 function toPattern(glob: string, isPath: boolean): RegExp {

@@ -27,7 +27,7 @@ export function toServiceUnit({ name, command, folder, environment, platform = p
     name
       .toLowerCase()
       .replaceAll(/[^a-z0-9]+/g, "-")
-      .replaceAll(/^-+|-+$/g, "") || "agent";
+      .replaceAll(/^-|-$/g, "") || "agent";
   const home = environment["HOME"] || homedir();
   const kept = KEPT.flatMap((key) => (environment[key] ? [[key, environment[key]] as const] : []));
   if (platform === "linux") {

@@ -46,7 +46,7 @@ export function toBranch(task_id: string, title: string): string {
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
     .slice(0, MAX_SLUG)
-    .replaceAll(/^-+|-+$/g, "");
+    .replaceAll(/^-|-$/g, "");
   return `board/${task_id.slice(0, SHORT_ID)}${words === "" ? "" : `-${words}`}`;
 }
 

@@ -16,7 +16,9 @@ export function toDollars(cost: string): string {
 /** A price with all its decimals, at least two. */
 export function toExactDollars(cost: string): string {
   const [whole = "0", decimals = ""] = cost.split(".");
-  return `$${whole}.${decimals.replace(/0+$/, "").padEnd(2, "0")}`;
+  let end = decimals.length;
+  while (end > 2 && decimals[end - 1] === "0") end--;
+  return `$${whole}.${decimals.slice(0, end).padEnd(2, "0")}`;
 }
 
 const UNITS = [
