@@ -2917,7 +2917,7 @@ export interface paths {
         put?: never;
         /**
          * Add steps to your run
-         * @description `from` is the number of the first step: repeated steps are stored once, and a gap is refused with 409 and `next`. Possible until a day after the end of the run. A full run drops further steps.
+         * @description `from` is the number of the first step: repeated steps are stored once, and a gap is refused with 409 and `next`. Steps of the kind `usage` count as usage of the run. Possible until a day after the end of the run. A full run drops further steps.
          */
         post: operations["agent_run_steps_add"];
         delete?: never;
@@ -4971,20 +4971,20 @@ export interface components {
                  * @constant
                  */
                 kind: "usage";
-                /** @description Key of the usage entry. */
+                /** @description Key under which the usage counts once; by default the number of the step in its run. */
                 key?: string;
-                /** @description Name of the model. */
-                model?: string;
-                /** @description Input tokens. */
+                /** @description Name of the model, as the provider has it. */
+                model?: string | null;
+                /** @description Tokens that the model read, cached ones included. */
                 input_tokens?: number;
-                /** @description Output tokens. */
+                /** @description Tokens that the model wrote, reasoning included. */
                 output_tokens?: number;
-                /** @description Input tokens from the model's cache. */
+                /** @description The part of `input_tokens` that came from a cache. */
                 cached_input_tokens?: number;
-                /** @description Output tokens of hidden reasoning. */
+                /** @description The part of `output_tokens` that was reasoning. */
                 reasoning_tokens?: number;
-                /** @description Price as a decimal number. */
-                cost_usd?: string;
+                /** @description Price in US dollars as the provider reported it. */
+                cost_usd?: string | null;
             } | {
                 /**
                  * Format: date-time
@@ -6970,20 +6970,20 @@ export interface components {
              * @constant
              */
             kind: "usage";
-            /** @description Key of the usage entry. */
+            /** @description Key under which the usage counts once; by default the number of the step in its run. */
             key?: string;
-            /** @description Name of the model. */
-            model?: string;
-            /** @description Input tokens. */
+            /** @description Name of the model, as the provider has it. */
+            model?: string | null;
+            /** @description Tokens that the model read, cached ones included. */
             input_tokens?: number;
-            /** @description Output tokens. */
+            /** @description Tokens that the model wrote, reasoning included. */
             output_tokens?: number;
-            /** @description Input tokens from the model's cache. */
+            /** @description The part of `input_tokens` that came from a cache. */
             cached_input_tokens?: number;
-            /** @description Output tokens of hidden reasoning. */
+            /** @description The part of `output_tokens` that was reasoning. */
             reasoning_tokens?: number;
-            /** @description Price as a decimal number. */
-            cost_usd?: string;
+            /** @description Price in US dollars as the provider reported it. */
+            cost_usd?: string | null;
         } | {
             /** @description Number of the step in its run. */
             n: number;

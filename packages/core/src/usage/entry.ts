@@ -1,18 +1,15 @@
 import * as z from "zod";
 import { CostUsd } from "../values/cost.ts";
-import { Id, InstantInput, Integer, lazyObject, NonEmpty } from "../values/wire.ts";
+import { ModelName, TokenCount, UsageKey } from "../values/usage.ts";
+import { Id, InstantInput, lazyObject } from "../values/wire.ts";
 
 const MAX_ENTRIES = 100;
-const MAX_KEY = 200;
-const MAX_MODEL = 100;
-/** Tokens of one entry. Sums of ten thousands of such entries are still exact in JSON. */
-const MAX_TOKENS = 1_000_000_000;
 
-const tokens = () => Integer(0, MAX_TOKENS).default(0);
+const tokens = () => TokenCount.default(0);
 
 /** What one report says was used. */
 export const Amounts = lazyObject(() => ({
-  model: NonEmpty(MAX_MODEL).nullable().default(null).describe("Name of the model, as the provider has it."),
+  model: ModelName.nullable().default(null).describe("Name of the model, as the provider has it."),
   input_tokens: tokens().describe("Tokens that the model read, cached ones included."),
   output_tokens: tokens().describe("Tokens that the model wrote, reasoning included."),
   cached_input_tokens: tokens().describe("The part of `input_tokens` that came from a cache."),
@@ -23,7 +20,7 @@ export const Amounts = lazyObject(() => ({
 }));
 
 export const UsageEntry = lazyObject(() => ({
-  key: NonEmpty(MAX_KEY).describe("Names the entry. For seven days, a repeated key of the agent counts nothing."),
+  key: UsageKey.describe("Names the entry. For seven days, a repeated key of the agent counts nothing."),
   at: InstantInput.optional().describe("When it was used, in the last seven days; now when absent. A later time counts as now."),
   ...Amounts.shape,
   run_id: Id.nullable().default(null).describe("Run of the agent for which it was used."),
@@ -40,7 +37,7 @@ export type ReportUsage = z.infer<typeof ReportUsage>;
 
 /** The usage that an agent may send together with a change of a task. The key is needed only if the call may be repeated. */
 export const UsageOfCall = lazyObject(() => ({
-  key: NonEmpty(MAX_KEY).optional().describe("Counts repeated calls once."),
+  key: UsageKey.optional().describe("Counts repeated calls once."),
   ...Amounts.shape,
 }));
 export type UsageOfCall = z.infer<typeof UsageOfCall>;

@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { Agent } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
@@ -8,7 +8,7 @@ import { boardsOfAgent } from "../organization/access.ts";
 import { boards } from "../schema/board.sql.ts";
 import { runs } from "../schema/run.sql.ts";
 import { tasks } from "../schema/task.sql.ts";
-import { DomainError } from "../values/errors.ts";
+import { DomainError, notFound } from "../values/errors.ts";
 import type { UsageEntry } from "./entry.ts";
 
 /** Where an entry is counted. Idle use has no task, and that of a main agent no board. */
@@ -55,6 +55,24 @@ function unknownPlaceError({ key, run_id }: Named): DomainError {
     `The ${what} in the entry with the key "${key}". No entry was counted: send them again, this one without it to count it as idle use.`,
     { fields: { code: "usage_place_unknown", key } },
   );
+}
+
+/** The place of a run of the agent, also of one on a board that the agent has left. Throws `not_found`. */
+export async function readPlaceOfRun({ db, actor }: Context<Agent>, run_id: string): Promise<Place> {
+  const [place] = await db
+    .select({
+      board_id: boards.id,
+      board_name: boards.name,
+      task_id: tasks.id,
+      task_title: tasks.title,
+      run_id: runs.id,
+    })
+    .from(runs)
+    .innerJoin(tasks, eq(tasks.id, runs.task_id))
+    .innerJoin(boards, eq(boards.id, runs.board_id))
+    .where(and(eq(runs.id, run_id), eq(runs.agent_id, actor.agent_id), eq(boards.organization_id, actor.organization_id)));
+  if (!place) throw notFound();
+  return place;
 }
 
 async function readPlaces({ db, actor }: Context<Agent>, entries: readonly Named[]) {

@@ -14,21 +14,15 @@ import { stopRunsUnder } from "./stop.ts";
 import { type PlacedEntry, storeEntries } from "./store.ts";
 
 /** Keys are remembered for so long, so an older entry could count twice. */
-const MAX_AGE_MS = 7 * DAY_MS;
+export const MAX_AGE_MS = 7 * DAY_MS;
 
 /** Counts what an agent used (docs/reference/usage.md). It may be repeated: a key counts once. */
 export async function reportUsage(ctx: Context<Agent>, { entries: sent }: ReportUsage): Promise<ReportedUsage> {
   const entries = sent.map((entry) => inRunOf(ctx.actor, entry));
   const places = await listPlaces(ctx, entries);
   const placed = entries.map((entry, index) => ({ ...entry, ...places[index]!, at: timeOf(ctx, entry) }));
-  const distinct = [...new Map(placed.toReversed().map((entry) => [entry.key, entry])).values()].toReversed();
-  await countOfDay(
-    ctx,
-    "organization_usage_entries_per_day",
-    ctx.actor.organization_id,
-    (limit) => `The organization has reported ${limit} usage entries today. Send these again tomorrow, or sum up several in one.`,
-    distinct.length,
-  );
+  const distinct = firstOfEachKey(placed);
+  await requireRoomOfDay(ctx, distinct.length);
   const { stored, reached } = await withDeadlockRetry(ctx, async (ctx) => {
     if (ctx.actor.has_budgets) return countInBudgets(ctx, distinct);
     return new FinalWrites(async () => ({ stored: await storeEntries(ctx, distinct), reached: [] }));
@@ -38,13 +32,27 @@ export async function reportUsage(ctx: Context<Agent>, { entries: sent }: Report
   return { ok: true, accepted, repeated: entries.length - accepted, exhausted_budget_ids };
 }
 
+/** Within a request, the first entry with a key counts. */
+export const firstOfEachKey = (entries: readonly PlacedEntry[]): PlacedEntry[] =>
+  [...new Map(entries.toReversed().map((entry) => [entry.key, entry])).values()].toReversed();
+
+/** Counts entries toward the limit of the organization's day; throws `limited` above it. */
+export const requireRoomOfDay = (ctx: Context<Agent>, entries: number): Promise<void> =>
+  countOfDay(
+    ctx,
+    "organization_usage_entries_per_day",
+    ctx.actor.organization_id,
+    (limit) => `The organization has reported ${limit} usage entries today. Send these again tomorrow, or sum up several in one.`,
+    entries,
+  );
+
 const isStopping = ({ is_spent, on_limit }: ReachedBudget): boolean => is_spent && on_limit === "stop";
 
 /**
  * Counts the entries also in budgets, and at a limit stops all runs under the budget, in one transaction. The budgets are locked
  * first, so that reports of other agents wait before they lock their tasks.
  */
-async function countInBudgets(ctx: Context<Agent>, entries: readonly PlacedEntry[]) {
+export async function countInBudgets(ctx: Context<Agent>, entries: readonly PlacedEntry[]) {
   await lockBudgets(ctx, entries);
   const stored = await storeEntries(ctx, entries);
   const reached = await spend(ctx, stored);

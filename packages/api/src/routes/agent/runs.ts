@@ -2,7 +2,7 @@ import { agent } from "@board/core/context/actor";
 import { readOwnRun, UpdateRun, updateRun } from "@board/core/run/report";
 import { Run } from "@board/core/run/run";
 import { PostSteps, StoredSteps } from "@board/core/run/steps/step";
-import { storeSteps } from "@board/core/run/steps/store";
+import { storeStepsWithUsage } from "@board/core/usage/steps";
 import { endpoint } from "../../endpoint.ts";
 
 /**
@@ -32,13 +32,13 @@ export const agentRuns = [
       as: agent,
       summary: "Add steps to your run",
       description:
-        "`from` is the number of the first step: repeated steps are stored once, and a gap is refused with 409 and `next`. Possible until a day after the end of the run. A full run drops further steps.",
+        "`from` is the number of the first step: repeated steps are stored once, and a gap is refused with 409 and `next`. Steps of the kind `usage` count as usage of the run. Possible until a day after the end of the run. A full run drops further steps.",
       operation_id: "agent_run_steps_add",
       errors: [409],
       authorize: (ctx, params) => readOwnRun(ctx, params.run_id),
       body: PostSteps,
       returns: StoredSteps,
     },
-    (ctx, { params, body }) => storeSteps(ctx, params.run_id, body),
+    (ctx, { params, body }) => storeStepsWithUsage(ctx, params.run_id, body),
   ),
 ];

@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { CostUsd } from "../../values/cost.ts";
+import { ModelName, TokenCount, UsageKey } from "../../values/usage.ts";
 import { Id, Instant, InstantInput, Integer, lazyObject, MAX_NAME, NonEmpty } from "../../values/wire.ts";
 
 /** Steps that one request may have. */
@@ -6,7 +8,7 @@ export const MAX_STEPS = 200;
 const MAX_ENTRIES = 200;
 const MAX_TITLE = 1_000;
 const MAX_PATH = 4_000;
-const MAX_TOKENS = 1_000_000_000;
+const MAX_NUMBER = 1_000_000_000;
 
 const TOOL_KINDS = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"] as const;
 const PROGRESS = ["pending", "in_progress", "completed"] as const;
@@ -14,7 +16,7 @@ const PROGRESS = ["pending", "in_progress", "completed"] as const;
 const text = z.string().describe("The text; longer ones are cut at 16 KB.");
 const title = z.string().max(MAX_TITLE);
 const anyJson = z.unknown().optional();
-const count = (what: string) => Integer(0, MAX_TOKENS).optional().describe(what);
+const count = (what: string) => TokenCount.optional().describe(what);
 
 /** The OpenAPI document has a component for what is sent and one for what is returned. */
 type Form = "sent" | "returned";
@@ -31,7 +33,7 @@ const planEntry = (form: Form) =>
 const location = (form: Form) =>
   lazyObject(() => ({
     path: z.string().max(MAX_PATH).describe("Path of a file."),
-    line: Integer(0, MAX_TOKENS).optional().describe("Number of a line."),
+    line: Integer(0, MAX_NUMBER).optional().describe("Number of a line."),
   })).meta(named("RunLocation", "A place in a file", form));
 
 const diff = (form: Form) =>
@@ -65,17 +67,13 @@ const fieldsOf = (form: Form) => ({
     outcome: NonEmpty(MAX_NAME).describe("What was decided, such as `allowed` or `denied`."),
   },
   usage: {
-    key: z.string().max(MAX_NAME).optional().describe("Key of the usage entry."),
-    model: z.string().max(MAX_NAME).optional().describe("Name of the model."),
-    input_tokens: count("Input tokens."),
-    output_tokens: count("Output tokens."),
-    cached_input_tokens: count("Input tokens from the model's cache."),
-    reasoning_tokens: count("Output tokens of hidden reasoning."),
-    cost_usd: z
-      .string()
-      .regex(/^\d{1,9}(?:\.\d{1,12})?$/)
-      .optional()
-      .describe("Price as a decimal number."),
+    key: UsageKey.optional().describe("Key under which the usage counts once; by default the number of the step in its run."),
+    model: ModelName.nullable().optional().describe("Name of the model, as the provider has it."),
+    input_tokens: count("Tokens that the model read, cached ones included."),
+    output_tokens: count("Tokens that the model wrote, reasoning included."),
+    cached_input_tokens: count("The part of `input_tokens` that came from a cache."),
+    reasoning_tokens: count("The part of `output_tokens` that was reasoning."),
+    cost_usd: CostUsd.nullable().optional().describe("Price in US dollars as the provider reported it."),
   },
   log: { stream: z.string().max(MAX_NAME).describe("Where the text came from, such as `stderr`."), text },
 });
@@ -100,7 +98,7 @@ const SentStep = steps("sent", () => ({
 export type SentStep = z.output<typeof SentStep>;
 
 export const PostSteps = lazyObject(() => ({
-  from: Integer(0, MAX_TOKENS).describe("Number of the first step, counted from 0 in each run."),
+  from: Integer(0, MAX_NUMBER).describe("Number of the first step, counted from 0 in each run."),
   steps: z.array(SentStep).min(1).max(MAX_STEPS).describe("Steps in their order."),
 })).meta({ id: "RunStepsWrite" });
 export type PostSteps = z.infer<typeof PostSteps>;
