@@ -11,7 +11,7 @@ const MINUTE = 60_000;
 const INVALID = { detail: "Invalid webhook signature." };
 const MISSING = { detail: "Missing webhook signature header." };
 const NOT_RECENT = {
-  detail: "The webhook signature is not of the last 5 minutes. Check the clock of the sender and send the request again.",
+  detail: "The webhook signature is not from the last 5 minutes. Check the clock of the sender and send the request again.",
 };
 
 const world = await setupWorld({ environment: { WEBHOOK_RATE_PER_MINUTE: "0" }, limits: { webhook_refusals_per_minute: 0 } });

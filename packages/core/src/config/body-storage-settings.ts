@@ -36,7 +36,7 @@ export const bodyStorageSettings = {
       "Where bodies of old webhook payloads are kept; when unset, in the database. A bucket on Lambda; of a compatible service with AWS_ENDPOINT_URL_S3.",
     ),
   WEBHOOK_BODY_DAYS: wholeNumber(30, 36_500).describe(
-    "Days after which a body moves to WEBHOOK_BODY_STORAGE; 0 = no more move, and those that have moved stay readable.",
+    "Days after which a body moves to WEBHOOK_BODY_STORAGE; 0 = no further bodies move, and moved ones stay readable.",
   ),
 };
 

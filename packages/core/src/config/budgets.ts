@@ -121,12 +121,12 @@ export const BUDGETS = {
   organization_running_jobs: {
     default: 16,
     max: 1_000,
-    describe: "Jobs of an organization that run at the same time, for syncs counted apart, 0 = no limit.",
+    describe: "Jobs of an organization that run at the same time, 0 = no limit. Syncs are counted separately.",
   },
   gateway_running_jobs: {
     default: 8,
     max: 1_000,
-    describe: "Jobs of a gateway that run at the same time, for syncs counted apart, 0 = no limit.",
+    describe: "Jobs of a gateway that run at the same time, 0 = no limit. Syncs are counted separately.",
   },
   organizations_per_day: {
     default: 20,
@@ -190,7 +190,7 @@ export const BUDGETS = {
   request_body_bytes_per_second: {
     default: 1_024,
     max: 1_000_000_000,
-    describe: "Least pace of a request body over five seconds, 0 = any.",
+    describe: "Slowest accepted pace of a request body over five seconds, 0 = any.",
   },
   max_connections: {
     default: 10_000,

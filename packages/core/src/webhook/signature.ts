@@ -12,6 +12,6 @@ export function verifySignature(secrets: readonly string[], signature: Signature
   if (signature.sentAt && !(Math.abs(now.getTime() - signature.sentAt(body)) <= MAX_AGE_MS))
     throw new DomainError(
       "forbidden",
-      "The webhook signature is not of the last 5 minutes. Check the clock of the sender and send the request again.",
+      "The webhook signature is not from the last 5 minutes. Check the clock of the sender and send the request again.",
     );
 }
