@@ -24,7 +24,7 @@ async function handle(approval: Approval): Promise<void> {
   await you.patch("/api/v1/boards/{board_id}/approvals/{approval_id}", { params, body: { status } });
 }
 
-// First what already waits, then what is requested from now on. A request that is seen twice is decided once.
+// First the requests that already wait, then those made from now on. A request that is seen twice is decided once.
 const since = new Date().toISOString();
 const pending = { ...board, query: { status: "pending" as const } };
 for await (const approval of you.list("/api/v1/boards/{board_id}/approvals", { params: pending })) await handle(approval);

@@ -3,7 +3,7 @@
 const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
 const address = `${url}/api/v1/boards/${process.env.BOARD}/tasks`;
 
-/** The key is made from what the task is for, not at random, so that the next run of the program has the same. */
+/** The key is derived from the purpose of the task and not random, so that the next run of the program sends the same key. */
 async function createTask(order: number): Promise<{ id: string; isRepeat: boolean }> {
   const answer = await fetch(address, {
     method: "POST",

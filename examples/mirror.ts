@@ -14,7 +14,7 @@ const you = createClient({ url, token: process.env.BOARD_TOKEN! });
 const board_id = process.env.BOARD!;
 const file = process.env.MIRROR ?? "tasks.json";
 
-/** The position comes first: a task that changes while the list is read is then read again. */
+/** The position is read first: a task that changes while the list is read is then read again. */
 async function readAll(): Promise<Mirror> {
   const { cursor } = await you.get("/api/v1/changes", { params: { query: { board_id } } });
   const tasks: Mirror["tasks"] = {};

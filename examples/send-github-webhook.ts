@@ -13,7 +13,9 @@ const webhook = await you.post("/api/v1/boards/{board_id}/webhooks", {
   body: { description: "Create a task for each new issue.", source: "github", event_types: ["issues.opened"], secret },
 });
 
-/** Posts an event with the headers of GitHub. The signature is of the bytes that are sent, so the text is made once. */
+/**
+ * Posts an event with the headers of GitHub. The signature covers the exact bytes that are sent, so the body is serialized once.
+ */
 async function post(event: string, payload: object): Promise<number> {
   const body = JSON.stringify(payload);
   const answer = await fetch(new URL(webhook.endpoint_path, url), {

@@ -75,7 +75,7 @@ test("the token of a run is refused for other tasks, other boards and approvals 
   for (const answer of await Promise.all(refused)) expect([answer.status, answer.text]).toEqual([403, expect.any(String)]);
 });
 
-test("the token of a run is refused by every operation that is not of its task", async () => {
+test("the token of a run is refused by every operation that does not concern its task", async () => {
   const { token: agent, task_id, run_id } = await beginRun();
   const ids: Record<string, string> = { board_id: board.board_id, task_id, run_id, agent_id: board.worker.id };
   const passed: string[] = [];
@@ -103,7 +103,7 @@ test("the token of a run is refused by every operation that is not of its task",
   ]);
 });
 
-test("only the agent of a running run gets its token, and a new token replaces the one before", async () => {
+test("only the agent of a running run gets its token, and a new token replaces the previous one", async () => {
   const { run_id, token, task_id } = await beginRun();
   expect((await mint(run_id, board.lead.token)).status).toBe(404);
   expect((await mint(run_id, token)).status).toBe(403);

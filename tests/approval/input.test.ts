@@ -98,7 +98,7 @@ describe("the tasks of an approval request", () => {
     expect(await linked({ task_ids: [b], task_id: a, payload })).toEqual(ids);
   });
 
-  test("a task named several times is linked once, in any case of letters", async () => {
+  test("a task named several times is linked once, ignoring the case of letters", async () => {
     const [a, b, c] = (await addNumberedTasks(3)) as [string, string, string];
     const payload = { task_ids: [b.toUpperCase(), c.toUpperCase(), a], task_id: c };
     expect(await linked({ task_id: a.toUpperCase(), task_ids: [b, a, b], payload })).toEqual([a, b, c]);

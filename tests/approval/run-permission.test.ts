@@ -32,7 +32,7 @@ test("a task may have several pending permissions, and none of them blocks its m
   expect(moved.status).toBe(200);
 });
 
-test("a person's answer selects the option, and without a choice the plainest one", async () => {
+test("a person's answer selects the option, and without a choice the one for this time only", async () => {
   const task_id = await board.addTask();
   const always = await decide((await ask(task_id)).id, { status: "approved", option_id: "always" });
   expect(always.body.payload).toMatchObject({ selected_option: "always", excerpt: "rm -r build" });

@@ -13,7 +13,7 @@ const STATEMENT = /^(?:execute [^:]+|statement): (.*)$/s;
 const PARAMETER = /\$\d+ = (?:NULL|'((?:[^']|'')*)')/g;
 /** How long to wait until changed settings are in effect and the log has arrived. */
 const SETTLE_MS = 300;
-/** How long to wait after an answer: its last log entries have arrived, and its jobs have logged nothing yet. */
+/** How long to wait after an answer, so that its last log entries have arrived and its jobs have not logged anything yet. */
 const ARRIVAL_MS = 10;
 
 /** The settings of a server whose statements can be recorded. */

@@ -92,7 +92,7 @@ describe("the list of boards", () => {
     for (const name of ["beta", "Alpha", "gamma", "Beta"]) await create(tenant.owner, name, tenant.gateway_id);
   });
 
-  test("boards are sorted by name in any case, newest first among equals, 20 per page", async () => {
+  test("boards are sorted by name ignoring case, newest first among equals, 20 per page", async () => {
     const page = (await list(tenant.owner)).body;
     expect(page).toMatchObject({ total: 5, limit: 20, offset: 0 });
     expect(page.items.map((board: { name: string }) => board.name)).toEqual(["Alpha", "Beta", "beta", "gamma", "list board"]);

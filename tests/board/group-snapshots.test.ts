@@ -32,7 +32,7 @@ test("the group snapshot of a board without a group is empty", async () => {
   expect((await ofBoard("", { token: home.owner.token }, board_id)).body).toEqual({ group: null, boards: [] });
 });
 
-test("a group snapshot has the group and its boards, sorted by name in any case", async () => {
+test("a group snapshot has the group and its boards, sorted by name ignoring case", async () => {
   const shown = await ofGroup();
   expect(names(shown)).toEqual(["Alpha", "beta", "home board"]);
   expect(shown.body.group).toEqual((await world.call("GET", `/api/v1/board-groups/${group_id}`, home.owner)).body);
@@ -60,7 +60,7 @@ test("a group snapshot shows people the boards they may read, and agents all boa
   expect((await ofBoard("", { agent: alpha.agent.token })).status).toBe(403);
 });
 
-test("a person reads a group snapshot by membership in its organization, active or not", async () => {
+test("a person reads the snapshot of a group in any organization that they belong to, active or not", async () => {
   const elsewhere = await world.tenant("elsewhere");
   const traveller = await world.member("traveller", home, "member", { read: true });
   await world.join(traveller, elsewhere.organization_id, "member", { read: true });

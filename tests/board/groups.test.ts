@@ -162,7 +162,7 @@ describe("access to board groups", () => {
   });
 });
 
-test("groups are sorted by name in any case, with true totals", async () => {
+test("groups are sorted by name ignoring case, with true totals", async () => {
   const tenant = await world.tenant("list");
   for (const name of ["beta", "Alpha", "gamma"]) await create({ name }, tenant.owner);
   expect(await names(tenant.owner)).toEqual(["Alpha", "beta", "gamma"]);

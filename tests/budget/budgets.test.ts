@@ -82,13 +82,13 @@ test("usage is counted in the budgets of organization, board, agent and task, an
   ]);
 });
 
-test("a repeated entry is spent once", async () => {
+test("a repeated entry is counted once in a budget", async () => {
   const { body } = await create({ scope: "organization", limit: { total_tokens: 100 } });
   for (let time = 0; time < 2; time++) await report({ key: "same", input_tokens: 30 });
   expect((await get(body.id)).body.spent.total_tokens).toBe(30);
 });
 
-test("it warns once a period, and says once that it is spent", async () => {
+test("a budget warns once per period, and announces once that it is spent", async () => {
   const { body } = await create({ scope: "board", scope_id: home.board_id, limit: { total_tokens: 100 }, period: "day" });
   const events = async () =>
     (await world.call("GET", "/api/v1/activity?limit=50", as(home.owner))).body.items

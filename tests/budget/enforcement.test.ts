@@ -13,7 +13,7 @@ const report = (entry: object, agent = home.worker.token) =>
   world.call("POST", "/api/v1/agent/usage", { agent, body: { entries: [{ key: crypto.randomUUID(), ...entry }] } });
 const taskPath = (id: string) => `/api/v1/agent/boards/${home.board_id}/tasks/${id}`;
 
-test("next sends the statements of before while the organization has no budget, and one more with budgets", async () => {
+test("next sends no further statement while the organization has no budget, and one with budgets", async () => {
   const count = async () => {
     await addTask(world, home);
     world.statements.length = 0;
@@ -105,7 +105,7 @@ test("what a run has spent is taken from its reserve", async () => {
   expect((await next({ parallel: true })).body.task).not.toBeNull();
 });
 
-test("so many runs begin as the limit says; a task that is handed out again is no new run", async () => {
+test("as many runs begin as the limit allows, and a task that is handed out again is not a new run", async () => {
   for (let time = 0; time < 3; time++) await addTask(world, home);
   const budget = await create({ scope: "board", scope_id: home.board_id, limit: { runs: 2 } });
   const first = (await next()).body.task.id;

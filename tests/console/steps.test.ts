@@ -29,7 +29,7 @@ test("the steps of a tool call are one row at the place of the first, in whateve
   }
 });
 
-test("of many rows only those in sight are drawn, and measured ones move what comes after them", () => {
+test("only rows in sight are drawn, and a row that was measured moves the rows below it", () => {
   const list = new RowList();
   for (let first = 0; first < 100_000; first += 200)
     list.add(

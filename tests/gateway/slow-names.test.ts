@@ -32,7 +32,7 @@ async function register({ token }: Person, hostname: string) {
   };
 }
 
-/** What the status of each of these hosts says, all asked for at the same time. */
+/** Asks for the status of all these hosts at the same time, and returns what each answer says. */
 function readErrors({ token }: Person, queries: readonly string[]): Promise<unknown[]> {
   const read = async (query: string) => {
     const { body } = await world.call("GET", `/api/v1/gateways/status?${query}`, { token });

@@ -33,7 +33,7 @@ async function addDead(tenant = home): Promise<string> {
   return id;
 }
 
-test("an admin sees what a job is about, its state and its error, and no text or secret of it", async () => {
+test("an admin sees what a job is about, its state and its error, but none of its texts and secrets", async () => {
   const webhook = await createWebhook(world, home);
   const payload_id = await postPayload(world, webhook, '"inside the payload"');
   const notify = await getPayloadJob(world, payload_id);

@@ -35,7 +35,7 @@ test("a process of the service frees the task of a client that was killed within
   const { id } = await addTask(server.world, home);
   const taken = await server.world.call("POST", "/api/v1/agent/tasks/next", { agent: home.worker.token, body: {} });
   expect(taken.body.task.id).toBe(id);
-  // It ends after the first look of the process and long before the next run of the schedule.
+  // The lease ends after the first check of the process and long before the next run of the schedule.
   const ends_at = new Date(Date.now() + 15_000);
   const of = eq(tasks.id, id);
   await server.world.db.update(tasks).set({ lease_expires_at: ends_at }).where(of);

@@ -20,7 +20,7 @@ async function connect(token: string) {
 
 const ID = "([0-9a-f]{8}-[0-9a-f-]{27})";
 const TIME = "(\\d{4}-\\d{2}-\\d{2}T[\\d:.]+Z)";
-/** What a text says at one place. */
+/** Returns what a pattern captures in a text. */
 function find(text: string, pattern: string): string {
   const found = new RegExp(pattern, "m").exec(text)?.[1];
   expect(found, `${pattern} in\n${text}`).toBeDefined();

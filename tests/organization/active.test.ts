@@ -54,7 +54,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("the active organizat
     });
   });
 
-  test("the caller's organizations are sorted by name in any case, with the role and the active flag", async () => {
+  test("the caller's organizations are sorted by name ignoring case, with the role and the active flag", async () => {
     await world.join(person, await addOrganization("beta"), "member");
     await world.join(person, await addOrganization("Alpha"), "owner");
     await world.join(person, await addOrganization("Gamma"), "admin");

@@ -65,7 +65,7 @@ const target = () => ({ url: host.url, token: HOST_TOKEN, disable_device_pairing
 
 const cleanups = () => world.db.select().from(schema.jobs).where(eq(schema.jobs.kind, "agent.cleanup"));
 
-/** Concurrent, as the queue's batches are: a clean-up job waits five seconds on the way. */
+/** Concurrent, as the queue's batches are, because each clean-up job waits five seconds. */
 const deliverJobs = () => deliverConcurrently(world);
 
 beforeEach(async () => {

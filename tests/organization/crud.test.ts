@@ -47,7 +47,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("organizations under 
     expect([personal.name, await packs(personal.id), await packs(created.id)]).toEqual(["Personal", 2, 0]);
   });
 
-  test("an organization name must be unique among the caller's memberships, in any case of letters", async () => {
+  test("an organization name must be unique among the caller's memberships, ignoring case", async () => {
     const person = await newcomer();
     expect((await create(person, "Taken")).status).toBe(200);
     for (const name of ["Taken", " tAKEN "]) {
@@ -99,7 +99,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("organizations under 
     for (const name of [null, " ", 5, "x".repeat(201)]) expect((await call(person, "PATCH", "/me", { name })).status).toBe(422);
   });
 
-  test("organizations are sorted by name in any case of letters, and the active one is marked", async () => {
+  test("organizations are sorted by name ignoring case, and the active one is marked", async () => {
     const person = await newcomer();
     for (const name of ["beta", "Alpha", "Gamma"]) await create(person, name);
     const listed = (await call(person, "GET", "/me/list")).body;

@@ -74,7 +74,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("accepting an invite 
     }
   });
 
-  test("only the invited email address can accept, in any case of letters", async () => {
+  test("only the invited email address can accept, ignoring case", async () => {
     const guest = await createGuest(world);
     const created = (await invite(emailOf(guest))).body;
     const nameless = await world.person(`nameless-${++people}`, { email: undefined });

@@ -71,7 +71,7 @@ describe.each(["/organizations/me", "/api/v1/organizations/me"])("members under 
     await world.db.delete(organization_board_access).where(eq(organization_board_access.id, row!.id));
   });
 
-  test("members are sorted by email in any case, then by name; members without an address come last", async () => {
+  test("members are sorted by email ignoring case, then by name; members without an address come last", async () => {
     const tenant = await world.tenant(`listing${++people}`);
     const listedUsers = [
       { email: null, name: "Zoe" },

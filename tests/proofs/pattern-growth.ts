@@ -14,9 +14,9 @@ interface Place {
 interface Part {
   first: Place[];
   last: Place[];
-  /** Whether the part may read nothing. */
+  /** Whether the part can match the empty text. */
   nullable: boolean;
-  /** Whether it may read nothing without a condition such as `$` or a look-around. */
+  /** Whether it can match the empty text without a condition such as `$` or a look-around. */
   free: boolean;
   /** The places of `last` after which the part is complete without a condition. */
   freeLast: Place[];
@@ -34,7 +34,7 @@ const SAMPLES = [
   "\u4e00",
   "\u{1f600}",
 ];
-/** Counted repetitions are unrolled to so many copies: only loops without a maximum make steps grow with the text. */
+/** Counted repetitions are unrolled to this many copies: only loops without a maximum make steps grow with the text. */
 const COPIES = 3;
 
 /**

@@ -211,7 +211,7 @@ describe("a host that has not approved the service yet", () => {
     expect(await stateOf(other)).toEqual(before);
   });
 
-  test("a host that answers again gives no second start to agents that were provisioned", async () => {
+  test("agents that were provisioned are not started again when their host answers again", async () => {
     await start();
     const crew = await register("again", TOKEN);
     approve();

@@ -16,7 +16,7 @@ afterAll(async () => {
   await cleanUpPrograms();
 });
 
-test("after a kill of the runner at any point, its next start has the task done once, with each comment and step once", async () => {
+test("after a kill of the runner at any point, its next start completes the task once, with each comment and step once", async () => {
   const { problems, points } = await killRunners(world, program, 6, 2);
   expect(problems).toEqual([]);
   expect(points.size).toBeGreaterThan(3);

@@ -23,7 +23,7 @@ afterAll(async () => {
   await cleanUpPrograms();
 });
 
-/** Waits for the permissions that wait for a person. */
+/** Waits until permissions are pending, and returns them. */
 const pending = (runner: RunnerFixture, count = 1): Promise<any[]> =>
   vi.waitUntil(
     async () => {

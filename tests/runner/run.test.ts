@@ -107,6 +107,6 @@ test("the agent gets the board's tools under the token of its run, and no other 
   const { env, session } = readJson(dump);
   expect(Object.keys(env).filter((name) => name.startsWith("BOARD"))).toEqual([]);
   expect(session.mcpServers[0].headers).toEqual([{ name: "X-Agent-Token", value: expect.stringMatching(/^run_[\w-]{43}$/) }]);
-  // Also nothing in the folder in which it works, or in its settings.
+  // The token must not be in the agent's folder or in its settings either.
   for (const token of tokens) expect(runner.grep(token)).toEqual([]);
 }, 60_000);

@@ -42,7 +42,7 @@ export interface RunnerFixture {
   steps(run_id: string): Promise<any[]>;
   run(run_id: string): Promise<any>;
   runsOf(task_id: string): Promise<any[]>;
-  /** Files of the home folder, with the repository, that contain a text. */
+  /** The files of the home folder, including the repository, that contain a text. */
   grep(text: string): string[];
   git(...args: string[]): string;
   close(): Promise<void>;

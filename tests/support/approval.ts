@@ -53,7 +53,7 @@ export async function requestApproval(world: World, tenant: Tenant, body: object
 export const decideApproval = (world: World, tenant: Tenant, approval_id: string, status: unknown) =>
   world.call("PATCH", approvalsPath(tenant.board_id, `/${approval_id}`), { token: tenant.owner.token, body: { status } });
 
-/** Returns the approval events of a board in the order of streams. */
+/** Returns the approval events of a board in the order in which streams show them. */
 export async function listApprovalEvents(world: World, board_id: string) {
   const rows = await world.db
     .select()

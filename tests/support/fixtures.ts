@@ -16,7 +16,10 @@ export async function setup<T extends Closable>(opening: T | Promise<T>): Promis
 /** The world of all tests of a file. */
 export const setupWorld = (options: WorldOptions = {}): Promise<World> => setup(createWorld(options));
 
-/** What `make` returns, made again before each test: one object that takes the fields of each new one. Tests count from 1. */
+/**
+ * Calls `make` before each test, and returns one object that gets the fields of each result. `make` receives the number of the
+ * test, from 1.
+ */
 export function renew<T extends object>(make: (test: number) => T | Promise<T>): T {
   const current = {} as T;
   let test = 0;

@@ -1,4 +1,4 @@
-/** Loads all operations in this process and prints how many there are, and which of their schemas have fields by then. */
+/** Loads all operations in this process and prints their number, and which of their schemas have created their fields. */
 import { globSync } from "node:fs";
 import path from "node:path";
 import type { Endpoint } from "@board/api/endpoint";

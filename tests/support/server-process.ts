@@ -24,7 +24,7 @@ export interface ServerProcessOptions {
   environment?: Readonly<Record<string, string>>;
   /** Modules to load before the server; modules in tests/support are named without a folder. */
   preloads?: readonly string[];
-  /** The most memory of its objects in MB. */
+  /** Limit of V8's heap in MB. */
   heap_mb?: number;
 }
 

@@ -186,7 +186,7 @@ export async function addComment(world: World, home: Tenant, task: TaskRow, by: 
 export const transitionsOf = (world: World, task_id: string) =>
   world.db.select().from(task_transitions).where(eq(task_transitions.task_id, task_id)).orderBy(asc(task_transitions.at));
 
-/** Returns the task events of a board in the order of streams. */
+/** Returns the task events of a board in the order in which streams show them. */
 export async function taskEvents(world: World, { board_id }: { board_id: string }) {
   const rows = await world.db
     .select()

@@ -136,7 +136,7 @@ test.each([
   expect([answer.status, answer.body]).toEqual([422, { detail }]);
 });
 
-test("custom fields are sorted by label in any case, then by id", async () => {
+test("custom fields are sorted by label ignoring case, then by id", async () => {
   for (const label of ["beta", "Alpha", "alpha", "Gamma"]) await add({ label });
   const all: { label: string; id: string }[] = await list();
   const expected = all.toSorted((a, b) => {

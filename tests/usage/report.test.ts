@@ -123,7 +123,7 @@ test("an entry belongs to the day in which it was used, up to seven days back; a
   expect(rows.at(-1).idle.entries).toBe(1);
 });
 
-test("what removed tasks and agents used stays, with their names", async () => {
+test("the usage of removed tasks and agents stays, under their names", async () => {
   const task = await addTask(world, home, { title: "Old fence" });
   await report([{ ...ENTRY, task_id: task.id }]);
   await world.call("DELETE", `/api/v1/boards/${home.board_id}/tasks/${task.id}`, { token: home.owner.token });

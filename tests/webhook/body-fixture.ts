@@ -67,7 +67,7 @@ export async function openStoredBodies(environment: Record<string, string> = {})
   };
 }
 
-/** A storage for all tests of a file, which each test finds in order, with a new tenant and its webhook. */
+/** A storage for all tests of a file. Each test finds it working, with a new tenant and its webhook. */
 export async function setupStoredBodies() {
   const fixture = await setup(openStoredBodies());
   let tenants = 0;

@@ -189,7 +189,7 @@ test("redelivering a failed payload replaces its dead job, so that redriving doe
 test("all failed payloads since a time are redelivered, oldest first, and others are not", async () => {
   const early = await postPayload(world, webhook, '"early"');
   await failDeliveries();
-  // Later than a day after its end, the return of the host does not revive it.
+  // More than a day after its end, the job is not queued again when the host returns.
   world.elapse(DAY_MS);
   const since = world.now().toISOString();
   world.elapse(60_000);

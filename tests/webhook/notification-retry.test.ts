@@ -172,7 +172,7 @@ test("a dead notification does not block the agent's next one", async () => {
   const first = await postPayload(world, webhook, "first");
   await host.stop();
   await exhaust(first);
-  // Within a day, the return of the host would revive it.
+  // Within a day, the job would be queued again when the host returns.
   world.elapse(25 * 3_600_000);
   await host.start();
   const second = await postPayload(world, webhook, "second");

@@ -15,7 +15,7 @@ const home = await world.tenant("home");
 
 const patch = async (webhook: Webhook, body: object): Promise<Webhook> =>
   (await world.call("PATCH", webhook.endpoint_path, { token: (await renewedOwner()).token, body })).body;
-/** Tokens end before the clock's hours do. */
+/** The clock has moved by hours, so an earlier token may have expired. */
 const renewedOwner = () => world.person(home.owner.subject);
 async function statusOf(webhook: Webhook, secret: string): Promise<number> {
   const { body, headers } = await deliveryOf("stripe", world.now(), secret);
@@ -24,7 +24,7 @@ async function statusOf(webhook: Webhook, secret: string): Promise<number> {
 const rowOf = async (webhook: Webhook) =>
   (await world.db.select().from(board_webhooks).where(eq(board_webhooks.id, webhook.id)))[0]!;
 
-test("after a change of the secret both are accepted for 24 hours, then the new one only, and the old one is erased", async () => {
+test("after a change of the secret both secrets are accepted for 24 hours, then only the new one, and the old one is erased", async () => {
   const webhook = await createWebhook(world, home, { source: "stripe", secret: OLD });
   expect(webhook.previous_secret_until).toBeNull();
   const before = world.now().getTime();

@@ -87,7 +87,7 @@ test("without a storage nothing moves", async () => {
   }
 });
 
-test("bodies younger than WEBHOOK_BODY_DAYS or smaller than what pays stay in the database", async () => {
+test("bodies younger than WEBHOOK_BODY_DAYS or too small to be worth moving stay in the database", async () => {
   const moved = await fixture.addOld(webhook, "x".repeat(100), 10.1);
   const small = await fixture.addOld(webhook, "x".repeat(99), 10.1);
   const young = await fixture.addOld(webhook, "x".repeat(100), 9.9);

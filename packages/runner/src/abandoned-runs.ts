@@ -17,7 +17,7 @@ interface Delivery {
   signal: AbortSignal;
 }
 
-/** Delivers what runners that were killed could not tell: their steps, and how their runs ended. */
+/** Delivers what killed runners could not send: their steps, and how their runs ended. */
 export async function deliverAbandonedRuns(delivery: Delivery): Promise<void> {
   for (const file of listJournals(delivery.folder)) {
     if (delivery.signal.aborted) return;
@@ -57,7 +57,7 @@ async function deliver({ service, print, signal }: Delivery, journal: Journal): 
   }
 }
 
-/** A run that was cut off is given back if its lease still lasts, so that somebody can go on at once. */
+/** The task of a run that was cut off is released if its lease still lasts, so that another agent can take it at once. */
 function toAbandonedEnding(journal: Journal): RunEnding {
   const folder = journal.lines.findLast((line) => line.line === "folder");
   const where = folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "";

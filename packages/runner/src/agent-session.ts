@@ -40,7 +40,9 @@ export type SessionResult =
 /** How long an agent may take to leave after its work, or after it was asked to cancel. */
 const GRACE_MS = 4_000;
 const MAX_LOG_LINE = 4_000;
-/** Lines that programs print between their messages are helpful at the beginning, and a burden when they never end. */
+/**
+ * How many lines outside of the protocol are kept. The first ones help to find a mistake; endless output would only fill the run.
+ */
 const MAX_LOG_LINES = 500;
 
 /** Starts an agent, gives it a prompt and waits for its answer. The agent and everything it started have ended when this returns. */
@@ -219,7 +221,7 @@ async function execute(
 function toReason(error: unknown): string {
   const { message, code, data } = error as { message?: string; code?: number; data?: { details?: unknown } | undefined };
   const details = typeof data?.details === "string" ? ` ${data.details}` : "";
-  // -32000 is the protocol's answer of an agent to which nobody has signed in.
+  // -32000 is the error with which an agent reports that nobody has signed in to it.
   if (code === -32_000) return `The agent asks for a sign-in. Start the tool once by hand and sign in. (${message}${details})`;
   return `The agent reported an error: ${message ?? String(error)}${details}`;
 }

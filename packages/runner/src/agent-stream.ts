@@ -2,7 +2,7 @@ import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { readLines } from "./lines.ts";
 
-/** The longest message of an agent. A longer one is not understood, and the run ends. */
+/** The longest message of an agent. A longer one ends the run. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 export interface StreamEvents {

@@ -41,7 +41,7 @@ export interface RunEnding {
   move: "review" | "blocked" | "release" | null;
   links: RunLink[];
   reason: string | null;
-  /** What the run has used. A step says the same under the same key, and counts once. */
+  /** What the run has used. A step reports the same usage under the same key, so it counts once. */
   usage?: (UsageEntry & { key: string }) | null;
 }
 
@@ -76,7 +76,7 @@ const FSYNC_MS = 1_000;
 /** What a run may hold. The service refuses more. */
 const MAX_STEPS = 100_000;
 const MAX_BYTES = 50 * 1024 * 1024;
-/** The offset of every so many steps is remembered, from which reading begins. */
+/** The offset of every hundredth step is remembered, so that reading can begin there. */
 const INDEX_EVERY = 100;
 
 export const journalFile = (folder: string, run_id: string): string => path.join(folder, `${run_id}.jsonl`);

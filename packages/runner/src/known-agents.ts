@@ -8,7 +8,7 @@ export interface KnownAgent {
   /** The package on npm that has the command. npx runs this exact version when the command is not in PATH. */
   package: string;
   version: string;
-  /** The mode in which the tool asks before it acts, where it would start in another one. */
+  /** The mode in which the tool asks before it acts, if it starts in another one. */
   mode?: string;
   environment?: Readonly<Record<string, string>>;
 }

@@ -32,7 +32,7 @@ export interface PermissionDesk {
   decide(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionOutcome>;
 }
 
-/** The option of a person by which further requests of the same kind are allowed, in this run only. */
+/** The option with which a person also allows further requests of the same kind in this run. */
 const ALWAYS = "board:always_in_task";
 const MAX_EXCERPT = 4_000;
 const MAX_OPTIONS = 10;
@@ -142,7 +142,7 @@ export function openPermissionDesk(options: PermissionOptions): PermissionDesk {
 
 const POLL_MS = 5_000;
 
-/** What "always" covers: the same kind of tool, and of commands those with the same first word. */
+/** What "always" covers: the same kind of tool; for commands, also the same first word. */
 const kindOf = ({ tool_kind, command }: ToolRequest) => JSON.stringify([tool_kind, command?.trim().split(/\s+/)[0] ?? null]);
 
 function toOutcome({ status, option }: PermissionAnswer, offered: readonly PermissionOption[]): RequestPermissionOutcome {
@@ -151,7 +151,7 @@ function toOutcome({ status, option }: PermissionAnswer, offered: readonly Permi
   return select(offered, status === "approved" ? ["allow_once", "allow_always"] : ["reject_once", "reject_always"]);
 }
 
-/** The offered option of the first kind that there is. Without one the request counts as cancelled, which allows nothing. */
+/** The offered option of the first of these kinds. If there is no such option, the request counts as cancelled, which allows nothing. */
 function select(offered: readonly PermissionOption[], kinds: readonly PermissionOption["kind"][]): RequestPermissionOutcome {
   for (const kind of kinds) {
     const option = offered.find((candidate) => candidate.kind === kind);

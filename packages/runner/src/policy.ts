@@ -82,7 +82,7 @@ function doesMatch(rule: Rule, request: ToolRequest, folder: string): boolean {
   return matches.length > 0 && (allows ? !matches.includes(false) : matches.includes(true));
 }
 
-/** Signs with which a shell runs a second command, or writes into files. */
+/** Characters with which a shell runs a second command or writes into files. */
 const SHELL_SIGNS = /[;&|`$<>()\n\r\\]/;
 
 /** A rule that allows must not match `git status; rm -rf ~`. One that denies or asks matches any of the commands in a line. */
@@ -92,10 +92,10 @@ function doesCommandMatch(prefix: string, line: string, allows: boolean): boolea
   return line.split(/[;&|`()\n\r]|\$\(/).some((command) => begins(command.trim().replaceAll(/\s+/g, " ")));
 }
 
-/** An agent may send a text on which a pattern with many stars takes long. */
+/** An agent may send a text on which a pattern with many stars would take long. */
 const MAX_MATCHED = 1_000;
 
-/** A longer text is never allowed by a pattern, and always denied by it or asked about. */
+/** A longer text matches no pattern that allows, and every pattern that denies or asks. */
 const doesGlobMatch = (glob: string, text: string, isPath: boolean, allows: boolean): boolean =>
   text.length > MAX_MATCHED ? !allows : toPattern(glob, isPath).test(text);
 

@@ -17,7 +17,7 @@ export function startProcessGroup(
   { cwd, env }: { cwd: string; env: Record<string, string> },
 ): ProcessGroup {
   const isWindows = process.platform === "win32";
-  // Windows has no process groups, and starts scripts of npm only by its shell. `taskkill` ends the tree of a process there.
+  // Windows has no process groups, and starts scripts of npm only through its shell. `taskkill` ends the tree of a process there.
   const child = spawn(file, args, {
     cwd,
     env,

@@ -12,7 +12,8 @@ export async function tellEnding(service: BoardService, journal: Journal, ending
   const told = <T>(call: () => Promise<T>) => untilAnswered(call, signal);
   const { comment, key, move, links, reason, usage } = ending;
   if (comment !== null) {
-    // A comment under the fence renews the lease. When the lease is lost, what was done is still worth telling.
+    // A comment under the fence renews the lease. When the lease is lost, the comment is posted without the fence, because it
+    // tells what was done.
     await told(() => service.addComment(handle, comment, key, move !== null))
       .catch(async (error: unknown) => {
         if (!isLeaseLost(error)) throw error;
@@ -30,7 +31,7 @@ export async function tellEnding(service: BoardService, journal: Journal, ending
   const moved = move === "release" ? () => service.releaseTask(handle) : () => service.moveTask(handle, move);
   await told(moved).catch(async (error: unknown) => {
     if (!isRefusal(error)) throw error;
-    // A gate of the board, or a person, was faster. A task that cannot be submitted is not kept either.
+    // A rule of the board or a person has changed the task first. A task that cannot be submitted is released.
     if (!isLeaseLost(error) && move !== "release") await told(() => service.releaseTask(handle)).catch(ignoreRefusal);
   });
 }

@@ -7,7 +7,7 @@ export interface StallWatch {
   stop(): void;
 }
 
-/** Calls `onStall` once nothing was heard for so long. */
+/** Calls `onStall` once nothing was heard for this long. */
 export function watchStall(ms: number, onStall: () => void): StallWatch {
   let last = performance.now();
   let isPaused = false;

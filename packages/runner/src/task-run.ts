@@ -61,7 +61,7 @@ export async function runTask(context: TaskRunContext, { task, comments }: Taken
       if (isLeaseLost(error)) return toLost("The lease is lost.", folder, []);
       return giveBack(`The runner could not do it: ${(error as Error).message}`);
     });
-    // From here on a runner that is killed tells the end at its next start.
+    // From here on, a runner that was killed reports the end of the run at its next start.
     journal.add({ line: "end", ending });
     lease.stop();
     const isDelivered = await sender.finish(context.killing);
@@ -207,7 +207,7 @@ const giveBack = (comment: string): RunEnding => ({
 const whereKept = (folder: TaskFolder | null): string =>
   folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "";
 
-/** Somebody else holds the task by now, so nothing is said on it. The run tells where its work is. */
+/** Somebody else holds the task by now, so it gets no comment. The run names where the work is. */
 const toLost = (reason: string, folder: TaskFolder | null, links: RunLink[]): RunEnding => ({
   key: crypto.randomUUID(),
   comment: null,

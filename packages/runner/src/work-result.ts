@@ -10,7 +10,10 @@ export interface WorkResult {
 
 const MAX_COMMIT_LINKS = 10;
 
-/** Commits what the agent left in its worktree and lists it. In place nothing is committed: the folder is a person's. */
+/**
+ * Commits what the agent left in its worktree and lists it. Without a worktree nothing is committed, because the folder belongs
+ * to a person.
+ */
 export async function collectWork(folder: TaskFolder, subject: string): Promise<WorkResult> {
   if (folder.base === null) return { has_changes: false, links: [] };
   const isDirty = (await git(folder.path, "status", "--porcelain")) !== "";
@@ -39,7 +42,7 @@ export async function collectWork(folder: TaskFolder, subject: string): Promise<
   return { has_changes: true, links: [branch, ...links] };
 }
 
-/** The address of something that only this machine has. It is no web page. */
+/** The address of something that only this machine has. Unlike a web address, it cannot be opened. */
 const toGitAddress = (name: string) => `git://${hostname()}/${name}`;
 
 async function commitAll(folder: string, subject: string): Promise<void> {

@@ -6,7 +6,7 @@ export interface WorkSignal {
   wait(how: { retry_after_seconds: number; isFinal: boolean; max_ms: number }): Promise<void>;
 }
 
-/** Without events, the service is asked this often. The service also sees by it that the agent is there. */
+/** Without events, the service is asked this often, which also shows it that the agent is alive. */
 const CHECK_MS = 240_000;
 /** Events come in groups, and several runners wait for the same ones. */
 const SPREAD_MS = 700;
@@ -54,5 +54,5 @@ export function openWorkSignal(service: BoardService, board_id: string | null, s
   };
 }
 
-/** Whether an event may mean a task to take. A task that others work on is none. */
+/** Whether an event may mean a task to take. A task that others work on does not count. */
 const mayBeWork = (data: object): boolean => (data as { task?: { status?: string } | null }).task?.status === "inbox";

@@ -67,7 +67,7 @@ test("a schedule may only invoke the scheduler function", () => {
     expect(resources.map((arn) => findResource(graph.functions(), arn).name)).toEqual(["ScheduledFunction"]);
 });
 
-test("only the deliveries consumer may publish to the bus, and every function of the domain gets its name", () => {
+test("only the deliveries consumer may publish to the bus, and every function of the domain gets the name of the bus", () => {
   const [bus, ...rest] = graph.all("aws:cloudwatch/eventBus:EventBus");
   expect([bus?.inputs.name, rest]).toEqual(["board-coordination-production", []]);
   const publishing = allowedTo("events:PutEvents");

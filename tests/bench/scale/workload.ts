@@ -4,7 +4,7 @@ import type { Arrival } from "./stages.ts";
 export const scenario = {
   organizations: 10_000,
   agents: 100_000,
-  /** An agent wakes this often and makes so many requests, as in docs/costs.md. */
+  /** An agent wakes this often and makes this many requests, as in docs/costs.md. */
   wake_seconds: 600,
   requests_per_wake: 4,
   posts_per_second: 100,

@@ -82,7 +82,7 @@ interface TraceEvent {
   args: { name?: string };
 }
 
-/** The longest task of the page's main thread during `act`: by the clock, and in time of the processor. */
+/** The longest task of the page's main thread during `act`, in clock time and in processor time. */
 export async function measureTasks(page: Page, act: () => Promise<unknown>): Promise<{ clock_ms: number; processor_ms: number }> {
   await page.tracing.start({ categories: ["disabled-by-default-devtools.timeline"] });
   await act();

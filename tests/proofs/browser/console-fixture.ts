@@ -59,7 +59,7 @@ export interface Console {
   drag(title: string, status: string): Promise<void>;
 }
 
-/** Opens a page of a service, with a watch for everything that must not happen in it. */
+/** Opens a page of a service, and watches for everything that must not happen in it. */
 export async function openConsole(context: BrowserContext, address: string, origins: string[] = []): Promise<Console> {
   const page = await context.newPage();
   const errors: string[] = [];
@@ -113,7 +113,7 @@ export async function openConsole(context: BrowserContext, address: string, orig
   };
 }
 
-/** Makes a board for agents that come and ask. `rules` replace its lenient ones. */
+/** Makes a board for pull agents. `rules` replace its lenient rules. */
 export const makeBoard = (api: Client, name: string, rules: Record<string, boolean> = {}) =>
   api.post("/api/v1/boards", {
     body: {

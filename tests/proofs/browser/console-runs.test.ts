@@ -260,7 +260,7 @@ test(
       process.stdout.write(`Scrolled to step ${last}. Longest task: ${times}. ${tasks.length} over 50 ms by the clock\n`);
       expect(rows).toBeLessThan(80);
     }
-    // In time of the processor and the median of parts, since a task also lasts while other processes of a busy machine run.
+    // In processor time, and the median of parts, because a task takes longer while other processes run.
     expect(longest.toSorted((one, other) => one - other)[Math.floor(longest.length / 2)]).toBeLessThan(50);
 
     await view.page.focus(".run-steps");

@@ -1,4 +1,4 @@
-/** Agents that take all tasks of a board at the same time, from a board that is far larger than their number. */
+/** Agents that take all tasks of a board at the same time. The board has far more tasks than there are agents. */
 import { task_transitions, tasks } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import { expect } from "vitest";

@@ -15,7 +15,7 @@ import { createRandom, pick, type Random } from "../load/random.ts";
 export interface HoldersPlan {
   seed: number;
   tasks: number;
-  /** At most so many: the last task may be done before. */
+  /** The most agents to kill. There may be fewer, because the last task may be done before. */
   kills: number;
   agents: number;
 }

@@ -5,7 +5,7 @@ import { openRunnerFixture, type RunnerFixture } from "../../runner/runner-fixtu
 import type { World } from "../../support/world.ts";
 
 const PRELOAD = path.resolve(import.meta.dirname, "../../support/kill-runner.cjs");
-/** More than a run has, so that some runs end by themselves. */
+/** More kill points than a run passes, so that some runs end by themselves. */
 const POINTS = 75;
 const LEASE_MS = 16 * 60_000;
 const MAX_STARTS = 6;

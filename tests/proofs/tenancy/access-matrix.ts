@@ -235,7 +235,7 @@ function hiddenMarksOf({ caller: { home, visitor, reads, is }, path, body, at_bo
   return [...(home || (visitor && atBoard) ? [] : [ORGANIZATION_MARK]), ...hidden.map(([, mark]) => mark)];
 }
 
-/** What refusals say: nothing about what they hide. */
+/** The texts of refusals, which reveal nothing about what they hide. */
 const REFUSALS: Record<number, RegExp> = {
   401: /^Not authenticated$/,
   403: /^(Forbidden|Board access denied|Only .+|Board leads cannot .+)$/,

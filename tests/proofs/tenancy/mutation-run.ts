@@ -105,7 +105,7 @@ class MutationRun {
 
   async findings(part: Part, onFinding: Parameters<typeof runMutations>[2]): Promise<MutationResult[]> {
     const findings: MutationResult[] = [];
-    // Neighbours stay together, since what lets requests past the checks of an operation is found once.
+    // Neighbours stay together, because the way past the checks of an operation has to be found only once.
     const size = Math.ceil(this.#conditions.size / part.of);
     for (const [name, places] of this.#conditions) {
       const operations = [...new Set(places.flatMap(({ statement }) => this.#senders.get(statement)!.map(operationOf)))];

@@ -18,7 +18,7 @@ export function toApprovalRow(approval: Approval): z.infer<typeof ApprovalRow> {
 const reasonOf = ({ board_id }: Approval, description: string): Beginning =>
   beginningOf(description, `GET /api/v1/boards/${board_id}/approvals`);
 
-/** Of a permission, what the agent wants to do and the options with their ids. */
+/** What the agent of a permission request wants to do, and the options with their ids. */
 function permissionText({ action_type, payload }: Approval): string[] {
   if (action_type !== RUN_PERMISSION || payload === null) return [];
   const { tool, excerpt, options } = payload;

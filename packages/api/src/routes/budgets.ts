@@ -12,7 +12,7 @@ const itemPath = "/api/v1/budgets/{budget_id}";
 const access =
   "Members may do so for boards that they may change and for tasks on these, admins also for the organization and for agents.";
 
-/** What may be spent. */
+/** Budgets: limits on what agents may spend. */
 export const budgets = [
   endpoint(
     "GET",

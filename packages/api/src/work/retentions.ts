@@ -86,7 +86,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     remove: removeAnswers,
     batch: 2_000,
   },
-  // A repeated key counts nothing for so long.
+  // For this long, a repeated key is recognized.
   "usage entries": { table: usage_entries, since: usage_entries.stored_at, days: 7, batch: 5_000 },
   // A year, the longest range of a report, and the month in which it begins.
   "sums of usage": { table: usage_counts, since: usage_counts.start, days: 400, batch: 5_000 },

@@ -98,7 +98,7 @@ async function follow({ client }: Session, output: Output, path: RunPath): Promi
     output.event({ id, event, data }, () => output.line(toLine(data)));
 }
 
-/** One line, whose texts are those of agents and tools. */
+/** A step in one line. Agents and tools wrote its text. */
 function toLine(step: RunStep): string {
   const text = toSafeLine(contentOf(step), MAX_LINE);
   return `${step.at.slice(11, 19)}  ${step.kind.padEnd(10)}  ${text}${step.truncated ? " (cut)" : ""}`;

@@ -31,10 +31,10 @@ function Lease({ at }: { at: string }) {
   );
 }
 
-/** States of the latest run of which the column says nothing. */
+/** States of the latest run that the column does not show already. */
 const TOLD_RUNS: Partial<Record<TaskRun["status"], string>> = { running: "accent", stopped: "danger", expired: "danger" };
 
-/** What all runs have used. What nobody reported is missing, because it is not zero. */
+/** The usage of all runs. A figure that nobody reported is left out, because it is not zero. */
 const usedBy = ({ total_tokens, cost_usd }: Task["usage"]): string =>
   [...(total_tokens > 0 ? [`${toShort(total_tokens)} tokens`] : []), ...(cost_usd === null ? [] : [toDollars(cost_usd)])].join(
     " · ",

@@ -9,10 +9,10 @@ export type Order = "oldest" | "newest";
 
 let feeds = 0;
 
-/** The steps of a run from one end on, and those that are stored later. */
+/** The steps of a run, read from its beginning or its end, and those that are stored later. */
 export class StepFeed {
   readonly rows = new RowList();
-  /** Changes whenever rows do. */
+  /** Changes whenever the rows change. */
   readonly version = signal(0);
   readonly error = signal<string | null>(null);
   /** The unfolded parts of rows, which may be out of sight. */
@@ -20,14 +20,14 @@ export class StepFeed {
   readonly id = ++feeds;
   readonly order: Order;
   hasMore = true;
-  /** By how much rows that came above the others have moved these down. */
+  /** By how much rows that were added above have moved the others down. */
   shift = 0;
   private readonly run: Run;
   private readonly filter: { kind?: Step["kind"] };
   private cursor = "";
   /** Number of the first step that was not read yet. It is known once the newest steps are read. */
   private next: number | null = null;
-  /** Reads one page after another, so that none comes twice. */
+  /** Reads one page after another, so that no page is read twice. */
   private reading: Promise<void> | null = null;
   private readonly stop = new AbortController();
   private stopFollowing: (() => void) | undefined;
@@ -70,11 +70,11 @@ export class StepFeed {
     this.rows.add(isOldest ? items : items.toReversed(), isOldest);
     if (!isOldest && !isFirst) this.shift += this.rows.height - before;
     const newest = isOldest ? items.at(-1) : items[0];
-    // Without a step of the kind, all from the page's place on were looked at.
+    // An empty page means that no step of this kind is left, so following starts at the position that the page has reached.
     if (isOldest ? !this.hasMore : isFirst) this.follow(newest ? newest.n + 1 : Number((isOldest ? place : next_cursor) ?? 0));
   }
 
-  /** Adds the steps from a number on: those of the stream of a running run, and those that `notice` says are missing. */
+  /** Follows the run from this step on: its stream while it is running, and the missing steps that `notice` finds. */
   private follow(next: number): void {
     this.next = next;
     if (this.run.status !== "running") return;
@@ -105,7 +105,7 @@ export class StepFeed {
     this.version.value++;
   }
 
-  /** Reads what a run of so many steps has beyond those that are known, such as after the page was hidden. */
+  /** Reads the steps that are missing when the run has this many, for example after the page was hidden. */
   async notice(count: number): Promise<void> {
     while (this.next !== null && this.next < count && this.error.value === null && !this.stop.signal.aborted)
       await this.read(async () => {

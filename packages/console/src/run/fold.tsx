@@ -3,7 +3,7 @@ import { toWhole } from "../ui/figures.ts";
 import { toPlain } from "../ui/plain.ts";
 import type { StepFeed } from "./feed.ts";
 
-/** So much of a text is in the page until somebody asks for all of it. */
+/** How much of a text the page shows until somebody asks for all of it. */
 const MAX_CHARACTERS = 1_200;
 const MAX_LINES = 12;
 const MAX_LINE = 300;
@@ -27,7 +27,7 @@ interface FoldProps {
   children: ComponentChildren;
 }
 
-/** What is folded is not in the page, and stays unfolded when its row was out of sight. */
+/** A folded part is not in the page. An unfolded part stays unfolded while its row is out of sight. */
 export function Fold({ part, feed, summary, children }: FoldProps) {
   const isOpen = feed.open.value.has(part);
   return (

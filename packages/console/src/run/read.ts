@@ -18,7 +18,7 @@ export const stopRun = ({ board_id, id: run_id }: Run, reason: string | null) =>
 
 const PATH = "/api/v1/boards/{board_id}/runs/{run_id}/steps";
 
-/** A page of steps from one end on, or from the place of a cursor, which is the number of a step. */
+/** Reads a page of steps from the beginning, from the end, or from a cursor, which is the number of a step. */
 export const readSteps = (
   { board_id, id: run_id }: Run,
   query: { kind?: Step["kind"]; order: "asc" | "desc"; cursor: string },

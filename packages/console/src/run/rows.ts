@@ -33,7 +33,7 @@ function estimate(step: Step): number {
 export class RowList {
   chunks: Chunk[] = [];
   count = 0;
-  /** The first row of each tool call that is known. */
+  /** The first known row of each tool call. */
   private calls = new Map<string, Row>();
 
   /** Adds steps that come after all others, or before them. */
@@ -124,7 +124,7 @@ export class RowList {
   }
 }
 
-/** The first step of a tool call with the fields that later ones name. */
+/** The first step of a tool call, with the fields that its later steps have changed. */
 function merge(parts: readonly Step[]): Step {
   const [first] = parts as [Step];
   if (parts.length === 1) return first;

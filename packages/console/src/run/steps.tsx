@@ -15,14 +15,14 @@ const KINDS: Record<Step["kind"], string> = {
   log: "Logs",
 };
 
-/** Rows are drawn so far beyond the visible part, and pages are read so far before they are needed. */
+/** How far beyond the visible part rows are drawn, and how far ahead pages are read. */
 const MARGIN_PX = 200;
 const AHEAD_PX = 8_000;
-/** A list that is so close to its end stays there when it grows. */
+/** A list that is scrolled this close to its end stays at the end when it grows. */
 const END_PX = 40;
 const SETTLE_MS = 100;
 
-/** What happened in a run: any number of steps, of which only those in sight are in the page. */
+/** The steps of a run. There may be any number of them, so only those in sight are in the page. */
 export function Steps({ run }: { run: Run }) {
   const [kind, setKind] = useState<Step["kind"] | null>(null);
   const [order, setOrder] = useState<{ from: Order }>({ from: run.status === "running" ? "newest" : "oldest" });
@@ -85,12 +85,12 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
     setView({ top: scrollTop, height: clientHeight });
   };
   const settling = useRef<ReturnType<typeof setTimeout>>(undefined);
-  /** Draws again once nothing moves: the rows in sight are right already, and only the length of the list is not. */
+  /** Draws again once scrolling has stopped. The visible rows are right already; only the length of the list is not. */
   const settle = () => {
     clearTimeout(settling.current);
     settling.current = setTimeout(() => void version.value++, SETTLE_MS);
   };
-  // Rows that are first seen, unfolded or changed have another height than was assumed.
+  // Rows that are first seen, unfolded or changed do not have the height that was assumed.
   const observer = useMemo(
     () =>
       new ResizeObserver((entries) => {

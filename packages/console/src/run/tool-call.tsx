@@ -54,7 +54,7 @@ export function Call({ call, feed }: { call: ToolCall; feed: StepFeed }) {
 
 const CLASSES = { "+": "run-added", "-": "run-removed", " ": "" } as const;
 
-/** The lines that a tool call has changed. The signs say what the colours say. */
+/** The lines that a tool call has changed. The signs repeat what the colours mean. */
 function Diff({ part, diff, feed }: { part: string; diff: NonNullable<ToolCall["diff"]>; feed: StepFeed }) {
   const lines = useMemo(() => diffLines(diff.old, diff.new), [diff]);
   const isOpen = feed.open.value.has(part);

@@ -2,7 +2,7 @@ import { ApiError } from "@board/client/error";
 import type { ComponentChildren } from "preact";
 import { messageOf } from "../api.ts";
 
-/** What the service refused: by field, such as `limit.cost_usd`, and what belongs to no field that is shown. */
+/** The problems of a refusal: by field, such as `limit.cost_usd`, and those that belong to no field of the form. */
 export interface Refusal {
   fields: ReadonlyMap<string, string>;
   rest: string | null;
@@ -10,7 +10,7 @@ export interface Refusal {
 
 export const NO_REFUSAL: Refusal = { fields: new Map(), rest: null };
 
-/** Finds the fields that a refusal names. Problems of other fields are said together. */
+/** Finds the fields that a refusal names. Problems of other fields are joined to one text. */
 export function refusalOf(error: unknown, shown: readonly string[]): Refusal {
   const problems =
     error instanceof ApiError && Array.isArray(error.detail) ? (error.detail as { loc?: unknown[]; msg?: string }[]) : null;

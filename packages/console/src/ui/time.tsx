@@ -56,7 +56,7 @@ const seconds = signal(0, {
   },
 });
 
-/** How long something has lasted. Without an end it goes on, and only the text is drawn again. */
+/** How long something has lasted. Without an end it still lasts, and only the text is drawn again. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
   return (
     <time title={long.format(new Date(from))}>

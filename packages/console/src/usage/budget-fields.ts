@@ -48,7 +48,7 @@ export function toTyped({ limit, reserve, warn_at, scope, scope_id, period, time
   };
 }
 
-/** A number if it is one. Anything else goes to the service as it was typed, which says what is wrong with it. */
+/** A number if the text is one. Any other text is sent as it was typed, and the service says what is wrong with it. */
 function toNumber(text: string): number | string | null {
   const trimmed = text.trim();
   if (trimmed === "") return null;
@@ -73,6 +73,6 @@ export function toBody(typed: Typed, isNew: boolean): BudgetCreate & BudgetUpdat
     },
     reserve: { cost_usd: toCost(typed["reserve.cost_usd"]), total_tokens: toNumber(typed["reserve.total_tokens"]) },
     ...(warn_at === null ? {} : { warn_at: typeof warn_at === "number" ? warn_at / PERCENT : warn_at }),
-    // Typed fields may have any text, of which the service says what is wrong.
+    // Typed fields may contain any text. The service says what is wrong with it.
   } as BudgetCreate & BudgetUpdate;
 }

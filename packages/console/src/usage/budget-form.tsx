@@ -13,15 +13,15 @@ const LIMIT = 200;
 const CHANGED = "The budget has changed since you opened it. Nothing was saved. Save again to replace that change.";
 
 interface Props {
-  /** The budget to change; without it a new one is made. */
+  /** The budget to change; without it a new one is created. */
   budget?: Budget;
-  /** What a new budget is for, if it is not to be chosen. */
+  /** What a new budget is for, if the person has no choice. */
   place?: { scope: "task"; scope_id: string };
   onClose: () => void;
   onSaved: () => void;
 }
 
-/** The form of a budget. What was typed is kept until it is saved, also over a refusal, a reload and a sign-in. */
+/** The form of a budget. What was typed is kept until it is saved, even after a refusal, a reload or a sign-in. */
 export function BudgetForm({ budget, place, onClose, onSaved }: Props) {
   const [draft, setDraft] = useDraft(`budget.${budget?.id ?? place?.scope_id ?? "new"}`);
   const [tag, setTag] = useState<string | null>(null);
@@ -129,7 +129,7 @@ export function BudgetForm({ budget, place, onClose, onSaved }: Props) {
 
 class ChangedError extends Error {}
 
-/** The tag of the budget as the list showed it. It is read at the save, because lists have no tags. */
+/** The ETag of the budget that the list showed. It is read when saving, because lists have no ETags. */
 async function tagOf(shown: Budget): Promise<string> {
   const { budget, tag } = await readBudget(shown.id);
   if (JSON.stringify(toTyped(budget)) !== JSON.stringify(toTyped(shown))) throw new ChangedError();

@@ -49,7 +49,10 @@ interface Bar {
   text: string;
 }
 
-/** Bars of work with idle use on top. One stop for the keyboard; the arrows go from bar to bar, and the table has the same numbers. */
+/**
+ * Bars of work with idle use on top. The chart is one tab stop, the arrow keys move between bars, and the table has the same
+ * numbers.
+ */
 export function Chart({ data, measure }: { data: UsageMetrics; measure: Measure }) {
   const [at, setAt] = useState<number | null>(null);
   const drawing = useRef<SVGSVGElement>(null);

@@ -30,7 +30,7 @@ export const readBudgets = (signal: AbortSignal) => api.get("/api/v1/budgets", {
 export const readTaskBudgets = (scope_id: string, signal: AbortSignal) =>
   api.get("/api/v1/budgets", { params: { query: { scope: "task", scope_id } }, signal });
 
-/** A budget and the tag of the version that was read. */
+/** A budget and the ETag of the version that was read. */
 export async function readBudget(budget_id: string): Promise<{ budget: Budget; tag: string }> {
   const { data, headers } = await api.send("get", ITEM, { params: { path: { budget_id } } });
   return { budget: data, tag: headers.get("ETag") ?? "*" };

@@ -16,7 +16,7 @@ const COLUMNS: [label: string, text: (row: UsageRow) => string][] = [
 
 const costOf = ({ cost_usd }: UsageSums): string => (cost_usd === null ? "–" : toExactDollars(cost_usd));
 
-/** The numbers of the chart, exactly. An agent that reports nothing has none, which is not zero. */
+/** The exact numbers of the chart. An agent that reports nothing has no numbers, which is not zero. */
 export function UsageTable({ data }: { data: UsageMetrics }) {
   const total: UsageRow = { key: "", name: "", reported: true, ...data.total };
   const isShortened = data.groups > data.rows.length;

@@ -29,7 +29,7 @@ const GROUPING_NAMES: Record<UsageGrouping, string> = {
   task: "task",
 };
 
-/** What is chosen stays while other views are open. */
+/** The choices are kept while other views are open. */
 const query = signal<UsageQuery>({ range_key: "7d", group_by: "day" });
 const measure = signal<Measure>("cost");
 

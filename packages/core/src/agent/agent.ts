@@ -160,7 +160,7 @@ async function boardForNewAgent(ctx: Context<Admin | Lead>, board_id: string | n
   }
   if (!board_id) throw new DomainError("invalid", "board_id is required");
   const board = await boardFor(ctx, board_id, "write");
-  // The board may be in another organization, in which the caller may be no admin.
+  // The board may be in another organization, in which the caller may not be an admin.
   if (board.organization_id !== ctx.actor.active.organization_id) throw notFound();
   return board;
 }

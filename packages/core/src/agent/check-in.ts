@@ -72,7 +72,7 @@ export async function checkInByName(ctx: Context<Admin | Agent>, { name, board_i
   if (name === null) throw new InvalidInput([{ type: "missing", loc: ["body", "name"], msg: "Field required", input: null }]);
   if (!board_id) throw new DomainError("invalid", "board_id is required");
   const board = await boardFor({ ...ctx, actor }, board_id, "write");
-  // The board may be in another organization, in which the caller may be no admin.
+  // The board may be in another organization, in which the caller may not be an admin.
   if (board.organization_id !== actor.active.organization_id) throw notFound();
   // Another request may create the agent at the same time. The one that gets a conflict looks the agent up again.
   const existing_id = await findAgentByName(ctx, board, name);

@@ -15,7 +15,9 @@ interface Decided {
   payload: Record<string, unknown> | null;
 }
 
-/** The payload of a decided permission, with the option that the person has chosen. Without a choice it is the plainest one. */
+/**
+ * The payload of a decided permission, with the option that the person has chosen. Without a choice it is the one for this time only.
+ */
 export function withSelectedOption(
   approval: Decided,
   status: "approved" | "rejected",

@@ -127,7 +127,7 @@ async function readGroupSnapshot(
   };
 }
 
-/** How many tasks a board lists when the size of the answer cuts nothing. A shorter list is marked as truncated. */
+/** How many tasks a board lists if the answer is small enough. A shorter list is marked as truncated. */
 function countListed({ done = 0, ...open }: GroupSnapshotBoard["task_counts"], query: GroupSnapshotQuery): number {
   const total = Object.values(open).reduce((sum, count) => sum + count, query.include_done ? done : 0);
   return Math.min(total, query.per_board_task_limit);

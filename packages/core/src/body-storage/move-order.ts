@@ -37,7 +37,7 @@ export async function addOrganizations(ctx: Context, start: Date): Promise<void>
 }
 
 /**
- * Claims the next batch of each organization that has waited longest: its payloads from before a time. An organization with many
+ * Claims the next batch of each organization that has waited longest: payloads received before a time. An organization with many
  * payloads gets several batches, between those of others. Empty when no organization is due in the run that began at `start`.
  */
 export async function claimBatches(ctx: Context, start: Date, before: Date): Promise<MoveBatch[]> {

@@ -24,7 +24,9 @@ const onBoard: SQL = sql`coalesce(${budgets.board_id},
   (select task.board_id from ${tasks} as task where task.id = ${budgets.task_id}),
   (select agent.board_id from ${agents} as agent where agent.id = ${budgets.agent_id}))`;
 
-/** The budgets of boards that the member may change, and of what is on these; admins also see those without a board. */
+/**
+ * The budgets of boards that the member may change, and of the agents and tasks on them; admins also see those without a board.
+ */
 export function visibleBudgets({ actor }: Context<Member>): Filter {
   const { organization_id, member_id, role } = actor.active;
   const isAdmin = role !== "member";

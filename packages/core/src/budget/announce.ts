@@ -30,8 +30,8 @@ const selectReached = preparedQuery((db) =>
 );
 
 /**
- * Tells once a period that budgets have reached their warning or their limit: in the activity log, to subscriptions, and to the
- * lead of the board whose agent reached it, in the caller's transaction.
+ * Announces, once per period, that budgets have reached their warning or their limit: in the activity log, to subscriptions, and
+ * to the lead of the board whose agent reached it, in the caller's transaction.
  */
 export async function announceBudgets(ctx: Context<Agent>, reached: readonly Reached[], board_id: string | null): Promise<void> {
   const isNew = reached.filter(({ now_warned, now_exhausted }) => now_warned || now_exhausted);

@@ -18,7 +18,7 @@ import { describe } from "./announce.ts";
 import { type Budget, budgetColumns, type TaskBudget, toBudget } from "./budget.ts";
 import { type CreateBudget, hasLimit, type UpdateBudget } from "./input.ts";
 
-/** Budgets of an organization, those of tasks included. Each report of usage looks up the few that apply. */
+/** Limit for the budgets of an organization, including those of tasks. Each report of usage looks up the few that apply. */
 const MAX_BUDGETS = 10_000;
 
 export interface BudgetFilter {

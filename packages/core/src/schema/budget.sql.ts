@@ -19,7 +19,7 @@ export const budgets = pgTable(
       .notNull()
       .references(() => organizations.id, { onDelete: "cascade" }),
     scope: text({ enum: BUDGET_SCOPES }).notNull(),
-    /** The one that the scope names; the others are null. */
+    /** Only the column that the scope names is set; the others are null. */
     board_id: uuid().references(() => boards.id, { onDelete: "cascade" }),
     agent_id: uuid().references(() => agents.id, { onDelete: "cascade" }),
     task_id: uuid().references(() => tasks.id, { onDelete: "cascade" }),
@@ -54,8 +54,8 @@ export const budgets = pgTable(
 );
 
 /**
- * What was spent in the current period. Reports and new runs lock this row, so that they agree about what is left. It is apart
- * from the budget, so that a change of the budget and a report do not wait for each other's reads.
+ * What was spent in the current period. Reports and new runs lock this row, so that they agree about what is left. It is separate
+ * from the budget, so that a change of the budget and a report do not wait for each other.
  */
 export const budget_spending = pgTable("budget_spending", {
   budget_id: uuid()

@@ -7,7 +7,7 @@ const MAX_ENTRIES = 100;
 
 const tokens = () => TokenCount.default(0);
 
-/** What one report says was used. */
+/** The usage that one report contains. */
 export const Amounts = lazyObject(() => ({
   model: ModelName.nullable().default(null).describe("Name of the model, as the provider has it."),
   input_tokens: tokens().describe("Tokens that the model read, cached ones included."),

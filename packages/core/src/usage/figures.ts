@@ -13,7 +13,7 @@ export type Grouping = (typeof GROUPINGS)[number];
 
 const STORED = ["entries", "runs", "input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"] as const;
 
-/** The sums of a group of entries as the statement returns them; of idle use apart. */
+/** The sums of a group of entries as the statement returns them, with idle use separate. */
 export type Figures = Record<(typeof STORED)[number] | "total_tokens", number> & { cost_usd: string | null };
 export interface FigureRow {
   key: string;

@@ -10,7 +10,7 @@ import { addToTasks } from "../task/add-usage.ts";
 import type { Place } from "./place.ts";
 import type { UsageEntry } from "./entry.ts";
 
-/** Names of models are free text, so an organization gets so many; usage of further ones is counted as `other`. */
+/** Names of models are free text, so their number is limited; the usage of further ones is counted as `other`. */
 const MAX_MODELS = 100;
 
 /** An entry with the place where it is counted. */

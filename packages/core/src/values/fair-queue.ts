@@ -140,7 +140,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
   };
 }
 
-/** A group may use the units of this time in advance, so that a single large piece of work does not delay it. */
+/** A group may use the units of this much time in advance, so that a single large piece of work does not delay it. */
 const BURST_MS = 2_000;
 const SWEEP_SIZE = 1_000;
 

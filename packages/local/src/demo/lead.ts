@@ -104,7 +104,7 @@ export async function runLead(demo: Demo, { board_id, agents, tag_ids }: DemoBoa
       await handle(message);
       await api.post("/api/v1/agent/inbox/ack", { body: { through: message.id } });
     }
-    // Work in review answers the wait at once.
+    // A task in review would end the wait at once.
     else await demo.wait(THINKING_MS);
   }
 }

@@ -6,7 +6,7 @@ import { FACT, workFor } from "./judgement.ts";
 const LEASE_SECONDS = 60;
 const WORKING_MS = 1_200;
 
-/** What the tools answer is a part of what the API does. */
+/** The tools return a part of what the API returns. */
 type Next = Pick<NextTask, "task" | "lease" | "comments">;
 type Messages = Pick<AgentInbox, "messages">;
 
@@ -27,11 +27,11 @@ export async function runWorker(demo: Demo, who: Agent, token: string, crashes =
   const call = connectToTools(demo, token);
   let ack_through: string | undefined;
 
-  /** Waits for work or messages, and acknowledges those of the call before. */
+  /** Waits for work or messages, and acknowledges the messages of the previous call. */
   async function checkInbox() {
     const { messages } = await call<Messages>("check_inbox", { wait: 20, ack_through });
     ack_through = messages.at(-1)?.id;
-    // The task that the worker holds answers the wait at once.
+    // A task that the worker holds would end the wait at once.
     await demo.wait(WORKING_MS / 2);
     return messages;
   }

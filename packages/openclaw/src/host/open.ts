@@ -16,7 +16,7 @@ export interface Host {
   call(method: string, params: object, options?: CallOptions & { step?: string }): Promise<unknown>;
   /** Sends one RPC without retry, for steps that read the host's state again before they retry. */
   callOnce(method: string, params: object): Promise<unknown>;
-  /** Retries a whole step in the same way. */
+  /** Retries a whole step while the host is unreachable. */
   retry<T>(step: string, work: () => Promise<T>): Promise<T>;
   /**
    * Runs work that writes to the host's configuration while no other process does, with a pause between writes. Not

@@ -98,7 +98,7 @@ async function lockExistingAgents(ctx: Context, ids: string[]): Promise<Set<stri
   return new Set(rows.map(({ id }) => id));
 }
 
-/** A running run with its gateway, or null when it has ended. */
+/** A run that has not ended, with its gateway; null when it has ended. */
 export async function findOpenRun(ctx: Context, run_id: string): Promise<{ run: RunRow; gateway: GatewayRow } | null> {
   const [row] = await ctx.db
     .select({ run: getTableColumns(sync_runs), gateway: getTableColumns(gateways) })

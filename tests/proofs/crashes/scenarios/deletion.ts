@@ -46,7 +46,7 @@ export const deletion: Scenario = {
 
 const remove = (outside: ServiceEnvironment, board_id: string) => outside.request("DELETE", `/api/v1/boards/${board_id}`);
 
-/** Counts the rows that reference a board by table. The feed of changes keeps the entries of what was removed. */
+/** Counts, by table, the rows that reference a board. The feed of changes keeps the entries of what was removed. */
 async function rowsOf(outside: ServiceEnvironment, board_id: string): Promise<Record<string, number>> {
   const tables = await outside.rows<{ name: string }>(
     "select table_name as name from information_schema.columns where table_schema = 'public' and column_name = 'board_id' and table_name <> 'changes'",

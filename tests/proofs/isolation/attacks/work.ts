@@ -1,4 +1,4 @@
-/** Attacks by a lot of work that is each in order: many rows, many links, many jobs. */
+/** Attacks by a lot of work, each piece of which is allowed: many rows, many links, many jobs. */
 import { createHmac } from "node:crypto";
 import type { Attacker } from "../attacker.ts";
 import type { AttackPlan } from "./all.ts";
@@ -27,7 +27,7 @@ export const workAttacks: Readonly<Record<string, AttackPlan>> = {
       while (ids.length < CHAIN) ids.push(await createTask(a, { depends_on_task_ids: ids.slice(-50) }));
       const path = (at: number) => `${tasksPath(a)}/${ids.at(at)!}`;
       await a.forever(8, async (n) => {
-        // A cycle must be found, and a status goes through the whole chain.
+        // The search for cycles and a change of status both walk the whole chain.
         await a.call("PATCH", path(0), { body: { depends_on_task_ids: [ids.at(-1)] } });
         await a.call("PATCH", path(0), { body: { status: n % 2 === 0 ? "done" : "inbox" } });
       });

@@ -72,7 +72,8 @@ interface StepBatch {
 async function readBatches(ctx: Context, run_id: string, position: number, isAscending: boolean): Promise<StepBatch[]> {
   const { tx: _tx, seq: _seq, ...columns } = getTableColumns(run_steps);
   const ofRun = eq(run_steps.run_id, run_id);
-  // No batch has more steps than a request and one of the service, so the index skips all that end before the position.
+  // A batch has at most the steps of one request and one step of the service, so the index skips all batches that end before the
+  // position.
   const isNext = isAscending
     ? and(gte(run_steps.first, position - MAX_STEPS), sql`${run_steps.first} + ${run_steps.count} > ${position}`)
     : lt(run_steps.first, position);

@@ -15,8 +15,8 @@ const BATCH_SIZE = 20;
 const MAX_RUN_MS = 30_000;
 
 /**
- * Moves the steps of runs that get no more of them to the body storage, where it is on. Small batches stay in the database, as
- * bodies of webhooks do.
+ * Moves the steps of runs that cannot get more steps to the body storage, if there is one. Small batches stay in the database, as
+ * small bodies of webhooks do.
  */
 export async function moveOldSteps(ctx: Context): Promise<void> {
   const { body_storage } = ctx.settings;

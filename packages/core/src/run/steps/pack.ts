@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 import type { SentStep, Step } from "./step.ts";
 
-/** Bytes of each text of a step. */
+/** Limit for each text of a step. */
 const MAX_TEXT_BYTES = 16_384;
 /** A character of UTF-16 has at most three bytes in UTF-8. */
 const BYTES_PER_CHAR = 3;
@@ -34,7 +34,7 @@ export function prepareStep({ at, ...step }: SentStep, now: Date): PreparedStep 
   return { json, bytes: Buffer.byteLength(json) };
 }
 
-/** Cuts every text of a value that has the shape of its schema, so that it is never deep. */
+/** Cuts every text of a value. The value matches its schema, so it is not nested deeply. */
 function cutTexts(value: unknown, cut: { truncated: boolean }): unknown {
   if (typeof value === "string") return cutText(value, cut);
   if (Array.isArray(value)) return value.map((item) => cutTexts(item, cut));
@@ -42,7 +42,7 @@ function cutTexts(value: unknown, cut: { truncated: boolean }): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cutTexts(item, cut)]));
 }
 
-/** Any JSON stays as it is while it is short; else it becomes a text with its beginning. */
+/** Short JSON stays as it is; longer JSON becomes a text with its beginning. */
 function cutJson(value: unknown, cut: { truncated: boolean }): unknown {
   if (value === undefined || typeof value === "string") return value === undefined ? value : cutText(value, cut);
   const json = JSON.stringify(value);
@@ -54,7 +54,7 @@ const isLong = (text: string) => text.length * BYTES_PER_CHAR > MAX_TEXT_BYTES &
 function cutText(text: string, cut: { truncated: boolean }): string {
   if (!isLong(text)) return text;
   cut.truncated = true;
-  // A decoder that expects more bytes leaves out the character that was cut apart.
+  // With `stream`, the decoder leaves out a character that was cut in the middle.
   return new TextDecoder().decode(Buffer.from(text).subarray(0, MAX_TEXT_BYTES), { stream: true });
 }
 

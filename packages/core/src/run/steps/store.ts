@@ -11,7 +11,7 @@ import { lateSince, readOwnRun, requireOpen } from "../report.ts";
 import { pack, prepareStep, type PreparedStep } from "./pack.ts";
 import type { PostSteps, StoredSteps } from "./step.ts";
 
-/** What one run holds. A runaway agent fills it in minutes, while long work stays far below. */
+/** Limits of what one run stores. A runaway agent reaches them in minutes, while long work stays far below. */
 export const RUN_LIMITS = { steps: 100_000, bytes: 52_428_800 };
 /** How often new steps are recorded as a change of their run. */
 const RECORD_MS = 2_000;
@@ -55,7 +55,7 @@ const lastStep = (now: Date): PreparedStep =>
 interface Batch {
   first: number;
   steps: readonly PreparedStep[];
-  /** Whether the run is full with these steps. */
+  /** Whether the run reaches its limit with these steps. */
   is_last: boolean;
 }
 

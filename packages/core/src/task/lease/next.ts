@@ -25,7 +25,7 @@ import { conditionOf } from "../../lists/filter.ts";
 
 const MAX_TAGS = 50;
 const COMMENTS = 10;
-/** Boards and tasks without budget that one request passes over. */
+/** How many boards and tasks without budget one request skips. */
 const MAX_REFUSALS = 20;
 /** Seconds after which an agent without work asks again. */
 const RETRY_AFTER = 60;

@@ -57,7 +57,7 @@ export function readStandardSignature(headers: Headers): Signature {
   };
 }
 
-/** The Stripe scheme: `t=<seconds>,v1=<hex>`, where the signature is of `<seconds>.<body>`. Each secret has its own `v1`. */
+/** The Stripe scheme: `t=<seconds>,v1=<hex>`, where the signature covers `<seconds>.<body>`. Each secret has its own `v1`. */
 export function readStripeSignature(text: string | null): Signature {
   if (!text?.trim()) return "missing";
   const pairs = text.split(",").map((pair) => pair.trim());
