@@ -58,6 +58,14 @@ describe.each(Object.keys(dialects) as DialectName[])("provisioning on a host of
   }, 120_000);
   afterAll(() => host.close());
 
+  /** What the jobs of this host logged about failed attempts, so that a failure of the test names its cause. */
+  const listFailures = () => {
+    const { gateway_id } = agents_by_role.main;
+    const failures = world.log.filter((line) => line["gateway_id"] === gateway_id && /^(warn|error)$/.test(line.level));
+    return failures
+      .map(({ event, kind, attempt, error, message }) => [event, kind, attempt, error ?? message].join(" "))
+      .join("\n");
+  };
   const idOf = (agent: Agent) => agent.openclaw_session_id!.split(":")[1]!;
   const entryOf = (agent: Agent) => {
     const { list, entries } = (
@@ -68,7 +76,7 @@ describe.each(Object.keys(dialects) as DialectName[])("provisioning on a host of
 
   test.each(ROLES)("the %s is provisioned in one attempt and is ready, with an event for each step", async (role) => {
     const agent = agents_by_role[role];
-    expect(await getAgentJob(world, "agent.provision", agent.id)).toMatchObject({
+    expect(await getAgentJob(world, "agent.provision", agent.id), listFailures()).toMatchObject({
       status: "done",
       attempts: 1,
       secret_sealed: null,
