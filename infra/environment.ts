@@ -5,7 +5,7 @@ import { bodySettings } from "./bodies.ts";
 import { pooledConnection } from "./database.ts";
 import { eventSettings } from "./event-bus.ts";
 import { deliveryQueue, outboundQueue, probeQueue, syncQueue } from "./queue.ts";
-import { encryptionKey, localAuthToken, tokenPepper } from "./secrets.ts";
+import { encryptionKey, localAuthToken, smtpUrl, tokenPepper } from "./secrets.ts";
 
 /** Settings that are passed on to the functions if they are set in the shell, `.env` or `.env.<stage>`. */
 const OPTIONAL = [
@@ -22,6 +22,7 @@ const OPTIONAL = [
   "GATEWAY_ALLOWED_HOSTS",
   "GATEWAY_MIN_VERSION",
   "LOG_LEVEL",
+  "MAIL_FROM",
   "OIDC_AUDIENCE",
   "OIDC_AUTHORIZED_PARTIES",
   "OIDC_ISSUER",
@@ -53,5 +54,6 @@ export const environment = {
   ...pooledConnection,
   ENCRYPTION_KEY: encryptionKey.value,
   TOKEN_PEPPER: tokenPepper.value,
+  ...(smtpUrl ? { SMTP_URL: smtpUrl.value } : {}),
   ...(localAuthToken ? { LOCAL_AUTH_TOKEN: localAuthToken.value } : {}),
 };

@@ -7,5 +7,8 @@ export const databaseDirectUrl = new sst.Secret("DatabaseDirectUrl");
 export const encryptionKey = new sst.Secret("EncryptionKey");
 export const tokenPepper = new sst.Secret("TokenPepper");
 
+/** Exists only with MAIL_FROM, because a secret without a value stops the deployment. */
+export const smtpUrl = process.env.MAIL_FROM ? new sst.Secret("SmtpUrl") : null;
+
 /** Exists only with AUTH_MODE=local, because a secret without a value stops the deployment. */
 export const localAuthToken = (process.env.AUTH_MODE ?? "local") === "local" ? new sst.Secret("LocalAuthToken") : null;

@@ -27,7 +27,7 @@ const offenders = (list: Import[], isForbidden: (entry: Import) => boolean) =>
 
 /** Which package may import which. */
 const ALLOWED: Record<string, RegExp> = {
-  core: /^(packages\/core\/|migrations\/|node:|drizzle-orm|zod$|zod\/v4\/core$|pg$|@neondatabase\/serverless$|@electric-sql\/pglite$|re2js$|modern-tar$|yaml$)/,
+  core: /^(packages\/core\/|migrations\/|node:|drizzle-orm|zod$|zod\/v4\/core$|pg$|@neondatabase\/serverless$|@electric-sql\/pglite$|re2js$|modern-tar$|yaml$|nodemailer$|web-push$)/,
   openclaw: /^(packages\/openclaw\/|node:|@board\/core\/|drizzle-orm|ws$|zod$)/,
   api: /^(packages\/api\/|node:|@board\/(core|openclaw)\/|hono|@hono\/zod-validator$|@modelcontextprotocol\/server$|zod$|zod-openapi$|jose$|pino$)/,
   functions:

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { openBodyStorage } from "@board/local/body-storage";
+import { openMailer } from "@board/local/mailer";
 import { readConsoleFile } from "@board/local/console-files";
 import { createApp } from "@board/api/app";
 import type { Runtime } from "@board/api/runtime";
@@ -172,8 +173,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       locate: locatePublicHost(resolve),
       locateReceiver: locateAllowedReceiver(resolve, toReceiverRules(settings)),
     });
+  const mail = openMailer(settings);
   const bodies = options.bodies ?? openBodyStorage(settings);
-  const base = { db, gateways, http, bus, bodies, settings, now, meter, trace_id: null };
+  const base = { db, gateways, http, bus, bodies, mail, settings, now, meter, trace_id: null };
   const forUnitOfWork = () => ({ ...base, log: createScopedLog(log), pendingWakeups: createPendingWakeups(), limits: new Map() });
   const context = (): Context<System> => ({ ...forUnitOfWork(), actor: { type: "system" } });
   const closing = new AbortController();
@@ -306,6 +308,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     async close() {
       closing.abort();
       await lambdas?.close();
+      mail?.close();
       await gateways.close();
       await identities.close();
       if (!options.database) await database.close();

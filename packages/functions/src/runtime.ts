@@ -7,6 +7,7 @@ import type { BodyStorageLocation } from "@board/core/config/body-storage-settin
 import { type EventBus, createLazyBus } from "@board/core/context/event-bus";
 import type { ResolveName } from "@board/core/dns/address";
 import type { Context } from "@board/core/context/context";
+import { createLazyMailer, type Mailer } from "@board/core/context/mailer";
 import { createContextFactory } from "@board/core/context/context-factory";
 import { openNeon } from "@board/core/db/neon";
 import { SERVICE_TIMEOUTS } from "@board/core/db/pool";
@@ -105,7 +106,25 @@ function openBodyStorage(place: BodyStorageLocation | undefined): BodyStorage | 
   return createLazyBodyStorage(async () => (await import("./body-bucket.ts")).createBodyBucket(place));
 }
 
-const createContext = createContextFactory({ db, gateways, http, bus, bodies, settings, now: () => new Date(), log, meter });
+/** Loaded when the first mail is sent. */
+function openMailer(): Mailer | null {
+  const mail = settings.mail;
+  if (!mail) return null;
+  return createLazyMailer(async () => (await import("@board/core/mail/smtp")).createSmtpMailer(mail));
+}
+
+const createContext = createContextFactory({
+  db,
+  gateways,
+  http,
+  bus,
+  bodies,
+  mail: openMailer(),
+  settings,
+  now: () => new Date(),
+  log,
+  meter,
+});
 
 export const createSystemContext = (): Context<System> => createContext({ type: "system" });
 

@@ -29,6 +29,7 @@ import { databaseFolder, isMissing, openDatabase } from "./database.ts";
 import { openEventBus } from "./event-bus.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { startLeaseTimer } from "./lease-timer.ts";
+import { openMailer } from "./mailer.ts";
 import { listen, type Listener, SHUTDOWN_GRACE_MS } from "./listener.ts";
 import { clearUntrustedProxies, recordUntrustedProxy } from "./untrusted-proxies.ts";
 import { announceService, withdrawService } from "./running-service.ts";
@@ -105,6 +106,8 @@ async function startService(
     settings: toAddressRules(settings),
     log: (event, fields) => log.debug(event, "Gateway connection", fields),
   });
+  const mail = openMailer(settings);
+  cleanups.push(() => mail?.close());
   const createContext = createContextFactory({
     db,
     gateways,
@@ -114,6 +117,7 @@ async function startService(
     }),
     bus: openEventBus(settings, log),
     bodies: openBodyStorage(settings),
+    mail,
     settings,
     now: () => new Date(),
     log,

@@ -50,6 +50,7 @@ const SECRETS = [
     "`openssl rand -base64 32`. Keep a copy: without it, encrypted secrets cannot be decrypted.",
   ],
   ["TokenPepper", "TOKEN_PEPPER", "`openssl rand -base64 32`. Keep a copy: without it, every agent needs a new token."],
+  ["SmtpUrl", "SMTP_URL", "With MAIL_FROM only."],
   ["LocalAuthToken", "LOCAL_AUTH_TOKEN", "`openssl rand -base64 48`. With AUTH_MODE=local only."],
 ] as const;
 
@@ -107,6 +108,7 @@ const PROVIDED_BY_DEPLOYMENT: Readonly<Record<string, string>> = {
   STREAM_URL: "set by the deployment",
   DATABASE_URL: "secret `DatabaseUrl`",
   LOCAL_AUTH_TOKEN: "secret `LocalAuthToken`",
+  SMTP_URL: "secret `SmtpUrl`",
   ENCRYPTION_KEY: "secret `EncryptionKey`",
   TOKEN_PEPPER: "secret `TokenPepper`",
 };

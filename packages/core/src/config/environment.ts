@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { bodyStorageSettings } from "./body-storage-settings.ts";
 import { budgetSettings } from "./budget-settings.ts";
+import { mailSettings } from "./mail-settings.ts";
 import { base64Key, commaSeparated, httpUrl, httpsUrl, issuer, optionalHeader, origins, wholeNumber } from "./setting-types.ts";
 import { lazyObject } from "../values/wire.ts";
 
@@ -74,6 +75,7 @@ export const Environment = lazyObject(() => ({
   RUN_STEPS_RETENTION_DAYS: wholeNumber(30, 36_500).describe("Days for which steps of runs are kept, 0 = forever."),
   WEBHOOK_PAYLOAD_RETENTION_DAYS: wholeNumber(90, 36_500).describe("Days for which webhook payloads are kept, 0 = forever."),
   ...bodyStorageSettings,
+  ...mailSettings,
   TASK_IDLE_HOURS: wholeNumber(0, 8_760).describe(
     "Hours of silence after which an agent without a lease loses its task in progress, 0 = never.",
   ),

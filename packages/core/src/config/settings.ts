@@ -4,6 +4,7 @@ import { type BodyStorageSettings, toBodyStorage } from "./body-storage-settings
 import { toBudgets } from "./budget-settings.ts";
 import type { Budgets } from "./budgets.ts";
 import { Environment } from "./environment.ts";
+import { type MailSettings, toMailSettings } from "./mail-settings.ts";
 import { listMissing, toProblem, type Variables, withoutBlanks } from "./setting-problems.ts";
 import { trimEndOf } from "../values/text.ts";
 
@@ -46,6 +47,8 @@ export interface Settings {
   readonly webhook_payload_retention_days: number;
   /** Null keeps bodies of webhook payloads in the database. */
   readonly body_storage: BodyStorageSettings | null;
+  /** Null sends no mail. */
+  readonly mail: MailSettings | null;
   /** 0 never takes a task away from a silent agent. */
   readonly task_idle_hours: number;
   readonly board_events: boolean;
@@ -113,6 +116,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     run_steps_retention_days: env.RUN_STEPS_RETENTION_DAYS,
     webhook_payload_retention_days: env.WEBHOOK_PAYLOAD_RETENTION_DAYS,
     body_storage: toBodyStorage(env, environment["AWS_ENDPOINT_URL_S3"]),
+    mail: toMailSettings(env),
     task_idle_hours: env.TASK_IDLE_HOURS,
     // Each event costs a job, so they are off by default where nothing receives them.
     board_events: (env.BOARD_EVENTS ?? (edge === "lambda" || env.EVENTS_ENDPOINT ? "on" : "off")) === "on",

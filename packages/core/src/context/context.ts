@@ -7,6 +7,7 @@ import { isPipelined } from "../db/pipeline.ts";
 import type { EventBus } from "./event-bus.ts";
 import type { Gateways } from "./gateways.ts";
 import type { ScopedLog } from "../values/log.ts";
+import type { Mailer } from "./mailer.ts";
 import type { Meter } from "./meter.ts";
 import type { LimitStatuses } from "../values/request-limits.ts";
 import type { PrefetchedBoard } from "./prefetched-board.ts";
@@ -26,6 +27,8 @@ export interface Context<A extends Actor = Actor> {
   readonly bus: EventBus;
   /** Null if no storage is configured; bodies then stay in the database. */
   readonly bodies: BodyStorage | null;
+  /** Null without a mail server. */
+  readonly mail: Mailer | null;
   readonly settings: Settings;
   readonly now: () => Date;
   /** The log of this unit of work, such as a request or a job. */

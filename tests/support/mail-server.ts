@@ -1,0 +1,50 @@
+import type { AddressInfo } from "node:net";
+import { type ParsedMail, simpleParser } from "mailparser";
+import { SMTPServer } from "smtp-server";
+
+export interface ReceivedMail extends ParsedMail {
+  /** The mail as it was sent. */
+  raw: string;
+  recipients: string[];
+}
+
+export interface MailServer {
+  url: string;
+  mails: ReceivedMail[];
+  /** The settings of a world that sends through this server. */
+  environment: Record<string, string>;
+  /** Makes the server answer with this code after the text of each mail. Null accepts mails again. */
+  refuse(code: number | null): void;
+  close(): Promise<void>;
+}
+
+/** A mail server on loopback. */
+export async function startMailServer(): Promise<MailServer> {
+  const mails: ReceivedMail[] = [];
+  let refusal: number | null = null;
+  const keep = async (raw: Buffer, recipients: string[]) =>
+    void mails.push(Object.assign(await simpleParser(raw), { raw: raw.toString("utf8"), recipients }));
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ["STARTTLS"],
+    closeTimeout: 500,
+    onData(stream, { envelope }, done) {
+      const parts: Buffer[] = [];
+      stream.on("data", (part: Buffer) => parts.push(part));
+      stream.on("end", () => {
+        if (refusal !== null) return done(Object.assign(new Error("Refused"), { responseCode: refusal }));
+        const recipients = envelope.rcptTo.map(({ address }) => address);
+        void keep(Buffer.concat(parts), recipients).finally(() => done());
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+  return {
+    url,
+    mails,
+    environment: { SMTP_URL: url, MAIL_FROM: "Board <board@example.com>" },
+    refuse: (code) => void (refusal = code),
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
