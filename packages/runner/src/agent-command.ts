@@ -55,15 +55,22 @@ export function splitWords(line: string): string[] {
 
 /** Finds a program in PATH, or returns a path that names one. */
 export function findProgram(name: string, environment: Environment, platform = process.platform): string | null {
-  const endings = platform === "win32" ? (environment["PATHEXT"] ?? ".EXE;.CMD;.BAT").split(";") : [""];
+  const endings = endingsOf(name, environment, platform);
   const isPath = name.includes("/") || (platform === "win32" && name.includes("\\"));
   const folders = isPath ? [""] : (environment["PATH"] ?? environment["Path"] ?? "").split(path.delimiter).filter(Boolean);
   for (const folder of folders)
-    for (const ending of ["", ...endings.filter(Boolean)]) {
+    for (const ending of endings) {
       const file = path.resolve(folder, name + ending);
       if (isProgram(file)) return file;
     }
   return null;
+}
+
+/** Windows has scripts of other systems next to its own, such as npx and npx.cmd, and starts only what has one of its endings. */
+function endingsOf(name: string, environment: Environment, platform: NodeJS.Platform): string[] {
+  if (platform !== "win32") return [""];
+  const known = (environment["PATHEXT"] ?? ".EXE;.CMD;.BAT").split(";").filter(Boolean);
+  return known.some((ending) => name.toLowerCase().endsWith(ending.toLowerCase())) ? [""] : known;
 }
 
 function isProgram(file: string): boolean {
@@ -75,8 +82,8 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** Variables whose values are credentials of the board. The coding agent must not see them. */
-const BOARD_VARIABLE = /^(BOARD|BOARD_.*)$/;
+/** Variables whose values are credentials of the board. The coding agent must not see them. Windows knows them in any case. */
+const BOARD_VARIABLE = /^BOARD(_|$)/i;
 
 /** The environment of the coding agent: that of the person, without everything that belongs to the board. */
 export function toAgentEnvironment(environment: Environment, { environment: added }: AgentCommand): Record<string, string> {

@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { isSameProcessAlive, type ProcessIdentity } from "./process-identity.ts";
+import { isShellScript, toShellCommand } from "./windows-script.ts";
 
 export interface ProcessGroup {
   child: ChildProcessWithoutNullStreams;
@@ -17,13 +18,15 @@ export function startProcessGroup(
   { cwd, env }: { cwd: string; env: Record<string, string> },
 ): ProcessGroup {
   const isWindows = process.platform === "win32";
-  // Windows has no process groups, and starts scripts of npm only through its shell. `taskkill` ends the tree of a process there.
-  const child = spawn(file, args, {
+  const command = isShellScript(file) ? toShellCommand(file, args, env) : { file, args };
+  // Windows has no process groups: `taskkill` ends the tree of a process there.
+  const child = spawn(command.file, command.args, {
     cwd,
     env,
     stdio: "pipe",
     detached: !isWindows,
-    shell: isWindows && /\.(cmd|bat)$/i.test(file),
+    windowsHide: true,
+    windowsVerbatimArguments: command.file !== file,
   });
   // A write to a process that has ended fails. Its exit says more.
   child.stdin.on("error", () => {});

@@ -1,13 +1,14 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 /** A process that can be recognized later, although the system may have given its number to another one. */
 export interface ProcessIdentity {
   pid: number;
-  /** When it started, in ticks of the system's clock; null where the system does not tell. */
+  /** When it started, in the words of the system; null where the system does not tell. */
   started: string | null;
 }
 
-export const identifyProcess = (pid: number): ProcessIdentity => ({ pid, started: readStart(pid) });
+export const identifyProcess = (pid: number): ProcessIdentity => ({ pid, started: startOf(pid) });
 
 export function isSameProcessAlive({ pid, started }: ProcessIdentity): boolean {
   try {
@@ -15,18 +16,48 @@ export function isSameProcessAlive({ pid, started }: ProcessIdentity): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM" && started === null;
   }
-  const now = readStart(pid);
+  const now = startOf(pid);
   return started === null || now === null || started === now;
 }
 
-/** Reads the start of a process from /proc, which only Linux has. A zombie counts as ended. */
-function readStart(pid: number): string | null {
+/** The start of this process never changes, and asking for it starts a program on some systems. */
+let own: string | null | undefined;
+
+function startOf(pid: number): string | null {
+  if (pid !== process.pid) return readStart(pid);
+  return (own ??= readStart(pid));
+}
+
+const ENDED = "ended";
+const TIMEOUT_MS = 5_000;
+
+/** Reads when a process started: from /proc on Linux, by PowerShell on Windows, and by ps elsewhere. A zombie counts as ended. */
+export function readStart(pid: number, platform: NodeJS.Platform = process.platform): string | null {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name of the program is in parentheses and may contain blanks. The state follows it, and the start is 19 words later.
-    const words = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    return words[0] === "Z" ? "ended" : words[19]!;
+    if (platform === "linux") return readProc(pid);
+    if (platform === "win32")
+      return ask("powershell.exe", ["-NoProfile", "-Command", `(Get-Process -Id ${pid}).StartTime.Ticks`]);
+    // The words must not depend on the language and the time zone of the person.
+    const line = ask("/bin/ps", ["-o", "stat=,lstart=", "-p", String(pid)], { LC_ALL: "C", TZ: "UTC" });
+    const [state = "", ...start] = (line ?? "").split(/\s+/);
+    return state.startsWith("Z") ? ENDED : start.join(" ") || null;
   } catch {
     return null;
   }
 }
+
+function readProc(pid: number): string {
+  const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+  // The name of the program is in parentheses and may contain blanks. The state follows it, and the start is 19 words later.
+  const words = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return words[0] === "Z" ? ENDED : words[19]!;
+}
+
+const ask = (program: string, args: string[], env?: Record<string, string>): string | null =>
+  execFileSync(program, args, {
+    encoding: "utf8",
+    timeout: TIMEOUT_MS,
+    windowsHide: true,
+    stdio: "pipe",
+    ...(env ? { env } : {}),
+  }).trim() || null;

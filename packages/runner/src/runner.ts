@@ -9,6 +9,7 @@ import { delayAfter, isRefusal, isTransient } from "./retry.ts";
 import { runTask, type TaskRunContext } from "./task-run.ts";
 import { openWorkSignal } from "./work-signal.ts";
 import { findRepository } from "./worktree.ts";
+import { removeDoneWorktrees } from "./worktree-removal.ts";
 
 export interface RunnerControl {
   /** Aborted at the first signal: tasks are given back. */
@@ -58,7 +59,6 @@ export async function runTasks(
 
   /** Takes one task, or waits until there may be one. */
   async function workOnce(): Promise<void> {
-    if (options.max_tasks !== null && begun >= options.max_tasks) return limit.abort();
     begun++;
     const taken = await takeTask().catch((error: unknown) => {
       begun--;
@@ -141,7 +141,8 @@ export async function runTasks(
   }
 
   async function slot(): Promise<void> {
-    while (!ended.aborted)
+    // A task that another slot waits for counts already.
+    while (!ended.aborted && (options.max_tasks === null || begun < options.max_tasks))
       await workOnce().catch(async (error: unknown) => {
         if (ended.aborted) return;
         // A token that is refused will be refused again. Other mistakes may concern a single task.
@@ -153,6 +154,7 @@ export async function runTasks(
 
   try {
     await deliver();
+    if (repository) void removeDoneWorktrees(service, repository, host.print, ended);
     await Promise.all(Array.from({ length: options.parallel }, slot));
   } finally {
     limit.abort();

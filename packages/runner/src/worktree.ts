@@ -22,9 +22,17 @@ export interface Repository {
   common: string;
 }
 
+interface NamedTask {
+  id: string;
+  board_id: string;
+  title: string;
+}
+
 /** What is known of a worktree. It is stored next to its folder. */
 interface WorktreeNote {
   task_id: string;
+  /** Absent in notes of earlier versions. */
+  board_id?: string;
   branch: string;
   base: string;
 }
@@ -54,11 +62,7 @@ export function toBranch(task_id: string, title: string): string {
  * Makes the worktree of a task, or returns the one that an earlier run left. It lies in `.board/worktrees` of the repository and
  * not below `.git`, because many tools ignore or protect every path that has `.git` in it.
  */
-export async function openWorktree(
-  { root, common }: Repository,
-  task: { id: string; title: string },
-  base: string | null,
-): Promise<TaskFolder> {
+export async function openWorktree({ root, common }: Repository, task: NamedTask, base: string | null): Promise<TaskFolder> {
   const parent = worktreeFolder(root);
   const folder = path.join(parent, requireId(task.id));
   const lock = takeOwnership(`${folder}.lock`);
@@ -75,12 +79,7 @@ export async function openWorktree(
   }
 }
 
-async function addWorktree(
-  root: string,
-  folder: string,
-  task: { id: string; title: string },
-  base: string | null,
-): Promise<WorktreeNote> {
+async function addWorktree(root: string, folder: string, task: NamedTask, base: string | null): Promise<WorktreeNote> {
   await tryGit(root, "worktree", "prune");
   if (existsSync(folder))
     throw new Error(`${folder} is in the way: it is no worktree of this task. Remove it, and the task can begin.`);
@@ -91,7 +90,7 @@ async function addWorktree(
   if (existing) await git(root, "worktree", "add", "--quiet", folder, existing);
   else await git(root, "worktree", "add", "--quiet", "-b", branch, folder, commit);
   const start = existing ? await git(root, "merge-base", commit, existing) : commit;
-  const note = { task_id: task.id, branch, base: start };
+  const note = { task_id: task.id, board_id: task.board_id, branch, base: start };
   writeFileSync(`${folder}.json`, `${JSON.stringify(note)}\n`, { mode: 0o600 });
   return note;
 }

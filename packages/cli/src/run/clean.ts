@@ -1,3 +1,4 @@
+import { ApiError } from "@board/client";
 import { findRepository, type ListedWorktree, listWorktrees, removeWorktree } from "@board/runner/worktree";
 import type { Run } from "../cli.ts";
 import { UsageError } from "../failure.ts";
@@ -31,10 +32,14 @@ export async function cleanWorktrees(run: Run, folder: string): Promise<void> {
   );
 }
 
-async function statusOf(session: Session, { task_id }: ListedWorktree): Promise<string> {
-  const board_id = await session.findBoardIdOf(task_id).catch(() => null);
-  if (board_id === null) return "gone";
-  const params = { path: { board_id, task_id } };
-  const task = await session.client.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params }).catch(() => null);
-  return task?.status ?? "gone";
+async function statusOf(session: Session, { task_id, board_id: noted }: ListedWorktree): Promise<string> {
+  try {
+    const board_id = noted ?? (await session.findBoardIdOf(task_id));
+    const params = { path: { board_id, task_id } };
+    return (await session.client.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params })).status;
+  } catch (error) {
+    // A service that does not answer says nothing about the task.
+    if (error instanceof ApiError && error.status === 404) return "gone";
+    throw error;
+  }
 }

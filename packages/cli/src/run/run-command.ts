@@ -26,7 +26,7 @@ export async function runCommand(agent: string | undefined, flags: RunFlags, com
   const folder = path.resolve(flags.repo ?? ".");
   if (flags.clean) return cleanWorktrees(run, folder);
   const agentCommand = asUsage(() => chooseCommand(agent, flags, run));
-  if (flags.service) return serviceUnit(run, flags, agentCommand, folder);
+  if (flags.service) return serviceUnit(run, flags, agentCommand);
   const session = await run.openSession();
   const { runner, name } = await findAgent(run, session, flags.name, agentCommand.tool);
   const options = await toOptions(flags, agentCommand, folder, runner.board_id);
@@ -136,11 +136,17 @@ function listAgents({ output, environment }: Run): void {
   );
 }
 
-function serviceUnit({ output, environment }: Run, flags: RunFlags, { tool }: AgentCommand, folder: string): void {
+function serviceUnit({ output, environment }: Run, flags: RunFlags, { tool }: AgentCommand): void {
+  // Paths among the arguments are relative to the folder in which the person wrote them.
   const program = path.resolve(process.argv[1] ?? programAnywhere);
   const args = process.argv.slice(2).filter((word) => word !== "--service" && word !== "--remove");
   const unit = asUsage(() =>
-    toServiceUnit({ name: flags.name ?? tool, command: [process.execPath, program, ...args], folder, environment }),
+    toServiceUnit({
+      name: flags.name ?? tool,
+      command: [process.execPath, program, ...args],
+      folder: process.cwd(),
+      environment,
+    }),
   );
   if (flags.remove) {
     const was_there = removeServiceUnit(unit);

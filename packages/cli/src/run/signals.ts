@@ -20,7 +20,8 @@ export function listenForSignals(onFirst: () => void): StopSignals {
     kill.abort();
     setTimeout(() => process.exit(130), LAST_MS);
   };
-  const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  // Windows has no SIGTERM between programs: there Ctrl-C, Ctrl-Break and a closed window stop the runner.
+  const names: NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP", ...(process.platform === "win32" ? ["SIGBREAK" as const] : [])];
   for (const name of names) process.on(name, onSignal);
   return {
     stopping: stop.signal,
