@@ -5,6 +5,7 @@ import { createScopedLog } from "@board/core/values/log";
 import { reportLimit } from "@board/core/values/request-limits";
 import { createPrefetchedBoard } from "@board/core/context/prefetched-board";
 import { hasPendingWakeups } from "@board/core/context/pending-wakeups";
+import { traced } from "@board/core/context/tracer";
 import { Id } from "@board/core/values/wire";
 import { type Context as HonoContext, Hono, type MiddlewareHandler } from "hono";
 import { toCounterKey } from "@board/core/db/rate-limit";
@@ -22,7 +23,7 @@ import { toEntityTag } from "./edge/etag.ts";
 import { createKnownRequests, type KnownRequests, runOnce, toRepeatableRequest } from "./edge/idempotency.ts";
 import { createValidators, readInput } from "./edge/input.ts";
 import { linkHeaders } from "./edge/link.ts";
-import { actorLogFields, pathLogFields, requestId, requestLog, securityHeaders } from "./edge/middleware.ts";
+import { actorLogFields, pathLogFields, requestAttributes, requestId, requestLog, securityHeaders } from "./edge/middleware.ts";
 import { sortFixedSegmentsFirst, toHonoPath, toPathRegExp } from "./edge/path.ts";
 import { withPrecondition } from "./edge/precondition.ts";
 import { problemDetails } from "./edge/problem-details.ts";
@@ -67,7 +68,10 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
     c.set("ctx", { ...ctx, trace_id, log: createScopedLog(ctx.log, fields), releaseSlot: () => slot.end() });
     const body = createRequestBody(c.req.raw, bodyBudget, toCounterKey(c.var.client_address));
     c.set("body", body);
-    await next();
+    await traced(ctx, { name: c.req.method, kind: "server", trace_id }, async (span) => {
+      await next();
+      span.set(requestAttributes(c));
+    });
     slot.end();
     body.release();
   });
@@ -91,6 +95,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   const authenticateRequest =
     (endpoint: Endpoint): MiddlewareHandler<Env> =>
     async (c, next) => {
+      c.set("route", endpoint.paths[0]!);
       const { as: role, resource_metadata } = endpoint.spec;
       if (resource_metadata)
         c.set("resource_metadata", `Bearer resource_metadata="${c.var.ctx.settings.service_url}${resource_metadata}"`);
@@ -170,8 +175,17 @@ async function runEndpoint(endpoint: Endpoint, c: AppContext, known: KnownReques
     if (result instanceof Response) return result;
     return toResponse(toAnswer(result), linkHeaders(result, c.req.url, ctx.settings.base_url));
   } finally {
+    if (endpoint.method !== "GET") noteChange(runtime, ctx);
     if (hasPendingWakeups(ctx.pendingWakeups)) await runtime.relay(ctx);
   }
+}
+
+/** The board of the path says more than the caller, who may work on boards of several organizations. */
+function noteChange({ changes }: Runtime, { actor, prefetched_board }: Context): void {
+  const organization_id =
+    prefetched_board?.organization_id ??
+    (actor.type === "agent" ? actor.organization_id : actor.type === "user" ? actor.active?.organization_id : null);
+  if (organization_id) changes?.note(organization_id);
 }
 
 function toStoredAnswer({ method, spec }: Endpoint, result: unknown, max_bytes: number): StoredAnswer {

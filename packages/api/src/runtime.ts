@@ -27,6 +27,15 @@ export interface Runtime {
   /** Reads a file of the built console. Rejects with ENOENT when the file does not exist. */
   readConsoleFile(name: string): Promise<Uint8Array>;
   streams: StreamOptions;
+  /** How processes tell each other of changes. Without it, streams learn of changes by their polls. */
+  changes?: ChangeHints;
+}
+
+/** Hints that rows of organizations have changed. They may be lost, so nothing depends on them. */
+export interface ChangeHints {
+  /** Notes a committed change. Never throws. */
+  note(organization_id: string): void;
+  listen(onChange: (organizations: ReadonlySet<string>) => void): void;
 }
 
 /** How a platform delivers server-sent event streams. */
@@ -42,9 +51,13 @@ export interface StreamOptions {
    * for streams.
    */
   count_in?: "process" | "database";
+  /** With `count_in: "database"`: the process whose presence keeps its streams counted, so that they need no time limit. */
+  process_id?: string;
   poll_ms?: number;
   ping_ms?: number;
   lease_check_ms?: number;
+  /** Called with the number of open streams of this process when it changes. */
+  onCount?: (open: number) => void;
 }
 
 /** The types of Hono's context: what middleware stores for the handlers. */
@@ -58,6 +71,8 @@ export interface Env {
     openStream: StreamOpener;
     publicFile: PublicFiles;
     slot: RequestSlot;
+    /** The path of the operation, with names instead of ids. */
+    route?: string;
     /** The challenge of a 401 response, which names the sign-in metadata. */
     resource_metadata?: string;
   };

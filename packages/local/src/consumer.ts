@@ -39,7 +39,10 @@ const POOL_SIZES: Readonly<Record<QueueName, PoolSize>> = {
  * Starts the queues in memory and their consumers, which serve organizations in rotation. Relay and delivery are the same as on
  * AWS; only SQS is replaced.
  */
-export function startConsumer(createContext: () => Context<System>): Consumer {
+export function startConsumer(
+  createContext: () => Context<System>,
+  noteChange: (organization_id: string) => void = () => {},
+): Consumer {
   const pools = Object.fromEntries(QUEUES.map((queue) => [queue, createFairPool(POOL_SIZES[queue])])) as Record<
     QueueName,
     ReturnType<typeof createFairPool>
@@ -94,7 +97,8 @@ export function startConsumer(createContext: () => Context<System>): Consumer {
 
   /** Completes a wake-up. The next job of its lane needs no relay, but other organizations are served first. */
   function finishWakeUp(wakeUp: WakeUp, pendingWakeups: PendingWakeups): void {
-    const { lane, queue } = wakeUp;
+    const { lane, queue, organization_id } = wakeUp;
+    if (organization_id !== null) noteChange(organization_id);
     if (lane !== undefined && queue === "deliveries") {
       pendingWakeups.lanes.delete(lane);
       addWork(wakeUp, () => runNext(wakeUp, lane));

@@ -4,7 +4,7 @@ import { markUnsent, renewSent } from "@board/core/job/job";
 import { errorText } from "@board/core/values/log";
 
 /** Well below the time after which another process assumes that this process lost its wake-ups. */
-const RENEW_MS = 20_000;
+const RENEW_MS = 12_000;
 
 /** The wake-ups that this process has received but not yet worked on. No other process runs their jobs. */
 export interface HeldWakeups {

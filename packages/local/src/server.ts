@@ -5,32 +5,33 @@ import { fileURLToPath } from "node:url";
 import { createApp } from "@board/api/app";
 import type { Runtime } from "@board/api/runtime";
 import { endpoints } from "@board/api/groups";
-import type { Context } from "@board/core/context/context";
 import { createContextFactory } from "@board/core/context/context-factory";
+import { openChangeChannel } from "@board/core/db/change-channel";
 import type { Database } from "@board/core/db/database";
 import { createNameResolver } from "@board/core/dns/resolver";
 import { getOrCreateDevice } from "@board/openclaw/host/device-key";
 import { createGateways } from "@board/openclaw/wire/websocket";
 import { toAddressRules } from "@board/openclaw/gateway/address-rules";
 import { toReceiverRules } from "@board/core/subscription/receiver-rules";
+import { pollWaits } from "@board/core/inbox/wait";
 import { recoverJobs } from "@board/core/job/job";
 import { errorText, type Log } from "@board/core/values/log";
 import { createLogMeter } from "@board/core/context/meter";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
-import { runScheduled, type ScheduleName } from "@board/api/work/schedules";
 import type { Settings } from "@board/core/config/settings";
 import { createHttpClient, locateAllowedReceiver, locatePublicHost } from "@board/core/http/https-client";
-import { schedules } from "@board/functions/manifest";
-import { Cron } from "croner";
 import { openBodyStorage } from "./body-storage.ts";
 import { buildConsoleIfMissing, readConsoleFile } from "./console-files.ts";
-import { type Consumer, startConsumer } from "./consumer.ts";
+import { startConsumer } from "./consumer.ts";
 import { databaseFolder, isMissing, openDatabase } from "./database.ts";
 import { openEventBus } from "./event-bus.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { startLeaseTimer } from "./lease-timer.ts";
 import { openMailer } from "./mailer.ts";
 import { listen, type Listener, SHUTDOWN_GRACE_MS } from "./listener.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
+import { startPresence } from "./presence.ts";
+import { startSchedules } from "./scheduler.ts";
 import { clearUntrustedProxies, recordUntrustedProxy } from "./untrusted-proxies.ts";
 import { announceService, withdrawService } from "./running-service.ts";
 
@@ -40,7 +41,7 @@ export interface LocalServer {
 }
 
 /** Interval at which a process looks for jobs of processes that were stopped or killed. */
-const LOOK_MS = 30_000;
+const LOOK_MS = 10_000;
 
 /**
  * Starts the whole service in one process: first the port, then migrations, API, consumer and schedules. `onListening` is called
@@ -92,6 +93,13 @@ async function createDatabase(folder: string, log: Log): Promise<void> {
   );
 }
 
+/** OpenTelemetry is loaded only if somebody collects traces or metrics, because it takes time and memory. */
+async function openTelemetryIfCollected(settings: Settings, process_id: string, log: Log): Promise<Telemetry | null> {
+  const { metrics_port, otlp_endpoint } = settings.telemetry;
+  if (metrics_port === null && otlp_endpoint === null) return null;
+  return (await import("./telemetry/telemetry.ts")).openTelemetry(settings, process_id, log);
+}
+
 async function startService(
   settings: Settings,
   log: Log,
@@ -99,6 +107,9 @@ async function startService(
   listener: Listener,
   cleanups: (() => unknown)[],
 ): Promise<void> {
+  const process_id = crypto.randomUUID();
+  const telemetry = await openTelemetryIfCollected(settings, process_id, log);
+  if (telemetry) cleanups.push(() => telemetry.close());
   const resolve = createNameResolver(settings.budgets);
   const gateways = createGateways({
     resolve,
@@ -108,25 +119,34 @@ async function startService(
   });
   const mail = openMailer(settings);
   cleanups.push(() => mail?.close());
+  const http = createHttpClient({
+    locate: locatePublicHost(resolve),
+    locateReceiver: locateAllowedReceiver(resolve, toReceiverRules(settings)),
+  });
   const createContext = createContextFactory({
     db,
-    gateways,
-    http: createHttpClient({
-      locate: locatePublicHost(resolve),
-      locateReceiver: locateAllowedReceiver(resolve, toReceiverRules(settings)),
-    }),
+    gateways: telemetry?.traceGateways(gateways) ?? gateways,
+    http: telemetry?.traceHttp(http) ?? http,
     bus: openEventBus(settings, log),
     bodies: openBodyStorage(settings),
     mail,
     settings,
     now: () => new Date(),
     log,
-    meter: createLogMeter(log),
+    meter: telemetry?.meter ?? createLogMeter(log),
+    tracer: telemetry?.tracer,
   });
   const createSystemContext = () => createContext({ type: "system" } as const);
+  telemetry?.observeJobs(createSystemContext);
 
   await recoverJobs(createSystemContext(), { alone: settings.database.driver === "pglite" });
-  const consumer = startConsumer(createSystemContext);
+  // An embedded database has only one process. A serverless one should sleep when it is idle, which a presence would prevent.
+  const isShared = settings.database.driver === "postgres";
+  if (isShared) cleanups.push(await startPresence(createSystemContext, process_id));
+  const changes = settings.database_notify ? openChangeChannel(settings.database.url!, log) : undefined;
+  if (changes) cleanups.push(() => changes.close());
+  changes?.listen((organizations) => pollWaits(createSystemContext(), organizations));
+  const consumer = startConsumer(createSystemContext, changes?.note);
   cleanups.push(async () => {
     const idle = consumer.stop();
     await Promise.race([idle, pause(SHUTDOWN_GRACE_MS, undefined, { ref: false })]);
@@ -136,8 +156,7 @@ async function startService(
   });
   // A serverless database should sleep when it is idle. There, only the schedule returns the tasks of dead agents.
   if (settings.database.driver !== "neon") cleanups.push(startLeaseTimer(createSystemContext, consumer.requestRelay));
-  // An embedded database has only one process, and a serverless database should sleep when it is idle.
-  if (settings.database.driver === "postgres") {
+  if (isShared) {
     const looking = setInterval(() => consumer.requestRelay(createPendingWakeups(true)), LOOK_MS).unref();
     cleanups.push(() => clearInterval(looking));
   }
@@ -151,7 +170,13 @@ async function startService(
     recordUntrustedProxy: (address) => recordUntrustedProxy(settings.data_dir, address),
     readAsset: (name) => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))),
     readConsoleFile,
-    streams: { max_seconds: Number.POSITIVE_INFINITY, shutdown_signal: stopping.signal },
+    streams: {
+      max_seconds: Number.POSITIVE_INFINITY,
+      shutdown_signal: stopping.signal,
+      ...(isShared ? { count_in: "database", process_id } : {}),
+      ...(telemetry && { onCount: telemetry.onStreamCount }),
+    },
+    ...(changes && { changes }),
   };
   clearUntrustedProxies(settings.data_dir);
   cleanups.push(buildConsoleIfMissing(log));
@@ -159,20 +184,13 @@ async function startService(
   listener.serve((request, env) => app.fetch(request, env));
   cleanups.push(() => listener.close());
   cleanups.push(() => stopping.abort());
-  cleanups.push(startSchedules(createSystemContext, consumer.requestRelay));
+  cleanups.push(
+    startSchedules({
+      createContext: createSystemContext,
+      requestRelay: consumer.requestRelay,
+      process_id: settings.database.driver === "pglite" ? null : process_id,
+      ...(telemetry && { onTick: telemetry.onTick }),
+    }),
+  );
   consumer.requestRelay(createPendingWakeups(true));
-}
-
-/** Runs the schedules of the manifest in this process. */
-function startSchedules(system: () => Context<{ type: "system" }>, requestRelay: Consumer["requestRelay"]): () => void {
-  const crons = Object.entries(schedules).map(([name, { every_minutes }]) => {
-    const pattern = every_minutes < 60 ? `*/${every_minutes} * * * *` : `0 */${every_minutes / 60} * * *`;
-    return new Cron(pattern, { protect: true, unref: true }, async () => {
-      const ctx = system();
-      // `runScheduled` has logged the error, and the next run does the work.
-      await runScheduled(ctx, name as ScheduleName).catch(() => {});
-      requestRelay(ctx.pendingWakeups);
-    });
-  });
-  return () => crons.forEach((cron) => cron.stop());
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Actor, Role } from "@board/core/context/actor";
+import type { SpanAttributes } from "@board/core/context/tracer";
 import type { LogFields } from "@board/core/values/log";
 import type { Context as HonoContext, MiddlewareHandler } from "hono";
 import type { Env } from "../runtime.ts";
@@ -28,6 +29,16 @@ export function actorLogFields(actor: Actor, role: Role): LogFields {
   if (actor.type !== "agent") return {};
   const { agent_id, organization_id, board_id } = actor;
   return { agent_id, organization_id, ...(board_id ? { board_id } : {}) };
+}
+
+/** The attributes of a request in traces and metrics: its route and never its path, which has as many values as there are rows. */
+export function requestAttributes(c: HonoContext<Env>): SpanAttributes {
+  const { route } = c.var;
+  return {
+    "http.request.method": c.req.method,
+    ...(route === undefined ? {} : { "http.route": route }),
+    "http.response.status_code": c.res.status,
+  };
 }
 
 /** Uses the caller's request id if it is valid, else creates one, and returns it in the response. */

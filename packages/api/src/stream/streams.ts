@@ -39,12 +39,15 @@ interface StreamStart {
 
 export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): StreamOpener {
   const { max_seconds, hold_seconds = 0, shutdown_signal, poll_ms = POLL_MS, ping_ms = PING_MS } = runtime.streams;
-  const { count_in, lease_check_ms } = runtime.streams;
-  const leaseOptions = { max_seconds: Math.max(max_seconds, hold_seconds), check_ms: lease_check_ms };
+  const { count_in, process_id, lease_check_ms } = runtime.streams;
+  const leaseOptions = { max_seconds: Math.max(max_seconds, hold_seconds), process_id, check_ms: lease_check_ms };
   const registry =
     count_in === "database" ? createLeaseRegistry(() => runtime.createContext(), leaseOptions) : createProcessRegistry();
   const hub = createHub(() => runtime.createContext(), poll_ms);
+  runtime.changes?.listen((organizations) => hub.pollSoon(organizations));
   const open = new Set<() => void>();
+  const track = (end: () => void) => runtime.streams.onCount?.(open.add(end).size);
+  const untrack = (end: () => void) => open.delete(end) && runtime.streams.onCount?.(open.size);
   shutdown_signal.addEventListener("abort", () => open.forEach((end) => end()));
 
   /**
@@ -105,14 +108,14 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     const giveWay = () => endFor(STREAM_RETRY_SECONDS * 1000);
     // The timer is not unref'd, because Node ends a function that has nothing else to do while it waits.
     const limit = setTimeout(end, hold_seconds * 1000);
-    open.add(end);
+    track(end);
     hub.add(follower, horizon);
     lease.replaced.addEventListener("abort", giveWay);
     if (lease.replaced.aborted) giveWay();
     if (shutdown_signal.aborted) end();
     await ended;
     clearTimeout(limit);
-    open.delete(end);
+    untrack(end);
     hub.remove(follower);
     await lease.release();
   }
@@ -129,7 +132,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
       onWritable: () => hub.resume(follower),
       onClosed: () => {
         clearTimeout(limit);
-        open.delete(end);
+        untrack(end);
         hub.remove(follower);
         return lease.release();
       },
@@ -140,7 +143,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     const end = () => endFor(poll_ms);
     const giveWay = () => endFor(STREAM_RETRY_SECONDS * 1000);
     const limit = Number.isFinite(max_seconds) ? setTimeout(end, max_seconds * 1000).unref() : undefined;
-    open.add(end);
+    track(end);
     hub.add(follower, horizon);
     lease.replaced.addEventListener("abort", giveWay);
     // The stream may have been replaced, or the process stopped, while the stream was being opened.

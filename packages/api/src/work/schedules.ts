@@ -17,6 +17,8 @@ import { createScopedLog, errorText, stackFrames } from "@board/core/values/log"
 import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
 import { recountTexts } from "@board/core/organization/text-usage";
 import { recordHorizonAge } from "@board/core/stream/horizon";
+import { removeExpiredWaits } from "@board/core/inbox/shared-waits";
+import { removeGoneProcesses } from "@board/core/process/presence";
 import { removeExpiredLeases } from "@board/core/stream/lease-registry";
 import { startDueSyncs } from "@board/openclaw/sync/schedule";
 import { expireLeases } from "@board/core/task/lease/lease-expiry";
@@ -50,7 +52,9 @@ export const scheduled = {
     await eraseOldSecrets(ctx);
     for (const retention of Object.values(RETENTIONS)) await removeOldRows(ctx, retention);
     await removeOldConfigLocks(ctx);
+    await removeGoneProcesses(ctx);
     await removeExpiredLeases(ctx);
+    await removeExpiredWaits(ctx);
     await sealOldAddresses(ctx);
     await removeDeliveriesBeyondBudget(ctx);
     await removeUnusedCounters(ctx);

@@ -106,7 +106,8 @@ export const BUDGETS = {
   inbox_waits_per_organization: {
     default: 500,
     max: 100_000,
-    describe: "Requests of an organization's agents that wait for work in one process, 0 = no limit.",
+    describe:
+      "Requests of an organization's agents that wait for work, 0 = no limit. They are counted over all processes on a PostgreSQL server; in functions, in each process.",
   },
   agent_file_max_chars: {
     default: 400_000,

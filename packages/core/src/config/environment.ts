@@ -27,6 +27,12 @@ export const Environment = lazyObject(() => ({
     .enum(["on", "off"])
     .default("on")
     .describe("Whether frequent statements are prepared. Use `off` with a pooler that does not support prepared statements."),
+  DATABASE_NOTIFY: z
+    .enum(["on", "off"])
+    .optional()
+    .describe(
+      "Whether processes tell each other of changes by LISTEN and NOTIFY, over one more connection each, so that a change reaches streams at other processes without waiting for a poll. On by default with the driver postgres, but off behind a pooler, which breaks LISTEN.",
+    ),
   BASE_URL: httpUrl.optional().describe("Public URL of the service, used in links and in files of agents."),
   STREAM_URL: httpUrl.optional().describe("Public URL of the streams when it differs from BASE_URL."),
   AUTH_MODE: z.enum(["local", "oidc"]).default("local").describe("How users sign in."),
@@ -92,5 +98,13 @@ export const Environment = lazyObject(() => ({
     "Value of the header; `off` omits it.",
   ),
   SECURITY_HEADER_PERMISSIONS_POLICY: optionalHeader(null).describe("Value of the header; omitted when unset."),
+  METRICS_PORT: wholeNumber(0, 65_535).describe(
+    "Local server only: port at HOST that serves /metrics in Prometheus's format to anybody who reaches it, 0 = none.",
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
+    .optional()
+    .describe(
+      "Local server only: URL of a collector that gets traces and metrics by OTLP over HTTP. The other variables OTEL_… of OpenTelemetry's exporters apply too.",
+    ),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error"]).default("info").describe("Lowest level that is logged."),
 }));

@@ -5,6 +5,7 @@ import { toBudgets } from "./budget-settings.ts";
 import type { Budgets } from "./budgets.ts";
 import { Environment } from "./environment.ts";
 import { type MailSettings, toMailSettings } from "./mail-settings.ts";
+import { looksPooled } from "./pooler.ts";
 import { listMissing, toProblem, type Variables, withoutBlanks } from "./setting-problems.ts";
 import { trimEndOf } from "../values/text.ts";
 
@@ -19,6 +20,8 @@ export interface Settings {
   readonly data_dir: string;
   readonly database: { driver: "pglite"; url: null } | { driver: "postgres" | "neon"; url: string };
   readonly prepared_statements: boolean;
+  /** Whether processes tell each other of changes by NOTIFY. */
+  readonly database_notify: boolean;
   /** Null if BASE_URL is unset. The `endpoint_url` of webhooks is then null too. */
   readonly base_url: string | null;
   /** URL of the streams in the OpenAPI document; null if it is the URL of the service. */
@@ -55,6 +58,12 @@ export interface Settings {
   readonly events_endpoint: string | null;
   /** Values by header name, without the headers that are switched off. */
   readonly security_headers: Readonly<Record<string, string>>;
+  readonly telemetry: {
+    /** Null serves no metrics. */
+    readonly metrics_port: number | null;
+    /** Null sends no traces and metrics. */
+    readonly otlp_endpoint: string | null;
+  };
   readonly log_level: "trace" | "debug" | "info" | "warn" | "error";
 }
 export interface LocalAuth {
@@ -96,6 +105,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     data_dir: env.DATA_DIR,
     database: toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER),
     prepared_statements: env.PREPARED_STATEMENTS === "on",
+    database_notify: toNotify(env),
     base_url: env.BASE_URL ?? null,
     stream_url: env.STREAM_URL ?? null,
     service_url: env.BASE_URL ?? `http://${env.HOST.includes(":") ? `[${env.HOST}]` : env.HOST}:${env.PORT}`,
@@ -127,8 +137,17 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
       "Referrer-Policy": env.SECURITY_HEADER_REFERRER_POLICY,
       "Permissions-Policy": env.SECURITY_HEADER_PERMISSIONS_POLICY,
     }),
+    telemetry: { metrics_port: env.METRICS_PORT || null, otlp_endpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT ?? null },
     log_level: env.LOG_LEVEL,
   };
+}
+
+/** A database behind a pooler, and one that should sleep when it is idle, get no LISTEN. */
+function toNotify(env: z.infer<typeof Environment>): boolean {
+  const { driver, url } = toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER);
+  if (driver !== "postgres") return false;
+  const isPooled = looksPooled(url) || env.PREPARED_STATEMENTS === "off";
+  return (env.DATABASE_NOTIFY ?? (isPooled ? "off" : "on")) === "on";
 }
 
 export function parseDatabaseSettings(environment: Variables): DatabaseSettings {

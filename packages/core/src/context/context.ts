@@ -12,6 +12,7 @@ import type { Meter } from "./meter.ts";
 import type { LimitStatuses } from "../values/request-limits.ts";
 import type { PrefetchedBoard } from "./prefetched-board.ts";
 import type { PendingWakeups } from "./pending-wakeups.ts";
+import type { Tracer } from "./tracer.ts";
 import type { Settings } from "../config/settings.ts";
 import type { HttpClient } from "./http-client.ts";
 
@@ -34,6 +35,8 @@ export interface Context<A extends Actor = Actor> {
   /** The log of this unit of work, such as a request or a job. */
   readonly log: ScopedLog;
   readonly meter: Meter;
+  /** Undefined if nobody collects traces or metrics of this process. */
+  readonly tracer?: Tracer | undefined;
   /** Identifies a request and all jobs that follow from it; null if neither a request nor a schedule started the work. */
   readonly trace_id: string | null;
   /**

@@ -18,6 +18,8 @@ export interface FoundBoard {
 /** The board that the path of a request names. The sign-in reads it in its own statement, which saves `boardFor` a second one. */
 export interface PrefetchedBoard {
   readonly id: string;
+  /** The organization of the board; null until the sign-in has found the board. */
+  organization_id: string | null;
   found: (FoundBoard & { caller_id: string; db: Db; read_at: number }) | null;
 }
 
@@ -30,10 +32,12 @@ interface Holder {
 /** Milliseconds. The body of a request may arrive long after its headers, and rights may be removed between the two. */
 const FRESH_MS = 100;
 
-export const createPrefetchedBoard = (id: string): PrefetchedBoard => ({ id, found: null });
+export const createPrefetchedBoard = (id: string): PrefetchedBoard => ({ id, organization_id: null, found: null });
 
 export function storePrefetchedBoard({ db, prefetched_board }: Holder, caller_id: string, found: FoundBoard): void {
-  if (prefetched_board) prefetched_board.found = { ...found, caller_id, db, read_at: performance.now() };
+  if (!prefetched_board) return;
+  prefetched_board.found = { ...found, caller_id, db, read_at: performance.now() };
+  prefetched_board.organization_id = found.board?.organization_id ?? null;
 }
 
 /** Lets a transaction around the whole request use the board that the sign-in read before the transaction began. */

@@ -1,19 +1,20 @@
+import { randomUUID } from "node:crypto";
 import { memoPerApp } from "../context/app-memo.ts";
 import type { Agent } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { createLimiter } from "../values/concurrency.ts";
-import { DomainError } from "../values/errors.ts";
-import { usedUp } from "../values/request-limits.ts";
 import { errorText } from "../values/log.ts";
 import { POLL_MS } from "../stream/hub.ts";
+import { listReplacedIds, isShared, removeWait, storeWait, tooManyWaits } from "./shared-waits.ts";
 import { hasWork, type InboxRow, readInboxes } from "./read.ts";
 
 /** How many inboxes one statement reads. */
 const BATCH_SIZE = 100;
 const MAX_CONCURRENT_READS = 2;
-const RETRY_SECONDS = 30;
 
 interface Waiter {
+  /** Identifies the request among those of all processes. */
+  id: string;
   ctx: Context<Agent>;
   max_messages: number;
   /** Ends the wait with the inbox that has work: undefined if the agent was removed, null if the wait ends without work. */
@@ -22,6 +23,9 @@ interface Waiter {
 
 /** The requests in this process that wait for work. Between polls, they hold no database connection. */
 const waitersOf = memoPerApp(createWaiters);
+
+/** Reads the waiting inboxes of these organizations now. It is only a hint: the timer polls anyway. */
+export const pollWaits = (ctx: Context, organizations: ReadonlySet<string>): void => waitersOf(ctx).pollSoon(organizations);
 
 /**
  * Waits until the agent has work, `ms` milliseconds have passed or `signal` aborts. Returns the inbox with the work, null if the
@@ -41,10 +45,9 @@ function createWaiters() {
   let timer: NodeJS.Timeout | undefined;
   let isPolling = false;
 
-  async function poll(): Promise<void> {
+  async function poll(all = [...waiting.values()]): Promise<void> {
     if (isPolling) return;
     isPolling = true;
-    const all = [...waiting.values()];
     const batches = Array.from({ length: Math.ceil(all.length / BATCH_SIZE) }, (_, n) =>
       all.slice(n * BATCH_SIZE, (n + 1) * BATCH_SIZE),
     );
@@ -54,8 +57,14 @@ function createWaiters() {
 
   async function pollBatch(batch: readonly Waiter[]): Promise<void> {
     const ids = batch.map(({ ctx }) => ctx.actor.agent_id);
-    const rows = new Map((await readInboxes(batch[0]!.ctx, ids)).map((row) => [row.agent_id, row]));
-    for (const { ctx, end, max_messages } of batch) {
+    const { ctx: first } = batch[0]!;
+    const rows = new Map((await readInboxes(first, ids)).map((row) => [row.agent_id, row]));
+    const replaced = new Set(isShared(first) ? await listReplacedIds(first, batch) : []);
+    for (const { id, ctx, end, max_messages } of batch) {
+      if (replaced.has(id)) {
+        end(null);
+        continue;
+      }
       const row = rows.get(ctx.actor.agent_id);
       if (!row || hasWork(row)) end(row && { ...row, messages: row.messages.slice(0, max_messages) });
     }
@@ -66,31 +75,27 @@ function createWaiters() {
 
   function requireRoom({ actor, settings }: Context<Agent>): void {
     const max = settings.budgets.inbox_waits_per_organization;
-    if (max === 0) return;
     const open = [...waiting.values()].filter(({ ctx }) => ctx.actor.organization_id === actor.organization_id).length;
-    if (open >= max)
-      throw new DomainError(
-        "limited",
-        "Too many agents of this organization are waiting for work. Omit `wait` or try again later.",
-        {
-          retry_after_seconds: RETRY_SECONDS,
-          limit: usedUp("inbox_waits_per_organization", max, RETRY_SECONDS),
-        },
-      );
+    if (max > 0 && open >= max) throw tooManyWaits(max);
   }
 
-  function wait(
+  async function wait(
     ctx: Context<Agent>,
     { ms, max_messages, signal }: { ms: number; max_messages: number; signal: AbortSignal },
   ): Promise<InboxRow | null | undefined> {
     const { agent_id } = ctx.actor;
     waiting.get(agent_id)?.end(null);
-    if (signal.aborted) return Promise.resolve(null);
-    requireRoom(ctx);
+    if (signal.aborted) return null;
+    const id = randomUUID();
+    if (isShared(ctx)) await storeWait(ctx, { id, ms });
+    else requireRoom(ctx);
+    // Another request of the agent may have come in between.
+    waiting.get(agent_id)?.end(null);
     const { promise, resolve } = Promise.withResolvers<InboxRow | null | undefined>();
     const stop = () => waiter.end(null);
     const deadline = setTimeout(stop, ms);
     const waiter: Waiter = {
+      id,
       ctx,
       max_messages,
       end(row) {
@@ -104,8 +109,17 @@ function createWaiters() {
     if (waiting.size === 0) timer = setInterval(() => void poll(), POLL_MS).unref();
     waiting.set(agent_id, waiter);
     signal.addEventListener("abort", stop);
-    return promise;
+    if (signal.aborted) stop();
+    const row = await promise;
+    if (isShared(ctx)) await removeWait(ctx, id);
+    return row;
   }
 
-  return { wait };
+  return {
+    wait,
+    pollSoon(organizations: ReadonlySet<string>) {
+      const hinted = [...waiting.values()].filter(({ ctx }) => organizations.has(ctx.actor.organization_id));
+      if (hinted.length > 0) void poll(hinted);
+    },
+  };
 }

@@ -15,7 +15,7 @@ import { fewValues, dueInScope, RELAY_BATCH, type RelayScope, toRelayScope } fro
 export type JobRow = typeof jobs.$inferSelect;
 
 /** How long a worker holds a job without renewing its lease. */
-export const LEASE_MS = 60_000;
+export const LEASE_MS = 45_000;
 
 /**
  * SQS delays a message by at most 15 minutes. If a job is due later, the scheduled relay sends its wake-up when the time comes.
@@ -25,9 +25,9 @@ const MAX_DELAY_MS = 15 * 60_000;
 const WAKE_UP_LOST_MS = 30 * 60_000;
 /**
  * `WAKE_UP_LOST_MS` for queues in memory. Their processes renew the wake-ups that they hold, so after this time the process has
- * ended.
+ * ended. Another process must run its jobs within a minute.
  */
-export const HELD_WAKE_UP_LOST_MS = 60_000;
+export const HELD_WAKE_UP_LOST_MS = 40_000;
 
 export interface EnqueueOptions {
   /** Set by a caller that stores the id with the thing that the job is about. */
@@ -236,11 +236,16 @@ interface UnsentJob extends Pick<WakeUp, "id" | "organization_id" | "delay_secon
 
 const timeOf = (name: string) => sql`${sql.placeholder(name)}::timestamptz`;
 
+/** Whether a wake-up had no effect. A worker that is there renews the lease of its job, so the job needs no wake-up. */
+const isLost = sql`case when status = 'running'
+  then sent_at < ${timeOf("lost_before")} and lease_until < ${timeOf("now")}
+  else greatest(sent_at, run_at) < ${timeOf("lost_before")} end`;
+
 const takeUnsent = preparedQuery(
   (_db, scope: RelayScope) => sql`
     update ${jobs} set sent_at = ${timeOf("now")}
     where id in (${dueInScope[scope](sql`
-        (sent_at is null or greatest(sent_at, ${dueAt}) < ${timeOf("lost_before")})
+        (sent_at is null or ${isLost})
         and ${dueAt} <= ${timeOf("due_until")}`)})
     returning id, kind, organization_id, subscription_id, lane,
       greatest(0, ceil(extract(epoch from ${dueAt} - ${timeOf("now")})))::int as delay_seconds`,
@@ -282,6 +287,16 @@ export async function recoverJobs(ctx: Context, options: { alone: boolean }): Pr
 /** Counts the jobs by status. A status without jobs is left out. */
 export async function countJobs(ctx: Pick<Context, "db">): Promise<Partial<Record<JobRow["status"], number>>> {
   const rows = await ctx.db.select({ status: jobs.status, total: count() }).from(jobs).groupBy(jobs.status);
+  return Object.fromEntries(rows.map(({ status, total }) => [status, total]));
+}
+
+/** Counts the queued and the running jobs, without reading those that have ended. */
+export async function countOpenJobs(ctx: Pick<Context, "db">): Promise<Partial<Record<JobRow["status"], number>>> {
+  const rows = await ctx.db
+    .select({ status: jobs.status, total: count() })
+    .from(jobs)
+    .where(inArray(jobs.status, ["queued", "running"]))
+    .groupBy(jobs.status);
   return Object.fromEntries(rows.map(({ status, total }) => [status, total]));
 }
 

@@ -7,6 +7,7 @@ import { withDatabaseRetry } from "../db/retry-unavailable.ts";
 import { ExpectedFailure } from "../values/errors.ts";
 import { createScopedLog, errorText, stackFrames } from "../values/log.ts";
 import { addPendingWakeup } from "../context/pending-wakeups.ts";
+import { type OpenSpan, traced } from "../context/tracer.ts";
 import { unseal } from "../values/seal.ts";
 import { endTrial } from "./circuit.ts";
 import type { JobHandler, JobHandlers } from "./handler.ts";
@@ -18,7 +19,7 @@ import { isOwnLease, leaseJob, renewLease } from "./lease.ts";
 import { freedSlots, hasHeldJobs, wakeHeldJobs } from "./slots.ts";
 
 /** How often a running attempt renews its lease. */
-export const RENEW_INTERVAL_MS = 20_000;
+export const RENEW_INTERVAL_MS = 15_000;
 /** Equal to the queue's receive limit, so that the message of a job that keeps crashing ends in the dead-letter queue. */
 export const MAX_CRASHES = 5;
 
@@ -94,8 +95,19 @@ function toJobContext(ctx: Context<System>, job: JobRow): Context<System> {
   };
 }
 
-async function runAttempt(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined): Promise<void> {
-  const recordOutcome = (outcome: AttemptOutcome) => ctx.meter.record("DeliveryAttempts", 1, { kind: job.kind, outcome });
+function runAttempt(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined): Promise<void> {
+  const { kind, trace_id } = job;
+  const attributes = { "board.job.id": job.id, "board.job.kind": kind, "board.job.attempt": job.attempts };
+  return traced(ctx, { name: `job ${kind}`, kind: "consumer", trace_id, attributes }, (span) =>
+    runTraced(ctx, job, handler, span),
+  );
+}
+
+async function runTraced(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined, span: OpenSpan): Promise<void> {
+  const recordOutcome = (outcome: AttemptOutcome) => {
+    ctx.meter.record("DeliveryAttempts", 1, { kind: job.kind, outcome });
+    span.set({ "board.job.outcome": outcome });
+  };
   const start = performance.now();
   const renewal = setInterval(() => void renewLease(ctx, job), RENEW_INTERVAL_MS);
   try {

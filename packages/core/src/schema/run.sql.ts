@@ -94,6 +94,7 @@ export const runs = pgTable(
     index("runs_by_board").on(t.board_id, t.started_at, t.id),
     index("runs_by_status").on(t.board_id, t.status, t.started_at, t.id),
     index("runs_by_agent").on(t.agent_id, t.started_at, t.id),
+    index("runs_by_end").on(t.ended_at).where(sql`ended_at is not null`).concurrently(),
     index("runs_with_steps_to_move").on(t.ended_at).where(sql`steps > 0 and steps_moved_at is null and ended_at is not null`),
     check("runs_status", isOneOf(t.status, RUN_STATUSES)),
     check("runs_ended", sql`(${t.status} = 'running') = (${t.ended_at} is null)`),

@@ -3,8 +3,8 @@ import { pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";
 
 /**
- * The open streams of all processes, for deployments where each stream has its own process. A row is deleted when its stream ends
- * or is replaced; after a crash it expires. It has no foreign keys, so that opening a stream waits for no other row.
+ * The open streams of all processes. A row is deleted when its stream ends or is replaced. After a crash it expires, or it no
+ * longer counts because its process is gone. It has no foreign keys, so that opening a stream waits for no other row.
  */
 export const stream_leases = pgTable("stream_leases", {
   id: uuid().primaryKey(),
@@ -15,4 +15,6 @@ export const stream_leases = pgTable("stream_leases", {
   client_key: text(),
   opened_at: instant().notNull().default(sql`clock_timestamp()`),
   expires_at: instant().notNull(),
+  /** The process whose presence keeps the lease; null if the lease expires by itself, as in functions. */
+  process_id: uuid(),
 });

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout as pause } from "node:timers/promises";
 import type { Context } from "../context/context.ts";
 import { DomainError } from "../values/errors.ts";
 import { errorText } from "../values/log.ts";
@@ -17,7 +17,13 @@ export interface Hub {
   /** Continues a follower whose client is ready again. */
   resume(follower: Follower): void;
   remove(follower: Follower): void;
+  /** Polls the streams of these organizations now, because their rows have changed. It is only a hint: the timer polls anyway. */
+  pollSoon(organizations: ReadonlySet<string>): void;
 }
+
+/** The pause before a hinted poll is repeated while an open transaction may hide the rows, and how often it is repeated. */
+const HINT_RETRY_MS = 40;
+const MAX_HINT_RETRIES = 5;
 
 /** Limits the database connections that streams use, so that some stay free for requests. */
 const MAX_CONCURRENT_READS = 4;
@@ -42,6 +48,8 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const limit = createLimiter(MAX_CONCURRENT_READS);
   let timer: NodeJS.Timeout | undefined;
   let isPolling = false;
+  const hinted = new Set<string>();
+  let isFollowingHints = false;
   const fetchHorizon = async () => (await limit(() => readHorizon(context()))).horizon;
 
   /** A failed poll loses nothing: a follower's position moves only when rows are sent, so the next poll reads the same rows. */
@@ -53,18 +61,54 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     if (isPolling) return;
     isPolling = true;
     try {
-      const horizon = await fetchHorizon();
-      for (const [key, group] of Map.groupBy(followers, sourceKeyOf)) {
-        if (sourcesBeingPolled.has(key)) continue;
-        sourcesBeingPolled.add(key);
-        void pollSource(group, horizon)
-          .catch(logFailure)
-          .finally(() => sourcesBeingPolled.delete(key));
-      }
+      void pollSources(followers, await fetchHorizon());
     } catch (error) {
       logFailure(error);
     } finally {
       isPolling = false;
+    }
+  }
+
+  /** Returns the polls, without those that run already. */
+  function pollSources(some: Iterable<Follower>, horizon: bigint): Promise<void>[] {
+    const polls: Promise<void>[] = [];
+    for (const [key, group] of Map.groupBy(some, sourceKeyOf)) {
+      if (sourcesBeingPolled.has(key)) continue;
+      sourcesBeingPolled.add(key);
+      const poll = pollSource(group, horizon)
+        .catch(logFailure)
+        .finally(() => sourcesBeingPolled.delete(key));
+      polls.push(poll);
+    }
+    return polls;
+  }
+
+  const followersOf = (organizations: ReadonlySet<string>) =>
+    [...followers].filter(({ source }) => source !== null && organizations.has(source.organization_id));
+
+  /** One at a time, so that many hints cost no more than polls one after the other. */
+  async function followHints(): Promise<void> {
+    if (isFollowingHints) return;
+    isFollowingHints = true;
+    try {
+      while (hinted.size > 0) {
+        const organizations = new Set(hinted);
+        hinted.clear();
+        if (followersOf(organizations).length > 0) await pollHinted(organizations);
+      }
+    } catch (error) {
+      logFailure(error);
+    } finally {
+      isFollowingHints = false;
+    }
+  }
+
+  async function pollHinted(organizations: ReadonlySet<string>): Promise<void> {
+    for (let retries = 0; ; retries++) {
+      const { horizon, xmax } = await limit(() => readHorizon(context()));
+      await Promise.all(pollSources(followersOf(organizations), horizon));
+      if (horizon >= xmax || retries === MAX_HINT_RETRIES) return;
+      await pause(HINT_RETRY_MS, undefined, { ref: false });
     }
   }
 
@@ -144,6 +188,11 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
       if (followers.size === 0) timer = setInterval(() => void pollAll(), poll_ms).unref();
       followers.add(follower);
       startCatchUp(follower, async () => horizon);
+    },
+    pollSoon(organizations) {
+      if (followers.size === 0) return;
+      for (const id of organizations) hinted.add(id);
+      void followHints();
     },
     resume: (follower) => startCatchUp(follower, fetchHorizon),
     remove,

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { and, eq, gt, inArray, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, lt, or, type SQL, sql } from "drizzle-orm";
 import { type Context, transaction } from "../context/context.ts";
+import { isProcessRemoved, isStreamCounted } from "../process/presence.ts";
 import { errorText } from "../values/log.ts";
 import { type AddedStream, admitStream } from "./admission.ts";
 import { stream_leases } from "../schema/stream-lease.sql.ts";
@@ -17,13 +18,15 @@ const GRACE_SECONDS = 30;
 interface LeaseRegistryOptions {
   /** The time limit of a stream in seconds. Leases are not renewed. */
   max_seconds: number;
+  /** The process whose presence keeps the leases. Its streams then need no time limit. */
+  process_id?: string | undefined;
   check_ms?: number | undefined;
 }
 
 /** Counts the streams of all processes, in a table with a lease for each stream. */
 export function createLeaseRegistry(
   createContext: () => Context,
-  { max_seconds, check_ms = LEASE_CHECK_MS }: LeaseRegistryOptions,
+  { max_seconds, process_id, check_ms = LEASE_CHECK_MS }: LeaseRegistryOptions,
 ): StreamRegistry {
   const held = new Map<string, AbortController>();
   let timer: NodeJS.Timeout | undefined;
@@ -47,7 +50,7 @@ export function createLeaseRegistry(
 
   return {
     async acquire(ctx, added) {
-      const id = await insertLease(ctx, added, max_seconds + GRACE_SECONDS);
+      const id = await insertLease(ctx, { ...added, process_id: process_id ?? null }, max_seconds + GRACE_SECONDS);
       const controller = new AbortController();
       if (held.size === 0) timer = setInterval(() => void abortReplaced(), check_ms).unref();
       held.set(id, controller);
@@ -71,7 +74,7 @@ export function createLeaseRegistry(
  * Counts and inserts under locks on the caller and then on the organization, so that streams that open at the same time count
  * each other.
  */
-function insertLease(ctx: Context, added: AddedStream, seconds: number): Promise<string> {
+function insertLease(ctx: Context, added: AddedStream & { process_id: string | null }, seconds: number): Promise<string> {
   const { caller_id, organization_id } = added;
   return transaction(ctx, async (ctx) => {
     const lockOf = (name: string) => sql`pg_advisory_xact_lock(hashtextextended(${`streams of ${name}`}, 0))`;
@@ -88,7 +91,7 @@ function insertLease(ctx: Context, added: AddedStream, seconds: number): Promise
         client_key: stream_leases.client_key,
       })
       .from(stream_leases)
-      .where(and(counted, gt(stream_leases.expires_at, fromDatabaseNow(0))));
+      .where(and(counted, isStreamCounted(ctx)));
     const replaced = admitStream(open, added, ctx.settings.budgets);
     if (replaced.length > 0) await ctx.db.delete(stream_leases).where(inArray(stream_leases.id, replaced));
     const id = randomUUID();
@@ -97,10 +100,13 @@ function insertLease(ctx: Context, added: AddedStream, seconds: number): Promise
   });
 }
 
-/** Removes expired leases, which crashed processes left. */
+/** Removes the leases that crashed processes left. */
 export async function removeExpiredLeases(ctx: Context): Promise<void> {
-  await ctx.db.delete(stream_leases).where(lt(stream_leases.expires_at, fromDatabaseNow(0)));
+  await ctx.db.delete(stream_leases).where(or(lt(stream_leases.expires_at, fromDatabaseNow(0)), isProcessRemoved(ctx)));
 }
 
 /** A time by the database's clock, which all processes share. */
-const fromDatabaseNow = (seconds: number): SQL => sql`clock_timestamp() + make_interval(secs => ${seconds}::double precision)`;
+const fromDatabaseNow = (seconds: number): SQL =>
+  Number.isFinite(seconds)
+    ? sql`clock_timestamp() + make_interval(secs => ${seconds}::double precision)`
+    : sql`'infinity'::timestamptz`;

@@ -1,0 +1,12 @@
+/** The default ports of PgBouncer and of Supabase's transaction pooler. */
+const POOLER_PORTS: readonly string[] = ["6432", "6543"];
+
+/**
+ * Whether a database URL probably leads to a pooler, which gives each transaction another session: LISTEN and session locks do
+ * not work there.
+ */
+export function looksPooled(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { hostname, port, searchParams } = new URL(url);
+  return hostname.split(".")[0]!.endsWith("-pooler") || POOLER_PORTS.includes(port) || searchParams.get("pgbouncer") === "true";
+}

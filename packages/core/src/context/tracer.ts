@@ -1,0 +1,29 @@
+/** Names follow OpenTelemetry's semantic conventions. */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
+
+export interface SpanStart {
+  name: string;
+  kind: "server" | "consumer" | "client";
+  /** The trace that the span belongs to; undefined for a part of the span around it. */
+  trace_id?: string | null;
+  attributes?: SpanAttributes;
+}
+
+/** A span that has not ended. */
+export interface OpenSpan {
+  set(attributes: SpanAttributes): void;
+}
+
+/** Measures pieces of work and how they belong together. It never throws, and passes on what the work returns or throws. */
+export interface Tracer {
+  span<T>(start: SpanStart, work: (span: OpenSpan) => Promise<T>): Promise<T>;
+}
+
+const IGNORED: OpenSpan = { set() {} };
+
+/** Runs work as a span, if this process is traced. */
+export const traced = <T>(
+  { tracer }: { tracer?: Tracer | undefined },
+  start: SpanStart,
+  work: (span: OpenSpan) => Promise<T>,
+): Promise<T> => (tracer ? tracer.span(start, work) : work(IGNORED));

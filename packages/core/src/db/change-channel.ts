@@ -1,0 +1,93 @@
+import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
+import { errorText, type Log } from "../values/log.ts";
+
+/** Tells all processes on a database that rows of organizations have changed. It is only a hint: their polls find every change. */
+export interface ChangeChannel {
+  /** Notes a committed change. Never throws and never waits. */
+  note(this: void, organization_id: string): void;
+  /** Calls `onChange` after changes of any process, this one included. */
+  listen(onChange: (organizations: ReadonlySet<string>) => void): void;
+  close(): Promise<void>;
+}
+
+const CHANNEL = "board_changes";
+/** Changes within this time are one notification. PostgreSQL commits notifications of all sessions one after the other. */
+const COLLECT_MS = 25;
+/** PostgreSQL allows 8,000 bytes in a notification, and an id takes 37. Others than these wait for a poll. */
+const MAX_IDS = 200;
+const RECONNECT_MS = 5_000;
+
+/** Opens a channel with a separate connection, which must be direct: a pooler would give LISTEN to another session. */
+export function openChangeChannel(url: string, log: Log): ChangeChannel {
+  const listeners: ((organizations: ReadonlySet<string>) => void)[] = [];
+  const own = crypto.randomUUID();
+  let changed = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let client: pg.Client | undefined;
+  const closing = new AbortController();
+
+  const tell = (organizations: ReadonlySet<string>) => listeners.forEach((onChange) => onChange(organizations));
+
+  function receive(payload: string | undefined): void {
+    const [from, ...organizations] = (payload ?? "").split(",");
+    if (from !== own && organizations.length > 0) tell(new Set(organizations));
+  }
+
+  async function connect(): Promise<void> {
+    const connecting = new pg.Client({ connectionString: url, keepAlive: true, application_name: "board-changes" });
+    const lost = new Promise<void>((resolve) => {
+      connecting.on("error", (error) => {
+        log.warn("changes.connection_lost", errorText(error));
+        resolve();
+      });
+      connecting.on("end", resolve);
+    });
+    connecting.on("notification", ({ payload }) => receive(payload));
+    try {
+      await connecting.connect();
+      await connecting.query(`listen ${CHANNEL}`);
+      client = connecting;
+      if (closing.signal.aborted) return;
+      await Promise.race([lost, aborted]);
+    } catch (error) {
+      log.warn("changes.not_connected", `Other processes learn of changes by their polls: ${errorText(error)}`);
+    } finally {
+      client = undefined;
+      await connecting.end().catch(() => {});
+    }
+  }
+
+  const aborted = new Promise<void>((resolve) => closing.signal.addEventListener("abort", () => resolve()));
+  async function stayConnected(): Promise<void> {
+    while (!closing.signal.aborted) {
+      await connect();
+      await pause(RECONNECT_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {});
+    }
+  }
+  const connection = stayConnected();
+
+  function send(): void {
+    timer = undefined;
+    const organizations = changed;
+    changed = new Set();
+    tell(organizations);
+    const payload = [own, ...[...organizations].slice(0, MAX_IDS)].join(",");
+    client?.query("select pg_notify($1, $2)", [CHANNEL, payload]).catch((error: unknown) => {
+      log.warn("changes.not_sent", errorText(error));
+    });
+  }
+
+  return {
+    note(organization_id) {
+      changed.add(organization_id);
+      timer ??= setTimeout(send, COLLECT_MS).unref();
+    },
+    listen: (onChange) => void listeners.push(onChange),
+    async close() {
+      clearTimeout(timer);
+      closing.abort();
+      await connection;
+    },
+  };
+}

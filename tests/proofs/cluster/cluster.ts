@@ -1,0 +1,86 @@
+/** Several processes of the service on one PostgreSQL database, and a world on it that seeds and reads. */
+import { openServerWorld, type ServerWorld } from "../../support/postgres-world.ts";
+import { type ServerProcess, startServerProcess } from "../../support/server-process.ts";
+import { listen, type Listener, type ListenOptions } from "../../support/sse.ts";
+import { type Balancer, startBalancer } from "./balancer.ts";
+
+export interface Cluster extends ServerWorld {
+  processes: readonly ServerProcess[];
+  balancer: Balancer;
+  /** Starts one more process. */
+  start(environment?: Record<string, string>): Promise<ServerProcess>;
+  /** Takes a process out and ends it. */
+  end(process: ServerProcess, signal?: NodeJS.Signals): Promise<void>;
+}
+
+export async function openCluster(size: number, environment: Record<string, string> = {}): Promise<Cluster> {
+  const shared = await openServerWorld();
+  const balancer = await startBalancer();
+  const processes: ServerProcess[] = [];
+  async function start(own: Record<string, string> = {}): Promise<ServerProcess> {
+    const process = await startServerProcess({
+      issuer: shared.world.identities.issuer,
+      environment: { DATABASE_URL: shared.url, ...environment, ...own },
+    });
+    processes.push(process);
+    balancer.add(process.url);
+    return process;
+  }
+  await Promise.all(Array.from({ length: size }, () => start()));
+  return {
+    ...shared,
+    processes,
+    balancer,
+    start,
+    async end(process, signal) {
+      // The balancer learns of the end by a refused connection, as one without health checks does.
+      await process.stop(signal);
+      processes.splice(processes.indexOf(process), 1);
+      balancer.remove(process.url);
+    },
+    async close() {
+      await balancer.close();
+      await Promise.all(processes.map((process) => process.stop()));
+      await shared.close();
+    },
+  };
+}
+
+export interface Caller {
+  token?: string;
+  agent?: string;
+}
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  // Tests read answers of every shape and assert what they read.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any;
+}
+
+/** Calls a process or the balancer. */
+export async function callAt(
+  { url }: { url: string },
+  method: string,
+  path: string,
+  { token, agent, body, key }: Caller & { body?: object; key?: string } = {},
+): Promise<Reply> {
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(agent ? { "x-agent-token": agent } : {}),
+      ...(key ? { "idempotency-key": key } : {}),
+      ...(body ? { "content-type": "application/json" } : {}),
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.includes("json");
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+}
+
+/** Opens a stream at a process or the balancer. */
+export const listenAt = ({ url }: { url: string }, path: string, options: ListenOptions): Promise<Listener> =>
+  listen((target, init) => fetch(url + target, init), path, options);
