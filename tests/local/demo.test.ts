@@ -33,24 +33,24 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /you +set its rules: /,
     /customer +email from lea@mail\.example: .+ → 202$/,
     /Iris +reads the email from lea@mail\.example/,
-    /Iris +creates #2 Refund order 4711 \(high, money, customers\) for Milo$/,
-    /Milo +takes #2 Refund order 4711 for 60 s$/,
-    /Milo +comments on #2: /,
-    /Milo +asks in #2: @lead /,
-    /Iris +answers in #2: /,
+    /Iris +creates #3 Refund order 4711 \(high, money, customers\) for Milo$/,
+    /Milo +takes #3 Refund order 4711 for 60 s$/,
+    /Milo +comments on #3: /,
+    /Milo +asks in #3: @lead /,
+    /Iris +answers in #3: /,
     /Milo +remembers: /,
-    /Milo +moves #2 to review: /,
-    /Iris +moves #2 to inbox: the receipt is missing/,
-    /Milo +takes #2 /,
-    /Milo +moves #2 to review: .+ receipt/,
-    /Iris +moves #2 to done → 409, .+: Task can only be marked done when a linked approval has been approved\.$/,
-    /Iris +asks you to approve #2: /,
-    /you +approve #2$/,
-    /Iris +moves #2 to done$/,
-    /(Milo|Juno) +takes #3 /,
-    /(Milo|Juno) +moves #3 to review: /,
+    /Milo +moves #3 to review: /,
+    /Iris +moves #3 to inbox: the receipt is missing/,
+    /Milo +takes #3 /,
+    /Milo +moves #3 to review: .+ receipt/,
+    /Iris +moves #3 to done → 409, .+: Task can only be marked done when a linked approval has been approved\.$/,
+    /Iris +asks you to approve #3: /,
     /you +approve #3$/,
     /Iris +moves #3 to done$/,
+    /(Milo|Juno) +takes #4 /,
+    /(Milo|Juno) +moves #4 to review: /,
+    /you +approve #4$/,
+    /Iris +moves #4 to done$/,
   ]);
   // A worker crashes with a task, which another one gets when the lease of one minute has expired.
   expectInOrder(stdout, [
@@ -60,18 +60,29 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /(Milo|Juno) +takes #1 /,
     /Iris +moves #1 to done$/,
   ]);
-  // During that time a second task waits for the first one, and the lead is offline.
-  expectInOrder(stdout, [/Iris +creates #3 .+ after #2$/, /Iris +moves #2 to done$/, /(Milo|Juno) +takes #3/]);
+  // The runner works on a task of code, and waits for a click before its agent runs the tests.
   expectInOrder(stdout, [
+    /you +create #2 .+ for Nova, a coding agent$/,
+    /Nova +takes #2 by board run$/,
+    /Nova +#2 waits for a permission: node --test: click in the console/,
+    /you +allow it in #2$/,
+    /Nova +#2 permission approved: node --test$/,
+    /Nova +#2 submitted for review$/,
+    /Iris +asks you to approve #2: .+ The test passes\.$/,
     /Iris +moves #2 to done$/,
+  ]);
+  // During that time a second task waits for the first one, and the lead is offline.
+  expectInOrder(stdout, [/Iris +creates #4 .+ after #3$/, /Iris +moves #3 to done$/, /(Milo|Juno) +takes #4/]);
+  expectInOrder(stdout, [
+    /Iris +moves #3 to done$/,
     /Iris +goes offline/,
     /customer +email from tomasz@mail\.example: .+ → 202$/,
     /monitor +warning alert: .+ → 202$/,
     /Iris +is back$/,
     /Iris +reads the email from tomasz@mail\.example: .+, \d+\.\d s after the post$/,
-    /Iris +creates #4 Answer Tomasz: .+ for any worker$/,
-    /(Milo|Juno) +moves #4 to review: /,
-    /Iris +moves #4 to done$/,
+    /Iris +creates #5 Answer Tomasz: .+ for any worker$/,
+    /(Milo|Juno) +moves #5 to review: /,
+    /Iris +moves #5 to done$/,
   ]);
   expectInOrder(stdout, [
     /stranger +push by mallory: .+ → 403/,
@@ -79,8 +90,8 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /^ {2}accepted +3 /,
     /rejected +1 /,
     /handled +3 +none lost, none twice$/,
-    /tasks +4 +all done$/,
-    /approvals +4 +requested from you$/,
+    /tasks +5 +all done$/,
+    /approvals +6 +requested from you$/,
     /^Next steps$/,
     /packages\/local\/src\/demo +shows how to use the API with the typed client and by MCP$/,
   ]);

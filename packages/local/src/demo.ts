@@ -9,6 +9,7 @@ import { errorText, type Log } from "@board/core/values/log";
 import { parseSettings, SettingsError } from "@board/core/config/settings";
 import { createDemo, type Demo } from "./demo/demo.ts";
 import { runLead } from "./demo/lead.ts";
+import { allowPermissions, createTaskOfCode, runRunner } from "./demo/runner.ts";
 import { createTaskOfPerson, runPerson, runScenario } from "./demo/scenario.ts";
 import { type DemoBoard, setUpBoard } from "./demo/set-up.ts";
 import { isComplete, summarize } from "./demo/summary.ts";
@@ -48,7 +49,9 @@ const introduction = (url: string, signIn: ReturnType<typeof signInLines>) => `\
   it, which Milo and Juno take by MCP, each under a lease. A task is done only
   after Iris has reviewed it and you have approved it; the demo approves for
   you. Iris is offline for a while: watch what happens to the posts. Rex crashes
-  with a task, which another worker takes when the lease of Rex has ended.
+  with a task, which another worker takes when the lease of Rex has ended. Nova
+  is a coding agent that "board run" starts in a repository: its card shows each
+  step, it waits for your click before it runs a command, and hands in a branch.
 
   console    ${signIn.console}
   service    ${url}
@@ -69,15 +72,17 @@ const NEXT_STEPS = `\
   README.md                 shows how to connect an agent`;
 
 /** Runs all participants until the demo is aborted, or the scenario has ended and its last task is done. */
-async function runDemo(demo: Demo, board: DemoBoard, seconds: number | null): Promise<void> {
+async function runDemo(demo: Demo, board: DemoBoard, folder: string, seconds: number | null): Promise<void> {
   const { Milo, Juno, Rex } = board.agents;
   await createTaskOfPerson(demo, board);
+  await createTaskOfCode(demo, board);
+  const runner = [runRunner(demo, board, folder), allowPermissions(demo, board)];
   await runWorker(demo, "Rex", Rex.token, true);
   const workers = [runWorker(demo, "Milo", Milo.token), runWorker(demo, "Juno", Juno.token)];
   const scenario = runScenario(demo, board, seconds).then(async () => {
     while (!(await isComplete(demo, board.board_id))) await demo.wait(CHECK_MS);
   });
-  await Promise.race([scenario, runLead(demo, board), runPerson(demo, board), ...workers]);
+  await Promise.race([scenario, runLead(demo, board), runPerson(demo, board), ...workers, ...runner]);
 }
 
 /** DEMO_SECONDS limits the scenario, for tests and recordings. The first step always runs, and its last task is completed. */
@@ -122,7 +127,7 @@ async function main(): Promise<void> {
   const fail = (error: unknown) => void (shutdown.signal.aborted || exitWithError(`The demo failed: ${errorText(error)}`));
   const board = await setUpBoard(demo).catch(fail);
   if (board) {
-    await runDemo(demo, board, seconds).catch(fail);
+    await runDemo(demo, board, folder, seconds).catch(fail);
     shutdown.abort();
     printSection("What happened", await summarize(demo, token, board.board_id));
   }

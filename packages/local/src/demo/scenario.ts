@@ -99,8 +99,9 @@ export async function runScenario(demo: Demo, board: DemoBoard, seconds: number 
 export async function runPerson({ api, ...demo }: Demo, { board_id }: DemoBoard): Promise<void> {
   const board = { path: { board_id } };
   for await (const { data } of api.stream("/api/v1/boards/{board_id}/approvals/stream", { params: board })) {
-    const { id: approval_id, status, task_id, description } = data.approval;
-    if (status !== "pending" || !task_id) continue;
+    const { id: approval_id, status, action_type, task_id, description } = data.approval;
+    // A permission of a run waits for a click.
+    if (status !== "pending" || !task_id || action_type === "run.permission") continue;
     await demo.wait(READING_MS);
     const decision = isApprovable(description ?? "") ? "approved" : "rejected";
     const params = { path: { board_id, approval_id } };
