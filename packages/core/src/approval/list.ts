@@ -1,7 +1,8 @@
 import { eq } from "drizzle-orm";
+import * as z from "zod";
 import { boardFor } from "../organization/access.ts";
 import type { CallerContext } from "../context/context.ts";
-import { longPageQuery, type Page, type PageQuery } from "../lists/page.ts";
+import { longPageQuery, type Page } from "../lists/page.ts";
 import { lazyObject } from "../values/wire.ts";
 import { type Approval, approvalOrder, readApproval, approvalColumns, LARGE_APPROVAL_FIELDS, toApproval } from "./approval.ts";
 import { ApprovalStatus } from "./approval-status.ts";
@@ -13,9 +14,7 @@ export const ApprovalQuery = lazyObject(() => ({
   ...longPageQuery().shape,
   status: ApprovalStatus.optional().describe("Only approvals with this decision."),
 }));
-export interface ApprovalQuery extends PageQuery {
-  status?: ApprovalStatus | undefined;
-}
+export type ApprovalQuery = z.infer<typeof ApprovalQuery>;
 
 const approvalList = listOf({
   name: "approvals",

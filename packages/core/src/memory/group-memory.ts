@@ -7,7 +7,7 @@ import type { CallerContext, Context } from "../context/context.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { parseMentions } from "../values/mention.ts";
 import { largeText, largeTexts, truncatable } from "../lists/large-fields.ts";
-import { type Page, type PageQuery, pageQuery } from "../lists/page.ts";
+import { type Page, pageQuery } from "../lists/page.ts";
 import type { Source } from "../stream/source.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, TextOrNull, lazyObject } from "../values/wire.ts";
 import { notifyGroupChat } from "./chat-notifications.ts";
@@ -39,10 +39,7 @@ export const CreateGroupMemoryEntry = lazyObject(() => ({
 export type CreateGroupMemoryEntry = z.infer<typeof CreateGroupMemoryEntry>;
 
 export const GroupMemoryQuery = lazyObject(() => ({ ...pageQuery().shape, is_chat: ChatFilter, q: SearchText }));
-export interface GroupMemoryQuery extends PageQuery {
-  q?: string | undefined;
-  is_chat?: boolean | undefined;
-}
+export type GroupMemoryQuery = z.infer<typeof GroupMemoryQuery>;
 
 export const GroupMemoryEvent = lazyObject(() => ({ memory: GroupMemoryEntry.describe("The new entry.") })).meta({
   id: "BoardGroupMemoryEvent",

@@ -6,7 +6,7 @@ import { type Author, authorOf } from "../context/author.ts";
 import type { Context } from "../context/context.ts";
 import { DomainError } from "../values/errors.ts";
 import { largeJson, largeText, largeTexts, truncatable } from "../lists/large-fields.ts";
-import { type Page, type PageQuery, pageQuery } from "../lists/page.ts";
+import { type Page, pageQuery } from "../lists/page.ts";
 import { ClientId } from "../stream/client-id.ts";
 import { Since } from "../stream/since.ts";
 import type { Source } from "../stream/source.ts";
@@ -72,13 +72,10 @@ export const MemoryQuery = lazyObject(() => ({
   key: z.string().max(MAX_KEY).optional().describe("Only entries of this key."),
   q: SearchText,
 }));
-export interface MemoryQuery extends PageQuery {
-  is_chat?: boolean | undefined;
-  key?: string | undefined;
-  q?: string | undefined;
+export type MemoryQuery = z.infer<typeof MemoryQuery> & {
   /** Labels; the entry must have at least one of them. */
   tags?: readonly string[] | undefined;
-}
+};
 
 export const MemoryStreamQuery = lazyObject(() => ({
   since: Since,

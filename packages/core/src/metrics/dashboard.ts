@@ -25,10 +25,7 @@ export const DashboardQuery = lazyObject(() => ({
   board_id: Id.optional().describe("Only this board."),
   group_id: Id.optional().describe("Only the boards of this group."),
 }));
-export interface DashboardQuery extends Scope {
-  range?: RangeKey | undefined;
-  range_key?: RangeKey | undefined;
-}
+export type DashboardQuery = z.infer<typeof DashboardQuery>;
 
 const currentCount = (status: string) => z.int().describe(`Tasks in ${status} now.`);
 

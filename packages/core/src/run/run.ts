@@ -73,12 +73,7 @@ export const RunQuery = lazyObject(() => ({
   since: InstantInput.optional().describe("Only runs that began at this time or later."),
   until: InstantInput.optional().describe("Only runs that began before this time."),
 }));
-export interface RunQuery extends PageQuery {
-  agent_id?: string | undefined;
-  status?: RunStatus | undefined;
-  since?: Date | undefined;
-  until?: Date | undefined;
-}
+export type RunQuery = z.infer<typeof RunQuery>;
 
 const runOrder: SortOrder<Pick<RunRow, "started_at" | "id">> = descending(
   timeKey(runs.started_at, ({ started_at }) => started_at),

@@ -4,7 +4,7 @@ import { boardFor } from "../organization/access.ts";
 import type { CallerContext } from "../context/context.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { type Filter, filterBy, filterIf } from "../lists/filter.ts";
-import { type Page, type PageQuery, pageQuery } from "../lists/page.ts";
+import { type Page, pageQuery } from "../lists/page.ts";
 import { SearchText } from "../lists/text-search.ts";
 import { Id, lazyObject, QueryBoolean } from "../values/wire.ts";
 import { hasOpenDependency } from "./dependency/dependency-columns.ts";
@@ -27,14 +27,7 @@ export const TaskQuery = lazyObject(() => ({
   q: SearchText,
   sort: TaskSort,
 }));
-export interface TaskQuery extends PageQuery {
-  status?: string | undefined;
-  assigned_agent_id?: string | undefined;
-  unassigned?: boolean | undefined;
-  /** Words to look for in titles and descriptions. */
-  q?: string | undefined;
-  sort?: TaskSort | undefined;
-}
+export type TaskQuery = z.infer<typeof TaskQuery>;
 
 const taskList = listOf({
   name: "tasks",
