@@ -1,34 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { cleanUpPrograms } from "../support/program.ts";
-import { createWorld, type World } from "../support/world.ts";
-import {
-  buildCommandLine,
-  type FixtureOptions,
-  openRunnerFixture,
-  type RunnerFixture,
-  type RunningRunner,
-} from "./runner-fixture.ts";
+import { expect, test, vi } from "vitest";
+import { type RunningRunner, setupRunners } from "./runner-fixture.ts";
 
-let world: World;
-let program: string;
-
-beforeAll(async () => {
-  program = buildCommandLine();
-  world = await createWorld();
-});
-
-async function openFixture(options: Partial<FixtureOptions> = {}): Promise<RunnerFixture> {
-  const fixture = await openRunnerFixture(world, { program, ...options });
-  onTestFinished(() => fixture.close());
-  return fixture;
-}
-
-afterAll(async () => {
-  await world.close();
-  await cleanUpPrograms();
-});
+const openFixture = await setupRunners();
 
 const until = (check: () => unknown) => vi.waitUntil(check, { timeout: 60_000, interval: 50 });
 const took = (runner: RunningRunner) => until(() => runner.stdout().includes("works in"));

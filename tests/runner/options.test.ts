@@ -1,19 +1,9 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterAll, expect, onTestFinished, test, vi } from "vitest";
-import { setupWorld } from "../support/fixtures.ts";
-import { cleanUpPrograms } from "../support/program.ts";
-import { buildCommandLine, type FixtureOptions, openRunnerFixture, type RunnerFixture, readJson } from "./runner-fixture.ts";
+import { expect, test, vi } from "vitest";
+import { readJson, type RunnerFixture, setupRunners } from "./runner-fixture.ts";
 
-const world = await setupWorld();
-const program = buildCommandLine();
-afterAll(cleanUpPrograms);
-
-async function openFixture(options: Partial<FixtureOptions> = {}): Promise<RunnerFixture> {
-  const fixture = await openRunnerFixture(world, { program, ...options });
-  onTestFinished(() => fixture.close());
-  return fixture;
-}
+const openFixture = await setupRunners();
 
 /** Writes a program that gets the task on standard input. */
 function writeProgram(runner: RunnerFixture, code: string): string {

@@ -1,27 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { cleanUpPrograms } from "../support/program.ts";
-import { createWorld, type World } from "../support/world.ts";
-import { buildCommandLine, type FixtureOptions, openRunnerFixture, type RunnerFixture } from "./runner-fixture.ts";
+import { expect, test, vi } from "vitest";
+import { type RunnerFixture, setupRunners } from "./runner-fixture.ts";
 
-let world: World;
-let program: string;
-
-beforeAll(async () => {
-  program = buildCommandLine();
-  world = await createWorld();
-});
-
-async function openFixture(options: Partial<FixtureOptions> = {}): Promise<RunnerFixture> {
-  const fixture = await openRunnerFixture(world, { program, ...options });
-  onTestFinished(() => fixture.close());
-  return fixture;
-}
-
-afterAll(async () => {
-  await world.close();
-  await cleanUpPrograms();
-});
+const openFixture = await setupRunners();
 
 /** Waits until permissions are pending, and returns them. */
 const pending = (runner: RunnerFixture, count = 1): Promise<any[]> =>

@@ -1,27 +1,8 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { cleanUpPrograms } from "../support/program.ts";
-import { createWorld, type World } from "../support/world.ts";
-import { buildCommandLine, type FixtureOptions, openRunnerFixture, type RunnerFixture, readJson } from "./runner-fixture.ts";
+import { expect, test } from "vitest";
+import { readJson, setupRunners } from "./runner-fixture.ts";
 
-let world: World;
-let program: string;
-
-beforeAll(async () => {
-  program = buildCommandLine();
-  world = await createWorld();
-});
-
-async function openFixture(options: Partial<FixtureOptions> = {}): Promise<RunnerFixture> {
-  const fixture = await openRunnerFixture(world, { program, ...options });
-  onTestFinished(() => fixture.close());
-  return fixture;
-}
-
-afterAll(async () => {
-  await world.close();
-  await cleanUpPrograms();
-});
+const openFixture = await setupRunners();
 
 test("a task goes from the inbox to review, with the work on a branch of its worktree and the last message as comment", async () => {
   const runner = await openFixture();

@@ -2,7 +2,9 @@
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { temporaryFolder } from "../support/program.ts";
+import { afterAll, onTestFinished } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import { cleanUpPrograms, temporaryFolder } from "../support/program.ts";
 import { type PullBoard, openPullBoard } from "../support/pull-board.ts";
 import { serve } from "../support/serve.ts";
 import type { World } from "../support/world.ts";
@@ -66,6 +68,18 @@ export interface FixtureOptions {
   subject?: string;
   /** Stands between the runner and the service. */
   intercept?: (request: Request, next: (request: Request) => Promise<Response>) => Promise<Response>;
+}
+
+/** Returns a function that opens a fixture for one test. All tests of a file share a world and the built command line. */
+export async function setupRunners(): Promise<(options?: Partial<FixtureOptions>) => Promise<RunnerFixture>> {
+  const program = buildCommandLine();
+  afterAll(cleanUpPrograms);
+  const world = await setupWorld();
+  return async (options = {}) => {
+    const fixture = await openRunnerFixture(world, { program, ...options });
+    onTestFinished(() => fixture.close());
+    return fixture;
+  };
 }
 
 export async function openRunnerFixture(world: World, { program, subject, intercept }: FixtureOptions): Promise<RunnerFixture> {

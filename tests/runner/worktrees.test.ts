@@ -1,20 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterAll, expect, onTestFinished, test } from "vitest";
-import { setupWorld } from "../support/fixtures.ts";
-import { cleanUpPrograms } from "../support/program.ts";
-import { buildCommandLine, type FixtureOptions, openRunnerFixture, type RunnerFixture } from "./runner-fixture.ts";
+import { expect, test } from "vitest";
+import { type RunnerFixture, setupRunners } from "./runner-fixture.ts";
 
-const world = await setupWorld();
-const program = buildCommandLine();
-afterAll(cleanUpPrograms);
-
-async function openFixture(options: Partial<FixtureOptions> = {}): Promise<RunnerFixture> {
-  const fixture = await openRunnerFixture(world, { program, ...options });
-  onTestFinished(() => fixture.close());
-  return fixture;
-}
+const openFixture = await setupRunners();
 
 /** Lets the agent change a file of a new task. */
 async function workOn(runner: RunnerFixture, title: string): Promise<string> {

@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Client, createClient } from "@board/client/client";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
-import { type Browser, openBrowser, type Page } from "./chromium.ts";
-import { freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
+import { expect, test, vi } from "vitest";
+import { type Page } from "./chromium.ts";
+import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -13,17 +12,7 @@ const WIDTHS = [1280, 390];
 /** The page's background in each scheme: it shows that a check ran in the scheme that it names. */
 const BACKGROUNDS: Record<string, string> = { light: "rgb(247, 247, 249)", dark: "rgb(15, 16, 20)" };
 
-let browser: Browser;
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService(dataFolder(), await freePort());
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await cleanUpPrograms();
-});
+const { browser, service } = await setupConsole();
 
 /** Returns axe's findings on the page in its current state, as text. */
 async function findings(page: Page, what: string): Promise<string[]> {

@@ -1,19 +1,7 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
-import { type Browser, openBrowser } from "./chromium.ts";
-import { freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
+import { expect, test, vi } from "vitest";
+import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
 
-let browser: Browser;
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService(dataFolder(), await freePort());
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await cleanUpPrograms();
-});
+const { browser, service } = await setupConsole();
 
 test("the printed link signs in once, and its token leaves the address bar", async () => {
   await makeBoard(service.api, "First");

@@ -1,8 +1,9 @@
 import { type Client, createClient } from "@board/client/client";
-import { expect, vi } from "vitest";
-import { type Program, readToken, startProgram } from "../../support/program.ts";
+import { afterAll, expect, vi } from "vitest";
+import { setup } from "../../support/fixtures.ts";
+import { cleanUpPrograms, dataFolder, type Program, readToken, startProgram } from "../../support/program.ts";
 import { serve } from "../../support/serve.ts";
-import type { BrowserContext, Page } from "./chromium.ts";
+import { type Browser, type BrowserContext, openBrowser, type Page } from "./chromium.ts";
 
 /** Long, because the machine may be busy; the tests check that changes appear without a reload, not how fast. */
 export const WAIT = { timeout: 60_000, interval: 50 };
@@ -40,6 +41,18 @@ export async function startService(folder: string, port: number, environment: Re
     link: isGenerated ? signInLink(link!, token) : link!,
     api: createClient({ url: url!, token }),
   };
+}
+
+/** A browser for all tests of a file. The services that they start end with it. */
+export function setupBrowser(): Promise<Browser> {
+  afterAll(cleanUpPrograms);
+  return setup(openBrowser());
+}
+
+/** A browser and a service for all tests of a file. */
+export async function setupConsole(): Promise<{ browser: Browser; service: Service }> {
+  const browser = await setupBrowser();
+  return { browser, service: await startService(dataFolder(), await freePort()) };
 }
 
 export interface Console {

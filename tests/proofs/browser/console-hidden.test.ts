@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
-import { type Browser, openBrowser, type Page, setHidden } from "./chromium.ts";
-import { freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
+import { expect, test, vi } from "vitest";
+import { type Page, setHidden } from "./chromium.ts";
+import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
 
 /** More changes than one answer of the feed holds. */
 const MANY = 101;
 
-let browser: Browser;
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService(dataFolder(), await freePort());
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await cleanUpPrograms();
-});
+const { browser, service } = await setupConsole();
 
 async function hide(page: Page, isHidden: boolean): Promise<void> {
   await setHidden(page, isHidden);

@@ -1,19 +1,12 @@
 import { createClient } from "@board/client/client";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
-import { type Browser, type Page, openBrowser } from "./chromium.ts";
-import { freePort, makeBoard, makeTask, openConsole, signInLink, startService, WAIT } from "./console-fixture.ts";
+import { expect, test, vi } from "vitest";
+import { dataFolder } from "../../support/program.ts";
+import { type Page } from "./chromium.ts";
+import { freePort, makeBoard, makeTask, openConsole, setupBrowser, signInLink, startService, WAIT } from "./console-fixture.ts";
 import { startSignInProvider } from "./sign-in-provider.ts";
 
 /** Links that sign in. Anybody can make one and have it opened. */
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await cleanUpPrograms();
-});
+const browser = await setupBrowser();
 
 const storedToken = (page: Page) => page.evaluate("localStorage.getItem('board.token')");
 

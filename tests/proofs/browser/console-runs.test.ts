@@ -1,22 +1,10 @@
 import { type Client, createClient } from "@board/client/client";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
-import { type Browser, measureTasks, openBrowser } from "./chromium.ts";
-import { type Console, freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
+import { expect, test, vi } from "vitest";
+import { measureTasks } from "./chromium.ts";
+import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
 
-let browser: Browser;
-let service: Service;
-let view: Console;
-
-beforeAll(async () => {
-  service = await startService(dataFolder(), await freePort());
-  browser = await openBrowser();
-  view = await openConsole(await browser.createBrowserContext(), service.link);
-});
-afterAll(async () => {
-  await browser?.close();
-  await cleanUpPrograms();
-});
+const { browser, service } = await setupConsole();
+const view = await openConsole(await browser.createBrowserContext(), service.link);
 
 /** An agent with a task that it works on. */
 async function startWork(board_name: string, title: string) {

@@ -1,18 +1,10 @@
 import { createClient } from "@board/client/client";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
-import { type Browser, openBrowser } from "./chromium.ts";
-import { freePort, makeBoard, makeTask, openConsole, startService } from "./console-fixture.ts";
+import { expect, test } from "vitest";
+import { dataFolder } from "../../support/program.ts";
+import { freePort, makeBoard, makeTask, openConsole, setupBrowser, startService } from "./console-fixture.ts";
 import { startSignInProvider } from "./sign-in-provider.ts";
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await cleanUpPrograms();
-});
+const browser = await setupBrowser();
 
 test("a page goes on without a reload when the service is killed and started again", async () => {
   const [folder, port] = [dataFolder(), await freePort()];

@@ -1,23 +1,11 @@
 import { type Client, createClient } from "@board/client/client";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
-import { type Browser, openBrowser } from "./chromium.ts";
-import { type Console, freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
+import { expect, test, vi } from "vitest";
+import { dataFolder } from "../../support/program.ts";
+import { freePort, makeBoard, makeTask, openConsole, setupConsole, startService, WAIT } from "./console-fixture.ts";
 import { startSignInProvider } from "./sign-in-provider.ts";
 
-let browser: Browser;
-let service: Service;
-let view: Console;
-
-beforeAll(async () => {
-  service = await startService(dataFolder(), await freePort());
-  browser = await openBrowser();
-  view = await openConsole(await browser.createBrowserContext(), service.link);
-});
-afterAll(async () => {
-  await browser?.close();
-  await cleanUpPrograms();
-});
+const { browser, service } = await setupConsole();
+const view = await openConsole(await browser.createBrowserContext(), service.link);
 
 async function makeAgent(board_id: string, name: string) {
   const { id, auth_token } = await service.api.post("/api/v1/agents", { body: { name, board_id } });

@@ -1,22 +1,9 @@
 import { createClient } from "@board/client/client";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { cleanUpPrograms, dataFolder } from "../../support/program.ts";
-import { type Browser, openBrowser } from "./chromium.ts";
-import { type Console, freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
+import { expect, test, vi } from "vitest";
+import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
 
-let browser: Browser;
-let service: Service;
-let view: Console;
-
-beforeAll(async () => {
-  service = await startService(dataFolder(), await freePort());
-  browser = await openBrowser();
-  view = await openConsole(await browser.createBrowserContext(), service.link);
-});
-afterAll(async () => {
-  await browser?.close();
-  await cleanUpPrograms();
-});
+const { browser, service } = await setupConsole();
+const view = await openConsole(await browser.createBrowserContext(), service.link);
 
 test("an empty service leads from a board over an agent to a test webhook", async () => {
   await view.sees("h1", "Begin with a board");
