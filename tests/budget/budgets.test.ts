@@ -18,7 +18,7 @@ const get = (id: string, by = home.owner) => world.call("GET", `${PATH}/${id}`, 
 const report = (entry: object, agent = home.worker.token) =>
   world.call("POST", "/api/v1/agent/usage", { agent, body: { entries: [{ key: crypto.randomUUID(), ...entry }] } });
 
-test("a budget has the documented fields, and its scope a name", async () => {
+test("a budget has the documented fields, and the name of its scope", async () => {
   const { body } = await create({
     scope: "board",
     scope_id: home.board_id,

@@ -50,7 +50,7 @@ test("on Windows a program is found by its ending, and not as the script of anot
   expect(find("npx", "linux")).toBe(path.join(folder, "npx"));
 });
 
-test("the shell of Windows starts a script in a folder with blanks, and no argument that it would read in another way", () => {
+test("the shell of Windows starts a script in a folder with blanks, and gets no argument that it would interpret", () => {
   const npx = "C:\\Program Files\\nodejs\\npx.cmd";
   const words = ["--yes", "@scope/agent-acp@1.2.3", "--name", "my agent"];
   expect(toShellCommand(npx, words, { ComSpec: "C:\\Windows\\cmd.exe" })).toEqual({

@@ -14,7 +14,7 @@ export interface ReceivedMessage {
 export interface Receiver {
   url: string;
   port: number;
-  /** What was received, in its order. */
+  /** In the order of their arrival. */
   messages: ReceivedMessage[];
   /** Answers the messages; by default each gets 204. */
   answer: (request: IncomingMessage, response: ServerResponse) => void;

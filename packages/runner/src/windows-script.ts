@@ -11,7 +11,7 @@ const SHELL_SIGNS = /["%!^&|<>()\r\n]/;
 export const isShellScript = (file: string, platform: NodeJS.Platform = process.platform): boolean =>
   platform === "win32" && /\.(cmd|bat)$/i.test(file);
 
-/** The command of the shell that starts a script. A text that the shell would read in another way is refused, not escaped. */
+/** The command of the shell that starts a script. A text that the shell would interpret is refused, not escaped. */
 export function toShellCommand(file: string, args: readonly string[], environment: Record<string, string>): ShellCommand {
   const unsafe = args.find((arg) => SHELL_SIGNS.test(arg));
   if (unsafe !== undefined)

@@ -88,6 +88,6 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
   },
   // For this long, a repeated key is recognized.
   "usage entries": { table: usage_entries, since: usage_entries.stored_at, days: 7, batch: 5_000 },
-  // A year, the longest range of a report, and the month in which it begins.
+  // The longest range of a report is a year, and it may begin within a month.
   "sums of usage": { table: usage_counts, since: usage_counts.start, days: 400, batch: 5_000 },
 };

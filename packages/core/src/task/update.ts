@@ -154,7 +154,7 @@ const isSameList = (list: readonly string[], other: readonly string[]) =>
 
 const toIds = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 
-/** Whether an agent begins a new run by the change, as opposed to continuing its own. */
+/** Whether an agent starts a new run with this change, instead of continuing its own. */
 function beginsRun(ctx: CallerContext, { before }: UpdateInput, after: TransitionResult): ctx is Context<Agent> {
   if (ctx.actor.type !== "agent" || after.status !== "in_progress" || after.assigned_agent_id === null) return false;
   return before.run_status !== "running" || before.run_agent_id !== after.assigned_agent_id;

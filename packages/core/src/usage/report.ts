@@ -13,7 +13,7 @@ import { listPlaces } from "./place.ts";
 import { stopRunsUnder } from "./stop.ts";
 import { type PlacedEntry, storeEntries } from "./store.ts";
 
-/** Keys are remembered for so long, so an older entry could count twice. */
+/** Keys are remembered for this long: an older entry could count twice. */
 export const MAX_AGE_MS = 7 * DAY_MS;
 
 /** Counts what an agent used (docs/reference/usage.md). It may be repeated: a key counts once. */
