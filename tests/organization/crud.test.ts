@@ -1,5 +1,5 @@
-import { organization_members, skill_packs, users } from "@board/core/schema/all-tables";
-import { and, eq } from "drizzle-orm";
+import { skill_packs, users } from "@board/core/schema/all-tables";
+import { eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 import type { Person } from "../support/world.ts";
@@ -139,15 +139,6 @@ describe.each(["/organizations", "/api/v1/organizations"])("organizations under 
     const before = await row();
     await call(person, "PATCH", "/me/active", { organization_id: first.id });
     expect(await row()).toEqual({ ...before, active_organization_id: first.id });
-  });
-
-  test("the oldest other membership becomes active when the active one is lost", async () => {
-    const person = await newcomer();
-    const first = (await create(person, "Oldest")).body;
-    await create(person, "Middle");
-    const last = (await create(person, "Newest")).body;
-    await world.db.delete(organization_members).where(and(eq(organization_members.organization_id, last.id)));
-    expect((await call(person, "GET", "/me")).body.id).toBe(first.id);
   });
 });
 
