@@ -22,8 +22,9 @@ function importsOf(name: string): { files: string[]; imports: Import[] } {
 
 /** The rooms of a package, lowest first. A room imports from its own floor and from those below. */
 const CORE_FLOORS = (
-  "values config dns schema context db process lists job stream idempotency organization gateway activity subscription tag notification " +
-  "approval metrics change http mail memory body-storage budget task run usage agent webhook board skill inbox"
+  "values config dns schema context db process lists job alert stream idempotency organization gateway activity subscription tag " +
+  "notification follow approval metrics change http mail memory body-storage budget task run usage agent webhook board skill inbox " +
+  "people"
 ).split(" ");
 
 /** Arrows that lead to a higher floor. Take one out when it is solved; do not add one. */

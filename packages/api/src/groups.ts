@@ -12,6 +12,7 @@ import { budgets } from "./routes/budgets.ts";
 import { changes } from "./routes/changes.ts";
 import { changesStream } from "./routes/changes-stream.ts";
 import { customFields } from "./routes/custom-fields.ts";
+import { boardFollows, taskFollows } from "./routes/follows.ts";
 import { gatewaySessions } from "./routes/gateway-sessions.ts";
 import { templateSync } from "./routes/template-sync.ts";
 import { gateways } from "./routes/gateways.ts";
@@ -38,6 +39,7 @@ import { taskCommentStream } from "./routes/task-comment-stream.ts";
 import { taskComments } from "./routes/task-comments.ts";
 import { taskStream } from "./routes/task-stream.ts";
 import { tasks } from "./routes/tasks.ts";
+import { userInbox } from "./routes/user-inbox.ts";
 import { users } from "./routes/users.ts";
 import { webhooks } from "./routes/webhooks.ts";
 
@@ -49,17 +51,17 @@ export const groups = {
   health,
   reference,
   console: consolePage,
-  users,
+  users: [...users, ...userInbox],
   organizations,
   "custom-fields": customFields,
   tags,
   gateways: [...gateways, ...gatewaySessions],
   templates: templateSync,
-  boards,
+  boards: [...boards, ...boardFollows],
   "board-groups": boardGroups,
   memory: [...memory, ...groupMemory, ...memoryStreams],
   onboarding,
-  tasks: [...tasks, ...taskComments, ...taskStream],
+  tasks: [...tasks, ...taskFollows, ...taskComments, ...taskStream],
   runs: [...runs, ...runStepStream],
   approvals: [...approvals, ...approvalStream],
   webhooks,

@@ -133,6 +133,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users/me/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get your inbox
+         * @description What you were notified in all organizations, newest first. Boards that you may no longer read are left out.
+         */
+        get: operations["get_users_me_inbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/me/inbox/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mark your inbox as read
+         * @description Mark your inbox as read.
+         */
+        post: operations["create_users_me_inbox_read"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/me/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get how you are notified
+         * @description Get how you are notified.
+         */
+        get: operations["list_users_me_notifications"];
+        /**
+         * Change how you are notified
+         * @description What is left out stays.
+         */
+        put: operations["replace_users_me_notifications"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organizations": {
         parameters: {
             query?: never;
@@ -1262,6 +1326,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/boards/{board_id}/follow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get whether you follow a board
+         * @description Get whether you follow a board.
+         */
+        get: operations["get_board_follow"];
+        /**
+         * Follow a board
+         * @description Followers are notified of its approvals, and of tasks that are submitted, blocked or given up.
+         */
+        put: operations["replace_board_follow"];
+        post?: never;
+        /**
+         * Stop following a board
+         * @description Stop following a board.
+         */
+        delete: operations["delete_board_follow"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/board-groups": {
         parameters: {
             query?: never;
@@ -1656,6 +1748,34 @@ export interface paths {
          * @description People may change every field. The lead of the board may change status, assignee, dependencies and tags; other agents may change the status of tasks that are unassigned or assigned to them. The rules of the board restrict which moves are allowed.
          */
         patch: operations["update_board_task"];
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/tasks/{task_id}/follow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get whether you follow a task
+         * @description Get whether you follow a task.
+         */
+        get: operations["get_board_task_follow"];
+        /**
+         * Follow a task
+         * @description Its maker and its commenters follow it already.
+         */
+        put: operations["replace_board_task_follow"];
+        post?: never;
+        /**
+         * Stop following a task
+         * @description Also as its maker or commenter.
+         */
+        delete: operations["delete_board_task_follow"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/boards/{board_id}/tasks/{task_id}/comments": {
@@ -3898,6 +4018,227 @@ export interface components {
             /** @description Background for agents about the user. */
             context?: string | null;
         };
+        UserInboxRead: {
+            /**
+             * @description What was read; null for all.
+             * @default null
+             */
+            ids?: string[] | null;
+        };
+        NotificationPreferencesUpdate: {
+            /** @description What changes, by type and channel. */
+            choices?: {
+                /** @description How a person is notified of `approval.requested`, by channel. */
+                "approval.requested"?: {
+                    /**
+                     * @description How a person is notified of `approval.requested` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `approval.requested` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `approval.requested` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `question.asked`, by channel. */
+                "question.asked"?: {
+                    /**
+                     * @description How a person is notified of `question.asked` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `question.asked` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `question.asked` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `mention`, by channel. */
+                mention?: {
+                    /**
+                     * @description How a person is notified of `mention` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `mention` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `mention` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `task.submitted`, by channel. */
+                "task.submitted"?: {
+                    /**
+                     * @description How a person is notified of `task.submitted` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `task.submitted` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `task.submitted` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `task.blocked`, by channel. */
+                "task.blocked"?: {
+                    /**
+                     * @description How a person is notified of `task.blocked` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `task.blocked` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `task.blocked` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `run.failed`, by channel. */
+                "run.failed"?: {
+                    /**
+                     * @description How a person is notified of `run.failed` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `run.failed` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `run.failed` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `budget.warned`, by channel. */
+                "budget.warned"?: {
+                    /**
+                     * @description How a person is notified of `budget.warned` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `budget.warned` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `budget.warned` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `budget.exhausted`, by channel. */
+                "budget.exhausted"?: {
+                    /**
+                     * @description How a person is notified of `budget.exhausted` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `budget.exhausted` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `budget.exhausted` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `gateway.down`, by channel. */
+                "gateway.down"?: {
+                    /**
+                     * @description How a person is notified of `gateway.down` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `gateway.down` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `gateway.down` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `agent.silent`, by channel. */
+                "agent.silent"?: {
+                    /**
+                     * @description How a person is notified of `agent.silent` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `agent.silent` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `agent.silent` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `delivery.dead`, by channel. */
+                "delivery.dead"?: {
+                    /**
+                     * @description How a person is notified of `delivery.dead` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `delivery.dead` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `delivery.dead` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
+            };
+            /** @description No channel is used in these hours; what waits is sent when they end. */
+            quiet_hours?: {
+                /** @description When they begin. */
+                from: string;
+                /** @description When they end; on the next day if it is earlier. */
+                until: string;
+            } | null;
+            /** @description When what was chosen for the digest is sent, in one message. */
+            digest_time?: string;
+            /** @description Zone of these times, such as `Europe/Berlin`. */
+            time_zone?: string;
+        };
         OrganizationCreate: {
             /** @description Name; the caller's organizations have different names. */
             name: string;
@@ -4704,7 +5045,7 @@ export interface components {
              * @description Only jobs of this kind.
              * @enum {string}
              */
-            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
             /**
              * Format: uuid
              * @description Only jobs about this board.
@@ -5369,6 +5710,290 @@ export interface components {
              * @constant
              */
             ok: true;
+        };
+        /** @description The inbox of a person. */
+        UserInbox: {
+            /** @description What the person was notified, newest first. */
+            items: components["schemas"]["UserNotification"][];
+            /** @description Pass it as `cursor` for the next page; null on the last page. */
+            next_cursor: string | null;
+            /** @description How many are not read, at most 100. */
+            unread: number;
+        };
+        /** @description Something that a person was notified. */
+        UserNotification: {
+            /**
+             * Format: uuid
+             * @description Id of the notification.
+             */
+            id: string;
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
+            type: "approval.requested" | "question.asked" | "mention" | "task.submitted" | "task.blocked" | "run.failed" | "budget.warned" | "budget.exhausted" | "gateway.down" | "agent.silent" | "delivery.dead";
+            /** @description One line that says what happened. */
+            title: string;
+            /** @description The words of others that belong to it, cut after 1,000 characters. */
+            text: string | null;
+            /**
+             * Format: uuid
+             * @description Organization in which it happened.
+             */
+            organization_id: string;
+            /** @description Board on which it happened; null for what concerns the whole organization. */
+            board_id: string | null;
+            /** @description Task that it is about. */
+            task_id: string | null;
+            /**
+             * Format: uuid
+             * @description The approval, run, budget, gateway, agent or subscription; the task, board or group of a mention.
+             */
+            subject_id: string;
+            /** @description Of an approval or question: its decision by now. */
+            status: string | null;
+            /** @description Who did it. */
+            actor: {
+                /**
+                 * @description A person, an agent, or the service itself.
+                 * @enum {string}
+                 */
+                type: "user" | "agent" | "system";
+                /** @description Id of the person or agent. */
+                id: string | null;
+                /** @description Name of the person or agent. */
+                name: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description When the person was notified.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /** @description When the person read it. */
+            read_at: string | null;
+        };
+        /** @description How much of an inbox is not read. */
+        UserInboxUnread: {
+            /** @description How many are not read, at most 100. */
+            unread: number;
+        };
+        /** @description How a person wants to be notified. */
+        NotificationPreferences: {
+            /** @description By type and channel: at once, in the digest, or not at all. */
+            choices: {
+                /** @description How a person is notified of `approval.requested`, by channel. */
+                "approval.requested": {
+                    /**
+                     * @description How a person is notified of `approval.requested` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `approval.requested` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `approval.requested` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `question.asked`, by channel. */
+                "question.asked": {
+                    /**
+                     * @description How a person is notified of `question.asked` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `question.asked` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `question.asked` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `mention`, by channel. */
+                mention: {
+                    /**
+                     * @description How a person is notified of `mention` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `mention` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `mention` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `task.submitted`, by channel. */
+                "task.submitted": {
+                    /**
+                     * @description How a person is notified of `task.submitted` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `task.submitted` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `task.submitted` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `task.blocked`, by channel. */
+                "task.blocked": {
+                    /**
+                     * @description How a person is notified of `task.blocked` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `task.blocked` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `task.blocked` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `run.failed`, by channel. */
+                "run.failed": {
+                    /**
+                     * @description How a person is notified of `run.failed` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `run.failed` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `run.failed` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `budget.warned`, by channel. */
+                "budget.warned": {
+                    /**
+                     * @description How a person is notified of `budget.warned` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `budget.warned` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `budget.warned` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `budget.exhausted`, by channel. */
+                "budget.exhausted": {
+                    /**
+                     * @description How a person is notified of `budget.exhausted` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `budget.exhausted` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `budget.exhausted` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `gateway.down`, by channel. */
+                "gateway.down": {
+                    /**
+                     * @description How a person is notified of `gateway.down` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `gateway.down` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `gateway.down` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `agent.silent`, by channel. */
+                "agent.silent": {
+                    /**
+                     * @description How a person is notified of `agent.silent` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `agent.silent` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `agent.silent` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `delivery.dead`, by channel. */
+                "delivery.dead": {
+                    /**
+                     * @description How a person is notified of `delivery.dead` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `delivery.dead` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `delivery.dead` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+            };
+            /** @description No channel is used in these hours; what waits is sent when they end. */
+            quiet_hours: components["schemas"]["QuietHours"] | null;
+            /** @description When what was chosen for the digest is sent, in one message. */
+            digest_time: string;
+            /** @description Zone of these times, such as `Europe/Berlin`. */
+            time_zone: string;
+        };
+        /** @description Hours in which a person is not disturbed. */
+        QuietHours: {
+            /** @description When they begin, such as `22:00`. */
+            from: string;
+            /** @description When they end; on the next day if it is earlier. */
+            until: string;
         };
         /** @description A tenant. */
         Organization: {
@@ -6374,6 +6999,11 @@ export interface components {
             updated_at: string;
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
+        };
+        /** @description Whether a person follows a board or a task. */
+        Following: {
+            /** @description Whether the caller is notified of what happens there. */
+            following: boolean;
         };
         /** @description A page of a list. */
         BoardGroupPage: {
@@ -9069,6 +9699,8 @@ export interface components {
     pathItems: never;
 }
 export type UserUpdate = components['schemas']['UserUpdate'];
+export type UserInboxRead = components['schemas']['UserInboxRead'];
+export type NotificationPreferencesUpdate = components['schemas']['NotificationPreferencesUpdate'];
 export type OrganizationCreate = components['schemas']['OrganizationCreate'];
 export type OrganizationActivate = components['schemas']['OrganizationActivate'];
 export type OrganizationUpdate = components['schemas']['OrganizationUpdate'];
@@ -9144,6 +9776,11 @@ export type InvalidInput = components['schemas']['InvalidInput'];
 export type FieldProblem = components['schemas']['FieldProblem'];
 export type User = components['schemas']['User'];
 export type Ok = components['schemas']['Ok'];
+export type UserInbox = components['schemas']['UserInbox'];
+export type UserNotification = components['schemas']['UserNotification'];
+export type UserInboxUnread = components['schemas']['UserInboxUnread'];
+export type NotificationPreferences = components['schemas']['NotificationPreferences'];
+export type QuietHours = components['schemas']['QuietHours'];
 export type Organization = components['schemas']['Organization'];
 export type OrganizationListItem = components['schemas']['OrganizationListItem'];
 export type Member = components['schemas']['Member'];
@@ -9179,6 +9816,7 @@ export type BoardGroupSnapshot = components['schemas']['BoardGroupSnapshot'];
 export type BoardGroup = components['schemas']['BoardGroup'];
 export type GroupSnapshotBoard = components['schemas']['GroupSnapshotBoard'];
 export type GroupTask = components['schemas']['GroupTask'];
+export type Following = components['schemas']['Following'];
 export type BoardGroupPage = components['schemas']['BoardGroupPage'];
 export type BoardGroupHeartbeat = components['schemas']['BoardGroupHeartbeat'];
 export type BoardMemoryEntryPage = components['schemas']['BoardMemoryEntryPage'];
@@ -9528,6 +10166,132 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_users_me_inbox: {
+        parameters: {
+            query?: {
+                /** @description `true` leaves out what was read. */
+                unread?: boolean;
+                /** @description The `next_cursor` of the page before; empty for the first page. */
+                cursor?: string;
+                /** @description Maximum number of items to return. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserInbox"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_users_me_inbox_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserInboxRead"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserInboxUnread"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_users_me_notifications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationPreferences"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replace_users_me_notifications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NotificationPreferencesUpdate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationPreferences"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -12247,6 +13011,93 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    get_board_follow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Following"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replace_board_follow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Following"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_board_follow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Following"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_board_groups: {
         parameters: {
             query?: {
@@ -13299,6 +14150,99 @@ export interface operations {
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_board_task_follow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the task. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Following"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replace_board_task_follow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the task. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Following"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_board_task_follow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the task. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Following"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -15088,7 +16032,7 @@ export interface operations {
                 /** @description Only jobs with this status. */
                 status?: "queued" | "running" | "done" | "dead";
                 /** @description Only jobs of this kind. */
-                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
                 /** @description Only jobs about this board. */
                 board_id?: string;
                 /** @description Only jobs of this gateway. */

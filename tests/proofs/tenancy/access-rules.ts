@@ -50,6 +50,12 @@ export const INPUTS: Record<string, Input> = {
   "PATCH /organizations/me": { body: () => ({ name: "New" }) },
   "GET /organizations/me/members/{member_id}": { rule: adminsOnly },
   "PATCH /api/v1/users/me": { body: () => ({ pronouns: "they" }) },
+  "POST /api/v1/users/me/inbox/read": { body: () => ({}) },
+  "PUT /api/v1/users/me/notifications": { body: () => ({ digest_time: "09:00" }) },
+  "PUT /api/v1/boards/{board_id}/follow": { need: "read" },
+  "DELETE /api/v1/boards/{board_id}/follow": { need: "read" },
+  "PUT /api/v1/boards/{board_id}/tasks/{task_id}/follow": { need: "read" },
+  "DELETE /api/v1/boards/{board_id}/tasks/{task_id}/follow": { need: "read" },
   "POST /organizations": { body: () => ({ name: "New" }) },
   "PATCH /organizations/me/active": {
     body: ({ organization_id }) => ({ organization_id }),

@@ -6,6 +6,7 @@ import { checkWakeUp } from "@board/openclaw/provisioning/wake";
 import { publishBoardEvent } from "@board/core/subscription/board-event";
 import { probeHost } from "@board/openclaw/provisioning/probe";
 import { sendNotification } from "@board/core/notification/notification";
+import { tellPeople } from "@board/core/people/tell";
 import { packSyncJob } from "@board/core/skill/sync-job";
 import { deliverEvent } from "@board/core/subscription/deliver";
 import { planSync, finalizeSync, syncOneAgent } from "@board/openclaw/sync/handlers";
@@ -26,6 +27,7 @@ const handlers: JobHandlers = {
   "event.publish": publishBoardEvent,
   "gateway.probe": probeHost,
   notice: sendNotification(sendToSession),
+  "people.tell": tellPeople,
   "pack.sync": packSyncJob,
   "sync.agent": syncOneAgent,
   "sync.finish": finalizeSync,

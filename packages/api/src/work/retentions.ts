@@ -14,6 +14,7 @@ import { run_steps } from "@board/core/schema/run.sql";
 import { skill_pack_syncs } from "@board/core/schema/skill-pack.sql";
 import { subscription_deliveries } from "@board/core/schema/subscription.sql";
 import { sync_runs } from "@board/core/schema/sync.sql";
+import { user_notifications } from "@board/core/schema/people.sql";
 import { usage_counts, usage_entries } from "@board/core/schema/usage.sql";
 import { board_webhook_payloads, webhook_delivery_ids } from "@board/core/schema/webhook.sql";
 import { REMEMBERED_DAYS } from "@board/core/webhook/delivery-id";
@@ -42,6 +43,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
   "template sync runs": { table: sync_runs, since: sync_runs.created_at, days: 7, batch: 5_000 },
   "pack syncs": { table: skill_pack_syncs, since: skill_pack_syncs.created_at, days: 7, batch: 5_000 },
   "inbox messages": { table: inbox_messages, since: inbox_messages.created_at, days: 30, batch: 5_000 },
+  "inboxes of people": { table: user_notifications, since: user_notifications.created_at, days: 90, batch: 5_000 },
   "activity events other than comments": {
     table: activity_events,
     days: "activity_retention_days",

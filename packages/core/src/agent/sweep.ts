@@ -1,6 +1,8 @@
 import { and, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { dailyKey, storeAlerts } from "../alert/alert-job.ts";
 import { insertEvents } from "../activity/activity.ts";
 import { type Context, transaction } from "../context/context.ts";
+import type { Alert } from "../context/alert.ts";
 import { changedNow } from "../schema/columns.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { jobs } from "../schema/job.sql.ts";
@@ -56,14 +58,34 @@ async function markOffline(ctx: Context, condition: SQL, values: Partial<typeof 
           board_id: agents.board_id,
           organization_id: gateways.organization_id,
         });
-      if (updated.length > 0)
-        await runWrite(ctx, insertEvents(updated.map(({ name, ...agent }) => toDisconnectedEvent(name, agent))));
+      if (updated.length === 0) return 0;
+      await runWrite(ctx, insertEvents(updated.map(({ name, ...agent }) => toDisconnectedEvent(name, agent))));
+      await storeAlerts(
+        ctx,
+        updated.map((agent) => toSilentAlert(ctx, agent)),
+      );
       return updated.length;
     });
   } while (count === BATCH_SIZE);
 }
 
-const toDisconnectedEvent = (name: string, agent: { agent_id: string; board_id: string | null; organization_id: string }) => ({
+const toSilentAlert = (ctx: Context, { agent_id, board_id, organization_id }: SilentAgent): Alert => ({
+  type: "agent.silent",
+  organization_id,
+  board_id,
+  task_id: null,
+  subject_id: agent_id,
+  key: dailyKey(ctx, "agent.silent", agent_id),
+  actor: { type: "agent", id: agent_id },
+});
+
+interface SilentAgent {
+  agent_id: string;
+  board_id: string | null;
+  organization_id: string;
+}
+
+const toDisconnectedEvent = (name: string, agent: SilentAgent) => ({
   event_type: "agent.disconnected" as const,
   ...agent,
   message: `Agent disconnected: ${name}.`,

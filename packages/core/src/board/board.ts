@@ -9,6 +9,7 @@ import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError } from "../values/errors.ts";
 import { requireGatewayWithMainAgent } from "../gateway/target.ts";
 import { ensurePullGateway } from "../agent/pull-gateway.ts";
+import { followAsMaker } from "../follow/follow.ts";
 import { grantBoardAccess } from "../organization/member.ts";
 import { filterBy } from "../lists/filter.ts";
 import { lowerCaseKey, newestFirst, type SortOrder } from "../lists/keyset.ts";
@@ -195,6 +196,7 @@ export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Bo
         .returning(),
     );
     if (!mayWriteAll(ctx.actor)) await grantBoardAccess(ctx, member_id, row.id);
+    await followAsMaker(ctx, row);
     return toBoard(row);
   });
 }

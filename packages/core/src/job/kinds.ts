@@ -1,4 +1,5 @@
 import type { NewActivityEvent } from "../activity/event-type.ts";
+import type { AlertPayload } from "../context/alert.ts";
 import type { BoardEventPayload } from "../context/event-body.ts";
 import type { ChatContent } from "../values/chat-content.ts";
 
@@ -77,6 +78,8 @@ export interface JobPayloads {
   "event.publish": BoardEventPayload;
   "gateway.probe": { gateway_id: string };
   notice: NotificationPayload;
+  /** Stores an alert in the inboxes of the people whom it concerns, a part of them in each job. */
+  "people.tell": AlertPayload;
   /** Syncs a skill pack for a request that did not wait for the result. */
   "pack.sync": { run_id: string };
   /** Selects the agents of a template sync and creates a job for each. */
@@ -124,6 +127,7 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "event.publish": { attempts: 10, first_seconds: 5, max_seconds: 600, retry_permanent: true },
   "gateway.probe": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
+  "people.tell": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   // The run records the failure, and the user starts another sync.
   "pack.sync": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   // Each attempt already waits for a restarting host, and four attempts take minutes. After that, a report that the host is

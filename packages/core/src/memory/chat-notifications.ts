@@ -1,4 +1,6 @@
 import { eq } from "drizzle-orm";
+import { mentionJobs } from "../alert/mention-jobs.ts";
+import { enqueueAll } from "../job/job.ts";
 import type { BoardRow } from "../organization/access.ts";
 import { agentIdOf } from "../context/actor.ts";
 import { type BoardRecipient, listRecipients } from "../notification/recipient.ts";
@@ -15,6 +17,9 @@ import { boardChatText, groupChatText } from "./message.ts";
  */
 export async function notifyBoardChat(ctx: CallerContext, board: BoardRow, content: string): Promise<void> {
   const recipients = await listOtherAgents(ctx, eq(boards.id, board.id));
+  const { organization_id } = board;
+  const place = { organization_id, board_id: board.id, task_id: null, subject_id: board.id };
+  await enqueueAll(ctx, mentionJobs(ctx.actor, { ...place, text: content }, recipients));
   const command = parsePauseCommand(content);
   const mentions = parseMentions(content);
   for (const recipient of recipients) {
@@ -41,11 +46,14 @@ const parsePauseCommand = (content: string) =>
 /** Notifies the agents of a group's boards, except the author: all agents about a broadcast, else mentioned agents and leads. */
 export async function notifyGroupChat(
   ctx: CallerContext,
-  group: { id: string; name: string },
+  group: { id: string; organization_id: string; name: string },
   { content, broadcast }: { content: string; broadcast: boolean },
 ): Promise<void> {
   const mentions = parseMentions(content);
-  for (const recipient of await listOtherAgents(ctx, eq(boards.board_group_id, group.id))) {
+  const recipients = await listOtherAgents(ctx, eq(boards.board_group_id, group.id));
+  const place = { organization_id: group.organization_id, board_id: null, task_id: null, subject_id: group.id };
+  await enqueueAll(ctx, mentionJobs(ctx.actor, { ...place, text: content }, recipients));
+  for (const recipient of recipients) {
     const mentioned = isMentioned(recipient, mentions);
     if (!broadcast && !mentioned && !recipient.is_board_lead) continue;
     const header = broadcast ? "GROUP BROADCAST" : mentioned ? "GROUP CHAT MENTION" : "GROUP CHAT";

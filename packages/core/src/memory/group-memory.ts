@@ -119,7 +119,7 @@ export async function removeGroupMemory(ctx: Context, group_id: string): Promise
 /** Writes an entry, and notifies agents if it is a chat message or a broadcast. */
 async function createEntry(
   ctx: CallerContext,
-  group: { id: string; name: string },
+  group: { id: string; organization_id: string; name: string },
   { content, tags, source }: CreateGroupMemoryEntry,
 ): Promise<GroupMemoryEntry> {
   const is_chat = tags?.includes("chat") ?? false;

@@ -41,7 +41,8 @@ interface InboxNotification {
   sent?: JobEvent | undefined;
 }
 
-export type Notification = InboxNotification | NewJob<"notice">;
+/** A comment that names people also has the job that tells them. */
+export type Notification = InboxNotification | NewJob<"notice"> | NewJob<"people.tell">;
 
 /**
  * The notification of an agent: a job for its session, or an inbox message for a pull agent. The list is empty if the agent has a
@@ -79,7 +80,7 @@ const toContent = ({ command, message }: ChatContent): ChatContent => (command ?
  * delivered when it is stored, so the event is stored with it.
  */
 export function insertNotifications(ctx: Context, notifications: readonly Notification[]) {
-  const jobs = notifications.filter((one) => one.kind === "notice");
+  const jobs = notifications.filter((one) => one.kind !== "inbox");
   const received = notifications.filter((one) => one.kind === "inbox");
   const events = received.flatMap(({ sent }) => sent ?? []);
   const messages = received.map(({ message }) => message);

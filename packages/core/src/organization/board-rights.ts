@@ -1,4 +1,4 @@
-import { and, eq, or, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { and, eq, or, type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { Member } from "../context/actor.ts";
 import type { StoredRights } from "../context/prefetched-board.ts";
@@ -43,13 +43,23 @@ export const isGranted = (member_id: string | Placeholder, need: "read" | "write
     where access.organization_member_id = ${member_id} and access.board_id = ${board_id} and ${grants(need)})`;
 
 /** A condition on `organization_members`: the member may read this board. */
-export const readersOf = (board: { id: string; organization_id: string }): SQL =>
+export const readersOf = (board: { id: string; organization_id: string }): SQL => membersWith("read", board);
+
+/** A condition on `organization_members`: the member has the right to this board. */
+export const membersWith = (need: "read" | "write", board: { id: string; organization_id: string }): SQL =>
   and(
     eq(organization_members.organization_id, board.organization_id),
     or(
-      organization_members.all_boards_read,
+      need === "read" ? organization_members.all_boards_read : undefined,
       organization_members.all_boards_write,
       sql`exists (select 1 from ${organization_board_access} as access
-        where access.organization_member_id = ${organization_members}.id and access.board_id = ${board.id} and ${grants("read")})`,
+        where access.organization_member_id = ${organization_members}.id and access.board_id = ${board.id} and ${grants(need)})`,
     ),
   )!;
+
+/** Whether a person may read a board now, or is a member of the organization if the board is null. The arguments are columns. */
+export const mayReadNow = (of: Record<"user_id" | "organization_id" | "board_id", SQLWrapper>): SQL =>
+  sql`exists (select 1 from ${organization_members} as member
+    where member.organization_id = ${of.organization_id} and member.user_id = ${of.user_id} and (${of.board_id} is null or ${readsAll}
+      or exists (select 1 from ${organization_board_access} as access
+        where access.organization_member_id = member.id and access.board_id = ${of.board_id} and ${grants("read")})))`;

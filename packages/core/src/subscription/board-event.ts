@@ -1,3 +1,4 @@
+import { toBoardAlertJobs } from "../alert/board-alerts.ts";
 import type { Actor } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import type { JobHandler } from "../job/handler.ts";
@@ -33,13 +34,13 @@ function toPublishJobs(ctx: Context, events: readonly BoardEvent[]): NewJob[] {
 export async function storeBoardEvents(ctx: Context, new_events: readonly NewBoardEvent[]): Promise<NewJob[]> {
   const events = toBoardEvents(ctx, new_events);
   await storeDeliveries(ctx, events);
-  return toPublishJobs(ctx, events);
+  return [...toPublishJobs(ctx, events), ...toBoardAlertJobs(events)];
 }
 
 /** The writes for `runBatch` that store deliveries and publishing jobs, for any number of events and subscriptions. */
 export function insertBoardEvents(ctx: Context, new_events: readonly NewBoardEvent[]) {
   const events = toBoardEvents(ctx, new_events);
-  const jobs = toPublishJobs(ctx, events);
+  const jobs = [...toPublishJobs(ctx, events), ...toBoardAlertJobs(events)];
   return [...(jobs.length > 0 ? [insertJobs(ctx, jobs)] : []), ...deliveryWrites(ctx, events)];
 }
 

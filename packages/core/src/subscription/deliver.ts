@@ -1,6 +1,8 @@
 import { and, eq, sql } from "drizzle-orm";
+import { dailyKey, storeAlerts, toAlertActor } from "../alert/alert-job.ts";
 import { recordLateEvent } from "../activity/activity.ts";
 import { type Context, transaction } from "../context/context.ts";
+import type { Alert } from "../context/alert.ts";
 import { ExpectedFailure } from "../values/errors.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { jobs } from "../schema/job.sql.ts";
@@ -101,8 +103,19 @@ async function recordAttempt(
       response_ms: attempt.duration_ms,
     })
     .where(eq(subscription_deliveries.id, delivery.id));
+  if (status === "failed") await storeAlerts(ctx, [deadDeliveryAlert(ctx, subscription)]);
   await recordHealth(ctx, subscription, attempt);
 }
+
+const deadDeliveryAlert = (ctx: Context, { id, organization_id, board_id }: SubscriptionRow): Alert => ({
+  type: "delivery.dead",
+  organization_id,
+  board_id,
+  task_id: null,
+  subject_id: id,
+  key: dailyKey(ctx, "delivery.dead", id),
+  actor: toAlertActor(ctx.actor),
+});
 
 /** Updates the health of the receiver if the attempt changes it. Switches off a receiver that is gone or has failed for days. */
 async function recordHealth(ctx: Context, subscription: SubscriptionRow, attempt: Attempt): Promise<void> {

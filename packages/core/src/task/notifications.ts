@@ -1,3 +1,4 @@
+import { mentionJobs } from "../alert/mention-jobs.ts";
 import type { BoardRow } from "../organization/access.ts";
 import { type Agent, agentIdOf, type User } from "../context/actor.ts";
 import type { EventType } from "../activity/event-type.ts";
@@ -149,9 +150,13 @@ export function commentNotifications(
   // A main agent serves many boards, so a mention notifies it only on a task that is assigned to it.
   const mentioned = others.filter((agent) => (agent.board_id !== null || isAssignee(agent)) && isMentioned(agent, mentions));
   const recipients = mentioned.length > 0 ? mentioned : others.filter(isAssignee);
-  return recipients.flatMap((agent) => {
-    const fields = { board, task, from: actor, comment };
-    const message = commentText({ ...fields, mentioned: mentioned.length > 0, assigned: isAssignee(agent) });
-    return toNotifications(agent, { message, task_id: task.id });
-  });
+  const { id: board_id, organization_id } = board;
+  return [
+    ...recipients.flatMap((agent) => {
+      const fields = { board, task, from: actor, comment };
+      const message = commentText({ ...fields, mentioned: mentioned.length > 0, assigned: isAssignee(agent) });
+      return toNotifications(agent, { message, task_id: task.id });
+    }),
+    ...mentionJobs(actor, { organization_id, board_id, task_id: task.id, subject_id: task.id, text: comment }, agents),
+  ];
 }

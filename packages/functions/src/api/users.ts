@@ -1,4 +1,5 @@
+import { userInbox } from "@board/api/routes/user-inbox";
 import { users } from "@board/api/routes/users";
 import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = createHttpHandler(users);
+export const handler = createHttpHandler([...users, ...userInbox]);

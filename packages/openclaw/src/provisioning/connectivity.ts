@@ -1,7 +1,9 @@
 import { eq } from "drizzle-orm";
+import { dailyKey, storeAlerts } from "@board/core/alert/alert-job";
 import { recordEvent } from "@board/core/activity/activity";
 import { resumeWorkOfGateway } from "./resume.ts";
 import { changedFields, isEmpty } from "@board/core/values/changed-fields";
+import type { Alert } from "@board/core/context/alert";
 import { type Context, transaction } from "@board/core/context/context";
 import { DomainError } from "@board/core/values/errors";
 import { closeCircuit, openCircuit } from "@board/core/job/circuit";
@@ -115,8 +117,19 @@ async function writeConnectivity(ctx: Context, gateway: KnownConnectivity, conne
     .where(isGateway);
   if (before.connected === connectivity.connected) return;
   await recordConnectivityChange(ctx, { ...gateway, ...connectivity });
+  if (!connectivity.connected) await storeAlerts(ctx, [downAlert(ctx, gateway)]);
   if (connectivity.connected) await resumeWorkOfGateway(ctx, gateway);
 }
+
+const downAlert = (ctx: Context, { id, organization_id }: KnownConnectivity): Alert => ({
+  type: "gateway.down",
+  organization_id,
+  board_id: null,
+  task_id: null,
+  subject_id: id,
+  key: dailyKey(ctx, "gateway.down", id),
+  actor: { type: "system", id: null },
+});
 
 /** Records in the activity log that a host was connected or disconnected. */
 export async function recordConnectivityChange(ctx: Context, gateway: Omit<KnownConnectivity, "id">): Promise<void> {

@@ -1,0 +1,72 @@
+import { and, asc, eq, gt, inArray, ne, or, type SQL, sql } from "drizzle-orm";
+import { type Alert, DECIDER_GROUPS, type DeciderGroup } from "../context/alert.ts";
+import type { Context } from "../context/context.ts";
+import { followersOfBoard, followersOfTask, makerOfBoard, nonFollowersOfTask } from "../follow/follow.ts";
+import { membersWith } from "../organization/board-rights.ts";
+import { organization_members, users } from "../schema/organization.sql.ts";
+
+/** The most people of one job. More follow in the next one, so that other work gets its turn in between. */
+export const PAGE = 500;
+
+export interface Audience {
+  user_ids: string[];
+  /** The group of those who may decide; null for other alerts. */
+  group: DeciderGroup | null;
+}
+
+export const isDecision = ({ type }: Pick<Alert, "type">): boolean => type === "approval.requested" || type === "question.asked";
+
+/** The next people after `after` whom an alert concerns and who have the right to know of it. */
+export async function readAudience(ctx: Context, alert: Alert, after: string | null): Promise<Audience> {
+  if (!isDecision(alert)) return { user_ids: await findMembers(ctx, alert, audienceOf(alert), after), group: null };
+  const groups = alert.group ? [alert.group] : DECIDER_GROUPS;
+  for (const group of groups) {
+    const user_ids = await findMembers(ctx, alert, decidersOf(alert, group), after);
+    if (user_ids.length > 0) return { user_ids, group };
+  }
+  return { user_ids: [], group: null };
+}
+
+async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined, after: string | null): Promise<string[]> {
+  const { organization_id, board_id: id, actor } = alert;
+  const rows = await ctx.db
+    .select({ user_id: organization_members.user_id })
+    .from(organization_members)
+    .where(
+      and(
+        eq(organization_members.organization_id, organization_id),
+        id === null ? undefined : membersWith(isDecision(alert) ? "write" : "read", { id, organization_id }),
+        audience,
+        // Nobody is notified of what they did themselves.
+        actor.type === "user" && actor.id !== null ? ne(organization_members.user_id, actor.id) : undefined,
+        after === null ? undefined : gt(organization_members.user_id, after),
+      ),
+    )
+    .orderBy(asc(organization_members.user_id))
+    .limit(PAGE);
+  return rows.map(({ user_id }) => user_id);
+}
+
+const isAdmin = inArray(organization_members.role, ["owner", "admin"]);
+const isIn = (people: SQL): SQL => sql`${organization_members.user_id} in ${people}`;
+
+function decidersOf({ board_id }: Alert, group: DeciderGroup): SQL {
+  if (group === "admins" || board_id === null) return isAdmin;
+  return isIn(group === "watchers" ? followersOfBoard(board_id) : makerOfBoard(board_id));
+}
+
+function audienceOf({ type, board_id, task_id, names = [] }: Alert): SQL | undefined {
+  if (type === "mention") return isIn(peopleNamed(names));
+  if (type.startsWith("task.") || type === "run.failed")
+    return and(
+      or(isIn(followersOfBoard(board_id!)), task_id === null ? undefined : isIn(followersOfTask(sql`${task_id}::uuid`))),
+      sql`${organization_members.user_id} not in ${nonFollowersOfTask(task_id)}`,
+    );
+  return board_id === null ? isAdmin : or(isAdmin, isIn(makerOfBoard(board_id)));
+}
+
+/** People are named by their name, its first word, or the part of their address before the @. */
+const peopleNamed = (names: readonly string[]): SQL => sql`(
+  select person.id from ${users} as person where array[lower(trim(person.preferred_name)), lower(trim(person.name)),
+    lower(split_part(trim(person.preferred_name), ' ', 1)), lower(split_part(trim(person.name), ' ', 1)),
+    lower(split_part(person.email, '@', 1))] && ${sql.param([...names])}::text[])`;

@@ -1,0 +1,49 @@
+import type { AlertType } from "../context/alert.ts";
+import { ellipsize } from "../values/text.ts";
+import { oneLine } from "../values/wire.ts";
+
+/** What a notification is about, as it is now. Names and texts are of others, and null if they are gone. */
+export interface NotificationFacts {
+  type: AlertType;
+  board_name: string | null;
+  task_title: string | null;
+  actor_name: string | null;
+  /** The name of the agent, gateway or subscription's host. */
+  subject_name: string | null;
+  /** The action or question that waits for a decision. */
+  approval: { action_type: string; reason: string | null; title: string | null; status: string } | null;
+  /** The latest comment of the actor on the task. */
+  comment: string | null;
+}
+
+const MAX_TITLE = 120;
+const MAX_TEXT = 1_000;
+const short = (text: string | null, other: string) => ellipsize(oneLine(text ?? other), MAX_TITLE);
+
+type Titles = Readonly<Record<AlertType, (facts: NotificationFacts) => string>>;
+
+const TITLES: Titles = {
+  "approval.requested": ({ actor_name, approval }) =>
+    `${short(actor_name, "Somebody")} asks for approval: ${short(approval?.title ?? approval?.action_type ?? null, "a request")}`,
+  "question.asked": ({ actor_name, approval }) =>
+    `${short(actor_name, "Somebody")} asks: ${short(approval?.reason ?? null, "a question")}`,
+  mention: ({ actor_name, task_title, board_name }) =>
+    `${short(actor_name, "Somebody")} mentions you ${task_title ? `on ${short(task_title, "a task")}` : `in the chat of ${short(board_name, "a group")}`}`,
+  "task.submitted": ({ task_title }) => `Ready for review: ${short(task_title, "a task")}`,
+  "task.blocked": ({ task_title }) => `Blocked: ${short(task_title, "a task")}`,
+  "run.failed": ({ task_title }) => `A run ended without a result: ${short(task_title, "a task")}`,
+  "budget.warned": ({ board_name }) => `A budget is almost spent on ${short(board_name, "a board")}`,
+  "budget.exhausted": ({ board_name }) => `A budget is spent on ${short(board_name, "a board")}`,
+  "gateway.down": ({ subject_name }) => `Gateway is not connected: ${short(subject_name, "a removed one")}`,
+  "agent.silent": ({ subject_name }) => `Agent is silent: ${short(subject_name, "a removed one")}`,
+  "delivery.dead": ({ subject_name }) => `Events could not be delivered to ${short(subject_name, "a removed subscription")}`,
+};
+
+/** One line that says what happened. */
+export const toTitle = (facts: NotificationFacts): string => TITLES[facts.type](facts);
+
+/** The words of others that belong to it, of several lines; null if there are none. */
+export function toText({ type, approval, comment }: NotificationFacts): string | null {
+  const text = type === "mention" ? comment : (approval?.reason ?? null);
+  return text === null || text.trim() === "" ? null : ellipsize(text.trim(), MAX_TEXT);
+}

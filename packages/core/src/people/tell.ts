@@ -1,0 +1,64 @@
+import { and, eq, sql } from "drizzle-orm";
+import { toNextAlertJob } from "../alert/alert-job.ts";
+import type { Alert, AlertPayload } from "../context/alert.ts";
+import type { Context } from "../context/context.ts";
+import { rowsOf } from "../db/database.ts";
+import type { JobHandler } from "../job/handler.ts";
+import { enqueueAll } from "../job/job.ts";
+import { approvals } from "../schema/approval.sql.ts";
+import { boards } from "../schema/board.sql.ts";
+import { organizations, users } from "../schema/organization.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { user_notifications } from "../schema/people.sql.ts";
+import { readAudience, isDecision, PAGE } from "./audience.ts";
+
+/**
+ * Stores an alert in the inboxes of the people whom it concerns. Each job tells at most a page of them and enqueues the next, so
+ * that a board with thousands of followers delays nobody else's work.
+ */
+export const tellPeople: JobHandler<"people.tell"> = {
+  async run(ctx, payload) {
+    const alert = await readAlert(ctx, payload);
+    if (!alert) return;
+    const { user_ids, group } = await readAudience(ctx, alert, payload.after);
+    if (user_ids.length === 0) return;
+    const rest: Alert = group === null ? alert : { ...alert, group };
+    return async (ctx) => {
+      await storeNotifications(ctx, alert, user_ids);
+      if (user_ids.length === PAGE) await enqueueAll(ctx, [toNextAlertJob(rest, user_ids.at(-1)!)]);
+    };
+  },
+};
+
+/** The alert as it is now: null if an approval was decided in the meantime. A question is an approval of its own kind. */
+async function readAlert(ctx: Context, { after: _, ...alert }: AlertPayload): Promise<Alert | null> {
+  if (!isDecision(alert)) return alert;
+  const [approval] = await ctx.db
+    .select({ action_type: approvals.action_type, status: approvals.status })
+    .from(approvals)
+    .where(and(eq(approvals.id, alert.subject_id), eq(approvals.board_id, alert.board_id!)));
+  if (approval?.status !== "pending") return null;
+  return { ...alert, type: approval.action_type === "question" ? "question.asked" : "approval.requested" };
+}
+
+interface Stored {
+  id: string;
+  user_id: string;
+}
+
+/** Stores a notification for each person who has none with the same key. Removed people, boards and tasks get none. */
+async function storeNotifications(ctx: Context, alert: Alert, user_ids: readonly string[]): Promise<Stored[]> {
+  const { type, organization_id, board_id, task_id, subject_id, key, actor } = alert;
+  const found = (table: typeof boards | typeof tasks | typeof organizations, id: string) =>
+    sql`exists (select 1 from ${table} where id = ${id} for key share)`;
+  const result = await ctx.db.execute(sql`
+    with person as materialized (select id from ${users} where id = any(${sql.param([...user_ids])}::uuid[]) order by id for key share)
+    insert into ${user_notifications} (created_at, user_id, organization_id, board_id, task_id, type, subject_id, actor_type, actor_id, key)
+    select ${ctx.now().toISOString()}::timestamptz, person.id, ${organization_id}, ${board_id}::uuid, ${task_id}::uuid, ${type},
+      ${subject_id}, ${actor.type}, ${actor.id}::uuid, ${key}
+    from person where ${found(organizations, organization_id)} and ${board_id === null ? sql`true` : found(boards, board_id)}
+      and ${task_id === null ? sql`true` : found(tasks, task_id)}
+    on conflict (user_id, key) do nothing
+    returning id, user_id`);
+  return rowsOf<Stored>(result);
+}
