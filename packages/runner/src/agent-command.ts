@@ -88,5 +88,6 @@ const BOARD_VARIABLE = /^BOARD(_|$)/i;
 /** The environment of the coding agent: that of the person, without everything that belongs to the board. */
 export function toAgentEnvironment(environment: Environment, { environment: added }: AgentCommand): Record<string, string> {
   const kept = Object.entries(environment).filter(([name, value]) => value !== undefined && !BOARD_VARIABLE.test(name));
-  return { ...(Object.fromEntries(kept) as Record<string, string>), ...added };
+  // What the person has set for the tool wins.
+  return { ...added, ...(Object.fromEntries(kept) as Record<string, string>) };
 }

@@ -179,6 +179,7 @@ function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
       flush();
     },
     readSteps(from, max, max_bytes) {
+      if (from >= steps) return [];
       const found: Step[] = [];
       const begin = Math.floor(from / INDEX_EVERY);
       let bytes = 0;

@@ -40,7 +40,16 @@ export const KNOWN_AGENTS: readonly KnownAgent[] = [
     package: "@google/gemini-cli",
     version: "0.61.0",
   },
-  { name: "opencode", title: "opencode", command: "opencode", args: ["acp"], package: "opencode-ai", version: "1.18.33" },
+  {
+    name: "opencode",
+    title: "opencode",
+    command: "opencode",
+    args: ["acp"],
+    package: "opencode-ai",
+    version: "1.18.33",
+    // By itself it runs commands without asking.
+    environment: { OPENCODE_PERMISSION: '{"bash":"ask","webfetch":"ask"}' },
+  },
   {
     name: "copilot",
     title: "GitHub Copilot",

@@ -7,7 +7,9 @@ import type { Step } from "./step.ts";
 const MAX_BATCH = 200;
 /** Below the 1 MB that the service accepts. */
 const MAX_BATCH_BYTES = 700_000;
+/** After a batch the sender waits this long. A step after a pause is sent almost at once, because somebody may be watching. */
 const INTERVAL_MS = 700;
+const CHECK_MS = 150;
 
 export interface StepSender {
   /** Sends what is left and stops. Returns false when the service refused steps, or the signal aborted first. */
@@ -32,7 +34,7 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
       const steps = journal.readSteps(journal.sent, max, MAX_BATCH_BYTES);
       if (steps.length === 0 && isFinishing) return;
       if (steps.length === 0) {
-        await wait(INTERVAL_MS);
+        await wait(CHECK_MS);
         continue;
       }
       try {

@@ -25,7 +25,7 @@ export async function startModel(mayGoOn: () => Promise<void> = async () => {}):
 }
 
 /** An event as a stream has it. OpenAI and Google leave out its name where the data tells it. */
-const toEvent = (data: unknown): string => {
+export const toEvent = (data: unknown): string => {
   const { type } = data as { type?: string };
   return `${type ? `event: ${type}\n` : ""}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 };
