@@ -138,3 +138,23 @@ test("at the limit all runs under the budget are stopped in the same transaction
   expect((await report({ task_id: held.task.id, input_tokens: 7 })).body.accepted).toBe(1);
   expect((await world.call("GET", `/api/v1/budgets/${budget.id}`, owner())).body.spent.total_tokens).toBe(157);
 });
+
+test("the inbox counts only tasks for which budgets have room, in the statement of before", async () => {
+  const inbox = async () => (await world.call("GET", "/api/v1/agent/inbox", { agent: home.worker.token })).body;
+  const [spent] = [await addTask(world, home), await addTask(world, home)];
+  const own = await addTask(world, home, { assigned_agent_id: home.worker.id });
+  expect((await inbox()).counts).toMatchObject({ free: 2, mine: 1 });
+  await create({ scope: "task", scope_id: spent.id, limit: { cost_usd: "1" }, period: "total" });
+  await report({ task_id: spent.id, cost_usd: "1" });
+  expect((await inbox()).counts).toMatchObject({ free: 1, mine: 1 });
+  const budget = await create({ scope: "agent", scope_id: home.worker.id, limit: { runs: 1 }, period: "day" });
+  expect((await next()).body.task.id).toBe(own.id);
+  world.statements.length = 0;
+  expect(await inbox()).toMatchObject({ has_work: true, counts: { free: 0, mine: 1 }, tasks: [{ id: own.id }] });
+  expect(world.statements.filter((text) => text.includes("budget"))).toHaveLength(2);
+  const path = `/api/v1/boards/${home.board_id}/tasks/${own.id}`;
+  expect((await world.call("PATCH", path, { ...owner(), body: { status: "blocked" } })).status).toBe(200);
+  expect((await inbox()).counts).toMatchObject({ free: 0, mine: 0 });
+  await world.call("PATCH", `/api/v1/budgets/${budget.id}`, { ...owner(), body: { limit: { runs: 2 } } });
+  expect(await inbox()).toMatchObject({ has_work: true, counts: { free: 1 } });
+});

@@ -8450,9 +8450,9 @@ export interface components {
             counts: {
                 /** @description Messages that were not acknowledged, at most 100. */
                 messages: number;
-                /** @description Tasks of the caller that can go on, at most 100. */
+                /** @description Tasks of the caller that can go on within the budgets, at most 100. */
                 mine: number;
-                /** @description Tasks in the inbox that nobody has and that wait for no other, at most 100. */
+                /** @description Tasks in the inbox that nobody has, that wait for no other and for which budgets have room, at most 100. */
                 free: number;
                 /** @description For a lead: tasks in review, at most 100. */
                 review: number;

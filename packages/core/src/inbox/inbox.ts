@@ -77,8 +77,10 @@ export const Inbox = lazyObject(() => ({
   counts: z
     .object({
       messages: z.int().describe(`Messages that were not acknowledged, ${upTo}.`),
-      mine: z.int().describe(`Tasks of the caller that can go on, ${upTo}.`),
-      free: z.int().describe(`Tasks in the inbox that nobody has and that wait for no other, ${upTo}.`),
+      mine: z.int().describe(`Tasks of the caller that can go on within the budgets, ${upTo}.`),
+      free: z
+        .int()
+        .describe(`Tasks in the inbox that nobody has, that wait for no other and for which budgets have room, ${upTo}.`),
       review: z.int().describe(`For a lead: tasks in review, ${upTo}.`),
       approvals_decided: z.int().describe(`For a lead: approvals that were decided since the last acknowledgement, ${upTo}.`),
     })

@@ -3,6 +3,7 @@ import { agents } from "../schema/agent.sql.ts";
 import type { AgentStatus } from "../agent/agent-status.ts";
 import { approvals } from "../schema/approval.sql.ts";
 import { RUN_PERMISSION } from "../approval/run-permission.ts";
+import { hasRoom, roomOf } from "../budget/room.ts";
 import { isPaused } from "../memory/paused.ts";
 import { boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
@@ -85,26 +86,30 @@ const messageList = (max_messages: number) => sql<
     ${unread} and ${isSettled} order by ${inbox_messages.tx}, ${inbox_messages.seq}
     limit ${inlineLimit(max_messages)}) as shown), '[]')`;
 
+const now = sql`${sql.placeholder("now")}`;
+const mayBegin = hasRoom(now);
+
 /**
- * The agent's own tasks that are not blocked, on boards that are not paused. A main agent can have tasks on all boards of its
- * gateway.
+ * The agent's own tasks that are not blocked, on boards that are not paused, and that no budget keeps it from. A main agent can
+ * have tasks on all boards of its gateway.
  */
 const ownTasks = sql`from ${tasks} join ${boards} on ${boards.id} = ${tasks.board_id}
   where ${tasks.assigned_agent_id} = ${agents.id} and ${tasks.status} in ('inbox', 'in_progress')
   and ${boards.organization_id} = ${gateways.organization_id} and ${boards.gateway_id} = ${agents.gateway_id}
   and (${agents.board_id} is null or ${boards.id} = ${agents.board_id})
-  and not ${hasOpenDependency} and not ${isPaused}`;
+  and not ${hasOpenDependency} and not ${isPaused} and (${tasks.status} = 'in_progress' or ${mayBegin})`;
 
 /**
- * The tasks that a worker may take or the lead may assign. Tasks with an expired lease count, since the next request for a task
+ * The tasks that a worker may take or the lead may assign, and for which there is room in the budgets. Tasks with an expired lease count, since the next request for a task
  * ends the lease. The conditions are written so that PostgreSQL uses no index over all organizations' tasks.
  */
 const freeTasks = sql`from (
     select ${tasks.id} from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'inbox'
-      and ${tasks.assigned_agent_id} is null and not ${hasOpenDependency}
+      and ${tasks.assigned_agent_id} is null and not ${hasOpenDependency} and ${mayBegin}
     union all select ${tasks.id} from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'in_progress'
       and ${tasks.assigned_agent_id} is distinct from ${agents.id}
-      and coalesce(${tasks.lease_expires_at}, 'infinity') <= ${sql.placeholder("now")}::timestamptz and not ${hasOpenDependency}
+      and coalesce(${tasks.lease_expires_at}, 'infinity') <= ${now}::timestamptz and not ${hasOpenDependency}
+      and ${mayBegin}
   ) as free where ${agents.is_board_lead} or not ${boards.only_lead_can_change_status}`;
 
 const reviewTasks = sql`from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'review'
@@ -155,6 +160,7 @@ const selectInboxes = (db: Db, agent: SQL, max_messages: number) =>
     .from(agents)
     .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
     .leftJoin(boards, and(eq(boards.id, agents.board_id), eq(boards.organization_id, gateways.organization_id)))
+    .crossJoinLateral(roomOf({ organization_id: gateways.organization_id, board_id: boards.id, agent_id: agents.id, now }))
     .where(agent);
 
 /** Each of these limits has its own statement, because PostgreSQL would plan a statement with a limit parameter at every use. */

@@ -85,6 +85,8 @@ export const usage_counts = pgTable(
       columns: [t.organization_id, t.dimension, t.span, t.start, t.board_id, t.agent_id, t.task_id, t.model, t.is_idle],
     }),
     index("usage_counts_by_age").on(t.start),
+    // For the sums of the few tasks that a page shows. It has no sums, so that adding to them stays cheap.
+    index("usage_counts_by_task").on(t.organization_id, t.task_id, t.span, t.start).where(sql`dimension = 'task'`).concurrently(),
     check("usage_counts_dimension", isOneOf(t.dimension, USAGE_DIMENSIONS)),
     check("usage_counts_span", isOneOf(t.span, USAGE_SPANS)),
   ],

@@ -47,12 +47,12 @@ export async function readTotals(ctx: Context, window: Window): Promise<Pick<Fig
 
 const DIMENSIONS = { day: "board", board: "board", agent: "agent", model: "agent", task: "task" } as const;
 
-/** The rows of a dimension that make up the window. `named` limits them to boards. */
-function countsOf(dimension: "board" | "agent" | "task", named: boolean, by_day: boolean): SQL {
+/** The rows of a dimension that make up the window. `named` limits them to boards, `only` to some of them. */
+function countsOf(dimension: "board" | "agent" | "task", named: boolean, by_day: boolean, only = sql`true`): SQL {
   const where = (span: "day" | "month", condition: SQL) => sql`
     select * from ${usage_counts} where organization_id = ${sql.placeholder("organization_id")}::uuid
       and dimension = ${sql.raw(`'${dimension}'`)} and span = ${sql.raw(`'${span}'`)} and ${condition}
-      and ${named ? sql`board_id = any(${sql.placeholder("board_ids")}::uuid[])` : sql`true`}`;
+      and ${named ? sql`board_id = any(${sql.placeholder("board_ids")}::uuid[])` : sql`true`} and ${only}`;
   const from = sql`start >= ${sql.placeholder("from")}::date`;
   const month = sql`${sql.placeholder("month")}::date`;
   if (by_day) return where("day", from);
@@ -80,7 +80,7 @@ const KEYS: Record<Grouping, SQL> = {
   board: sql.raw("board_id::text"),
   agent: sql.raw("agent_id::text"),
   model: sql.raw("model"),
-  task: sql.raw("task_id::text"),
+  task: sql.raw("counts.task_id::text"),
 };
 
 /** The present name, else one that was stored. */
@@ -108,9 +108,11 @@ const NO_SUMS = sql.raw([...STORED.map(() => "0"), "null"].join(", "));
 
 /** The tasks to show. There are many more tasks than rows, so only these get exact sums, which take longer than rounded ones. */
 const rankedTasks = (counts: SQL) => sql`
-  ranked as materialized (
-    select task_id, count(*) over ()::int as groups from (${counts}) as counts group by task_id
-    order by sum(cost_usd::float8) desc nulls last, sum((input_tokens + output_tokens)::float8) desc, task_id limit ${sql.placeholder("limit")}::int
+  rounded as materialized (
+    select task_id, sum(cost_usd::float8) as cost, sum((input_tokens + output_tokens)::float8) as tokens
+    from (${counts}) as counts group by task_id
+  ), ranked as materialized (
+    select task_id from rounded order by cost desc nulls last, tokens desc, task_id limit ${sql.placeholder("limit")}::int
   ), `;
 
 const selectFigures = preparedQuery((_db, grouping: Grouping, named: boolean) => {
@@ -118,15 +120,17 @@ const selectFigures = preparedQuery((_db, grouping: Grouping, named: boolean) =>
   const isByTask = grouping === "task";
   const order = isByDay ? sql`key` : sql`cost desc nulls last, tokens desc, key`;
   const counts = countsOf(DIMENSIONS[grouping], named, isByDay);
+  const ofRanked = countsOf("task", named, false, sql`task_id = ranked.task_id`);
+  const source = isByTask ? sql`ranked cross join lateral (${ofRanked}) as counts` : sql`(${counts}) as counts`;
   return sql`
     with ${isByTask ? rankedTasks(counts) : sql``} summed as materialized (
       select ${KEYS[grouping]} as key, max(name) as stored_name, sum(cost_usd) as cost,
         sum(input_tokens + output_tokens) as tokens, ${sumsOf("work")}, ${sumsOf("idle")}
-      from (${counts}) as counts ${isByTask ? sql`where task_id in (select task_id from ranked)` : sql``} group by 1
+      from ${source} group by 1
     ), grouped as (
       select * from summed ${grouping === "agent" ? silentAgents(named) : sql``}
     ), first as materialized (
-      select *, ${isByTask ? sql`(select max(groups) from ranked)` : sql`count(*) over ()::int`} as groups
+      select *, ${isByTask ? sql`(select count(*) from rounded)::int` : sql`count(*) over ()::int`} as groups
       from grouped order by ${order} limit ${sql.placeholder("limit")}::int
     )
     select key, ${nameOf(grouping)} as name, groups, ${toObject("work")}, ${toObject("idle")} from first order by ${order}`;
