@@ -7,6 +7,7 @@ import { openBenchEnvironment, type BenchEnvironment } from "./environment.ts";
 import { LAST_PAIRED_RUN } from "./last-paired-run.ts";
 import { benchNext } from "./next.ts";
 import { benchPages } from "./pages.ts";
+import { benchProcesses } from "./processes.ts";
 import { benchReads } from "./reads.ts";
 import { describeRun, saveReport } from "./report.ts";
 import type { Row } from "./row.ts";
@@ -34,10 +35,11 @@ const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   streams: benchStreams,
   steps: benchSteps,
   start: benchStart,
+  processes: benchProcesses,
   growth: benchGrowth,
 };
-/** These run only when they are named: they take long, and what they add stays in the database. */
-const ON_REQUEST = new Set(["growth"]);
+/** These run only when they are named: they take long or start several processes, and what they add stays in the database. */
+const ON_REQUEST = new Set(["growth", "processes"]);
 
 const given = process.argv.slice(2);
 const save = given.includes("--save");

@@ -27,16 +27,17 @@ export interface Program {
 
 const running = new Set<Program>();
 
-/** Starts a program of packages/local without the settings of the developer's environment. `node` is what runs the launcher. */
+/** Starts a program of packages/local without the settings of the developer's environment. `node` is what runs `launcher`. */
 export function startProgram(
   name: "main" | "demo" | "jobs" | "doctor",
   environment: Record<string, string>,
   args: string[] = [],
   node: readonly [string, ...string[]] = [process.execPath],
+  launcher = LAUNCHER,
 ): Program {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], TMPDIR: tmpdir(), NO_COLOR: "1", ...environment };
   const [command, ...before] = node;
-  const child = spawn(command, [...before, LAUNCHER, name, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, [...before, launcher, name, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   let hasExited = false;
   const program: Program = {
     stdout: "",

@@ -26,6 +26,8 @@ export interface ServerProcessOptions {
   preloads?: readonly string[];
   /** Limit of V8's heap in MB. */
   heap_mb?: number;
+  /** The launcher of another version of the service. */
+  launcher?: string | undefined;
 }
 
 const MB = 1024 * 1024;
@@ -35,10 +37,11 @@ export async function startServerProcess({
   environment,
   preloads = [],
   heap_mb,
+  launcher,
 }: ServerProcessOptions): Promise<ServerProcess> {
   const folder = temporaryFolder();
   const monitor_file = path.join(folder, "monitor");
-  const program = startProgram("main", {
+  const variables = {
     AUTH_MODE: "oidc",
     OIDC_ISSUER: issuer,
     OIDC_JWKS_URL: `${issuer}keys`,
@@ -53,7 +56,8 @@ export async function startServerProcess({
     ),
     ...TEST_KEYS,
     ...environment,
-  });
+  };
+  const program = startProgram("main", variables, [], undefined, launcher);
   let alive = true;
   void program.exited.then(() => (alive = false));
   const [, url] = await program.waitForOutput(/ready at (http:\S+)/);

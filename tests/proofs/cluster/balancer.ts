@@ -16,8 +16,7 @@ export async function startBalancer(): Promise<Balancer> {
   const targets: string[] = [];
   const agent = new Agent({ keepAlive: true, maxSockets: 2_000 });
   const proxy = createProxyServer({ agent, xfwd: false });
-  // Each call of `web` handles its own error.
-  proxy.on("error", () => {});
+  // Without a listener for errors, each call of `web` rejects with its own.
   let turn = 0;
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {

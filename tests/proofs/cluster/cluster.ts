@@ -8,7 +8,7 @@ export interface Cluster extends ServerWorld {
   processes: readonly ServerProcess[];
   balancer: Balancer;
   /** Starts one more process. */
-  start(environment?: Record<string, string>): Promise<ServerProcess>;
+  start(environment?: Record<string, string>, launcher?: string): Promise<ServerProcess>;
   /** Takes a process out and ends it. */
   end(process: ServerProcess, signal?: NodeJS.Signals): Promise<void>;
 }
@@ -17,10 +17,11 @@ export async function openCluster(size: number, environment: Record<string, stri
   const shared = await openServerWorld();
   const balancer = await startBalancer();
   const processes: ServerProcess[] = [];
-  async function start(own: Record<string, string> = {}): Promise<ServerProcess> {
+  async function start(own: Record<string, string> = {}, launcher?: string): Promise<ServerProcess> {
     const process = await startServerProcess({
       issuer: shared.world.identities.issuer,
       environment: { DATABASE_URL: shared.url, ...environment, ...own },
+      launcher,
     });
     processes.push(process);
     balancer.add(process.url);

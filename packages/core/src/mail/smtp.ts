@@ -10,9 +10,8 @@ const MAX_CONNECTIONS = 4;
 /** Replies from here on are final: the server will not accept the mail later either. */
 const FIRST_FINAL_REPLY = 500;
 
-/** Mail over SMTP. The connections are kept for the next mails, and a process opens only a few of them. */
-export function createSmtpMailer({ smtp_url, from }: MailSettings): Mailer {
-  const transport = createTransport({
+const openTransport = (smtp_url: string) =>
+  createTransport({
     url: smtp_url,
     pool: true,
     maxConnections: MAX_CONNECTIONS,
@@ -23,6 +22,22 @@ export function createSmtpMailer({ smtp_url, from }: MailSettings): Mailer {
     disableFileAccess: true,
     disableUrlAccess: true,
   });
+
+/** Signs in at the mail server and sends nothing. Throws a `MailError`. */
+export async function verifyMailServer({ smtp_url }: MailSettings): Promise<void> {
+  const transport = openTransport(smtp_url);
+  try {
+    await transport.verify();
+  } catch (error) {
+    throw toMailError(error);
+  } finally {
+    transport.close();
+  }
+}
+
+/** Mail over SMTP. The connections are kept for the next mails, and a process opens only a few of them. */
+export function createSmtpMailer({ smtp_url, from }: MailSettings): Mailer {
+  const transport = openTransport(smtp_url);
   return {
     async send({ to, subject, text, html, unsubscribe_url, id }) {
       const headers = { ...(unsubscribe_url ? unsubscribeHeaders(unsubscribe_url) : {}), "Auto-Submitted": "auto-generated" };

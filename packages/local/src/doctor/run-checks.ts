@@ -4,9 +4,12 @@ import type { HttpClient } from "@board/core/context/http-client";
 import { checkDatabase, openForInspection } from "./database.ts";
 import type { Finding } from "./finding.ts";
 import { checkGateways } from "./gateways.ts";
+import { checkMail } from "./mail.ts";
+import { checkProcesses } from "./processes.ts";
 import { checkReceivers } from "./receivers.ts";
 import { checkRetentions } from "./retentions.ts";
 import { checkIssuer, checkQueues, checkSouls } from "./external-services.ts";
+import { checkBodyStorage } from "./storage.ts";
 import { checkSettings, type Platform } from "./settings.ts";
 
 /**
@@ -23,7 +26,7 @@ export async function runChecks(
   const databaseSettings = settings ?? findDatabaseSettings(environment);
   const external = Promise.all([
     checkQueues(environment),
-    ...(settings ? [checkIssuer(settings), checkSouls(settings, web)] : []),
+    ...(settings ? [checkIssuer(settings), checkSouls(settings, web), checkBodyStorage(settings), checkMail(settings)] : []),
   ]);
   const opened = databaseSettings && (await openForInspection(databaseSettings));
   if (opened && "state" in opened) findings.push(opened);
@@ -33,7 +36,12 @@ export async function runChecks(
       findings.push(...report.findings);
       if (settings && report.readable) {
         const ctx = { db: opened.database.db, settings };
-        findings.push(...(await checkRetentions(ctx)), ...(await checkGateways(ctx)), ...(await checkReceivers(ctx)));
+        findings.push(
+          ...(await checkRetentions(ctx)),
+          ...(await checkGateways(ctx)),
+          ...(await checkReceivers(ctx)),
+          ...(await checkProcesses(ctx)),
+        );
       }
     } finally {
       await opened.close();

@@ -42,12 +42,13 @@ export async function openTelemetry({ telemetry, host }: TelemetrySettings, inst
     .merge(resourceFromAttributes({ "service.name": SERVICE_NAME, "service.instance.id": instance_id }))
     .merge(detectResources({ detectors: [envDetector] }));
   const readers: IMetricReader[] = [];
-  if (metrics_port !== null) readers.push(await servePrometheus(metrics_port, host));
-  if (otlp_endpoint !== null) readers.push(await exportMetrics());
+  const page = metrics_port === null ? null : await (await import("./prometheus.ts")).servePrometheus(metrics_port, host, log);
+  if (page) readers.push(page.reader);
+  if (otlp_endpoint !== null) readers.push(await exportMetrics(otlp_endpoint));
   const metrics = new MeterProvider({ resource, readers });
   const otel = metrics.getMeter(SERVICE_NAME);
   const ids = createIds();
-  const traces = otlp_endpoint === null ? null : await openTraces(resource, ids);
+  const traces = otlp_endpoint === null ? null : await openTraces(otlp_endpoint, resource, ids);
   const store = traces && ((span: SpanRecord) => recordSpan(traces.getTracer(SERVICE_NAME), ids, span));
   const tracer = createTracer(createDurations(otel), store, ids);
   const stopGauges = addProcessGauges(otel);
@@ -63,30 +64,26 @@ export async function openTelemetry({ telemetry, host }: TelemetrySettings, inst
     },
     async close() {
       stopGauges();
+      await page?.close();
       const warn = (error: unknown) => log.warn("telemetry.not_flushed", errorText(error));
       await Promise.all([traces?.shutdown().catch(warn), metrics.shutdown().catch(warn)]);
     },
   };
 }
 
-/** The exporter does not report a port in use, so the server is started here. */
-async function servePrometheus(port: number, host: string): Promise<IMetricReader> {
-  const { PrometheusExporter } = await import("@opentelemetry/exporter-prometheus");
-  const exporter = new PrometheusExporter({ port, host, preventServerStart: true, withoutScopeInfo: true });
-  await exporter.startServer();
-  return exporter;
-}
-
-async function exportMetrics(): Promise<IMetricReader> {
+async function exportMetrics(endpoint: string): Promise<IMetricReader> {
   const { OTLPMetricExporter } = await import("@opentelemetry/exporter-metrics-otlp-proto");
   const { PeriodicExportingMetricReader } = await import("@opentelemetry/sdk-metrics");
-  return new PeriodicExportingMetricReader({ exporter: new OTLPMetricExporter() });
+  return new PeriodicExportingMetricReader({ exporter: new OTLPMetricExporter({ url: toUrl(endpoint, "metrics") }) });
 }
 
-async function openTraces(resource: ReturnType<typeof defaultResource>, ids: ReturnType<typeof createIds>) {
+/** Each signal has its own path below the endpoint, as OpenTelemetry specifies. */
+const toUrl = (endpoint: string, signal: "traces" | "metrics") => `${endpoint.replace(/\/$/, "")}/v1/${signal}`;
+
+async function openTraces(endpoint: string, resource: ReturnType<typeof defaultResource>, ids: ReturnType<typeof createIds>) {
   const { OTLPTraceExporter } = await import("@opentelemetry/exporter-trace-otlp-proto");
   const { BatchSpanProcessor, TracerProvider } = await import("@opentelemetry/sdk-trace");
-  const spanProcessors = [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })];
+  const spanProcessors = [new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: toUrl(endpoint, "traces") }) })];
   return new TracerProvider({ resource, idGenerator: ids.generator, spanProcessors });
 }
 

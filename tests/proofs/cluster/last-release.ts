@@ -1,0 +1,51 @@
+/** The last release as a process beside the present one: its sources in a folder of their own, with the packages of this one. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+const root = path.resolve(import.meta.dirname, "../../..");
+
+function git(...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync("git", args, { cwd: root, encoding: "utf8" });
+  if (status !== 0) throw new Error(`git ${args.join(" ")} failed: ${stderr}`);
+  return stdout.trim();
+}
+
+/** LAST_RELEASE, else the newest tag, else the commit before the newest migration, whose tables differ from the present ones. */
+export function findLastRelease(): string {
+  const given = process.env["LAST_RELEASE"];
+  if (given) return given;
+  const tag = git("tag", "--sort=-creatordate").split("\n")[0];
+  if (tag) return tag;
+  const newest = readdirSync(path.join(root, "migrations"))
+    .filter((name) => name.endsWith(".sql"))
+    .toSorted()
+    .at(-1)!;
+  return git("rev-parse", `${git("log", "--diff-filter=A", "-1", "--format=%H", "--", `migrations/${newest}`)}^`);
+}
+
+/** Returns the launcher of the release, and a function that removes its folder. */
+export function checkOut(commit: string): { launcher: string; remove: () => void } {
+  const folder = path.join(tmpdir(), `board-last-release-${process.pid}`);
+  mkdirSync(folder, { recursive: true });
+  const archive = spawnSync("sh", ["-c", `git archive ${commit} | tar -x -C "${folder}"`], { cwd: root, encoding: "utf8" });
+  if (archive.status !== 0) throw new Error(`git archive failed: ${archive.stderr}`);
+  linkPackages(folder);
+  return { launcher: path.join(folder, "scripts/start.mjs"), remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Links all packages except those of the workspace itself, which must be the old ones. */
+function linkPackages(folder: string): void {
+  const linkAll = (from: string, to: string, leftOut: readonly string[]) => {
+    mkdirSync(to, { recursive: true });
+    for (const name of readdirSync(from)) if (!leftOut.includes(name)) symlinkSync(path.join(from, name), path.join(to, name));
+  };
+  linkAll(path.join(root, "node_modules"), path.join(folder, "node_modules"), ["@board"]);
+  mkdirSync(path.join(folder, "node_modules/@board"));
+  for (const name of readdirSync(path.join(folder, "packages"))) {
+    symlinkSync(path.join(folder, "packages", name), path.join(folder, "node_modules/@board", name));
+    const own = path.join(root, "packages", name, "node_modules");
+    if (existsSync(own)) linkAll(own, path.join(folder, "packages", name, "node_modules"), []);
+  }
+}

@@ -1,0 +1,80 @@
+import { jobs, schedule_turns } from "@board/core/schema/all-tables";
+import { eq, isNotNull, isNull, sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { cleanUpPrograms } from "../../support/program.ts";
+import { type Cluster, openCluster } from "./cluster.ts";
+
+const JOBS = 20;
+const MINUTE_MS = 60_000;
+const WAIT = { timeout: 5 * MINUTE_MS, interval: 100 };
+
+let cluster: Cluster;
+beforeAll(async () => {
+  cluster = await openCluster(2);
+});
+afterAll(async () => {
+  await cleanUpPrograms();
+  await cluster?.close();
+});
+const count = (condition: Parameters<typeof cluster.world.db.$count>[1]) => cluster.world.db.$count(jobs, condition);
+
+test.each(["SIGTERM", "SIGKILL"] as const)(
+  "jobs whose wake-ups a process held when it ended by %s are done by another one within a minute",
+  async (signal) => {
+    const { db } = cluster.world;
+    await db.delete(jobs);
+    const due_in_ms = 20_000;
+    const job = {
+      kind: "gateway.probe",
+      payload: { gateway_id: crypto.randomUUID() },
+      run_at: new Date(Date.now() + due_in_ms),
+      sent_at: new Date(),
+      max_attempts: 1,
+    };
+    await db.insert(jobs).values(Array.from({ length: JOBS }, () => job));
+    // A process takes all wake-ups when it starts, so that this one holds them.
+    const ending = await cluster.start();
+    await vi.waitUntil(async () => (await count(isNull(jobs.sent_at))) === 0, WAIT);
+    await cluster.end(ending, signal);
+    const ended = Date.now();
+    await vi.waitUntil(async () => (await count(eq(jobs.status, "done"))) === JOBS, WAIT);
+    const late_ms = Date.now() - Math.max(ended, job.run_at.getTime());
+    console.log(
+      `After ${signal}, the jobs of the process were done ${((Date.now() - ended) / 1_000).toFixed(1)} s after its end`,
+    );
+    expect(late_ms).toBeLessThan(MINUTE_MS);
+  },
+);
+
+test("a job that ran in a killed process is run by another one within a minute", async () => {
+  const { db } = cluster.world;
+  await db.delete(jobs);
+  // As a worker leaves it that was killed right after it renewed the lease.
+  await db.insert(jobs).values({
+    kind: "gateway.probe",
+    payload: { gateway_id: crypto.randomUUID() },
+    status: "running",
+    attempts: 1,
+    sent_at: new Date(),
+    lease_until: new Date(Date.now() + 45_000),
+    lease_token: crypto.randomUUID(),
+    max_attempts: 1,
+  });
+  const killed = Date.now();
+  await vi.waitUntil(async () => (await count(eq(jobs.status, "done"))) === 1, WAIT);
+  console.log(`A running job was taken over ${((Date.now() - killed) / 1_000).toFixed(1)} s after the kill`);
+  expect(Date.now() - killed).toBeLessThan(MINUTE_MS);
+});
+
+test("the tick of a schedule whose process was killed is run by another one within a minute", async () => {
+  const { db } = cluster.world;
+  const killed = Date.now();
+  const turn = { name: "lifecycle", tick_at: new Date(), process_id: crypto.randomUUID(), ended_at: null };
+  await db
+    .insert(schedule_turns)
+    .values(turn)
+    .onConflictDoUpdate({ target: schedule_turns.name, set: { ...turn, renewed_at: sql`clock_timestamp()` } });
+  await vi.waitUntil(async () => (await db.$count(schedule_turns, isNotNull(schedule_turns.ended_at))) === 1, WAIT);
+  console.log(`The tick was taken over ${((Date.now() - killed) / 1_000).toFixed(1)} s after the kill`);
+  expect(Date.now() - killed).toBeLessThan(MINUTE_MS);
+});

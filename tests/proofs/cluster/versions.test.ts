@@ -1,0 +1,32 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import { cleanUpPrograms } from "../../support/program.ts";
+import { openCluster } from "./cluster.ts";
+import { checkOut, findLastRelease } from "./last-release.ts";
+import { startLoad } from "./load.ts";
+
+const requests_per_second = Number(process.env["RATE"] ?? 50);
+const streams = Number(process.env["STREAMS"] ?? 60);
+const BESIDE_MS = 10_000;
+
+afterAll(cleanUpPrograms);
+
+test("the last release and the present one work beside each other while a rolling update replaces one by the other", async () => {
+  const commit = findLastRelease();
+  const { launcher, remove } = checkOut(commit);
+  // The database is that of the present version already, as after the migration with which an update begins.
+  const cluster = await openCluster(0);
+  const old = [await cluster.start({}, launcher), await cluster.start({}, launcher)];
+  const load = await startLoad({ world: cluster.world, url: cluster.balancer.url, requests_per_second, streams });
+  for (const process of old) {
+    await cluster.start();
+    await pause(BESIDE_MS);
+    await cluster.end(process);
+  }
+  await pause(BESIDE_MS);
+  const result = await load.stop();
+  console.log(`${commit.slice(0, 10)} beside the present version: ${JSON.stringify(result)}`);
+  await cluster.close();
+  remove();
+  expect(result).toMatchObject({ wrong: {}, missed: 0, doubled: 0, lost_deliveries: 0 });
+});
