@@ -1,19 +1,26 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
+import path from "node:path";
 import { silentLog } from "@board/core/values/log";
 import { getMetricsFromIterator, type PromHistogramData } from "prom2javascript";
 import { afterAll, expect, test, vi } from "vitest";
+import { createDurations, createMeter } from "../../packages/local/src/telemetry/instruments.ts";
 import { openTelemetry } from "../../packages/local/src/telemetry/telemetry.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { setup } from "../support/fixtures.ts";
-import { startOtlpReceiver } from "../support/otlp-receiver.ts";
+import { type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { cleanUpPrograms } from "../support/program.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 import { startServerProcess } from "../support/server-process.ts";
+import { drawTrace } from "../support/trace-picture.ts";
 import { createWebhook } from "../support/webhook.ts";
 
 const WAIT = { timeout: 20_000, interval: 20 };
 const HOUR_MS = 3_600_000;
+/** `npm run pictures:traces` stores the traces of these tests as pictures. */
+const savePicture = (name: string, svg: string) =>
+  process.env["SAVE_PICTURES"] && writeFileSync(path.resolve(import.meta.dirname, "../../docs/pictures", name), svg);
 
 afterAll(cleanUpPrograms);
 const shared = await setup(openServerWorld());
@@ -76,6 +83,7 @@ test("a process serves its metrics, and traces a webhook post from the request t
   expect(request.resource).toMatchObject({ "service.name": "board", "deployment.environment.name": "test" });
   expect(collector.metrics).toContain("http.server.request.duration");
   expect(JSON.stringify(collector.spans)).not.toContain("test-token-123");
+  savePicture("trace-of-a-webhook.svg", drawTrace(collector.spans.filter(({ trace_id }) => trace_id === request.trace_id)));
 });
 
 test("the runs of a task are spans of one trace, with their usage under the names for generative AI", async () => {
@@ -102,9 +110,32 @@ test("the runs of a task are spans of one trace, with their usage under the name
     ["invoke_agent Worker", id.replaceAll("-", ""), 1_000],
     ["invoke_agent Worker", id.replaceAll("-", ""), 2_000],
   ]);
+  const toUsage = ({ attributes }: ReceivedSpan) =>
+    `${attributes["gen_ai.usage.input_tokens"]} + ${attributes["gen_ai.usage.output_tokens"]} tokens`;
+  savePicture("trace-of-a-task.svg", drawTrace(runs, toUsage));
   expect(runs[0]!.attributes).toMatchObject({
     "gen_ai.operation.name": "invoke_agent",
     "gen_ai.request.model": "opus",
     "gen_ai.usage.output_tokens": 200,
   });
+});
+
+test("every metric of the Grafana dashboard is one of the service", () => {
+  const file = path.resolve(import.meta.dirname, "../../deploy/grafana/board.json");
+  const { panels } = JSON.parse(readFileSync(file, "utf8")) as { panels: { targets: { expr: string }[] }[] };
+  const used = panels.flatMap(({ targets }) =>
+    targets.flatMap(({ expr }) => expr.match(/\b(?:http|board|process|nodejs)_\w+(?=[{[])/g) ?? []),
+  );
+  const names = new Set(["board.streams", "board.jobs", "board.job.oldest", "process.memory.usage", "process.cpu.time"]);
+  names.add("nodejs.eventloop.delay.max");
+  const record = (name: string) => void names.add(name);
+  const otel = { createCounter: record, createHistogram: record, createGauge: record } as unknown as Parameters<
+    typeof createMeter
+  >[0];
+  createMeter(otel);
+  createDurations(otel);
+  const known = [...names].map((name) => name.replaceAll(".", "_"));
+  const isKnown = (metric: string) => known.includes(metric.replace(/(_seconds|_bytes)?(_count|_bucket|_sum|_total)?$/, ""));
+  expect(used.length).toBeGreaterThanOrEqual(20);
+  expect(used.filter((metric) => !isKnown(metric))).toEqual([]);
 });

@@ -26,7 +26,25 @@ export interface OtlpReceiver {
   close(): Promise<void>;
 }
 
-const { trace, metrics } = otlp.opentelemetry.proto.collector;
+interface Message {
+  decode(body: Uint8Array): unknown;
+  // The package declares no types of the messages.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  toObject(message: unknown, options: object): any;
+}
+
+interface Protocol {
+  opentelemetry: {
+    proto: {
+      collector: {
+        trace: { v1: { ExportTraceServiceRequest: Message } };
+        metrics: { v1: { ExportMetricsServiceRequest: Message } };
+      };
+    };
+  };
+}
+
+const { trace, metrics } = (otlp as unknown as Protocol).opentelemetry.proto.collector;
 const AS_JSON = { bytes: String, longs: String, enums: String } as const;
 
 interface Attribute {
@@ -68,9 +86,10 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   }
 
   function addMetrics(body: Uint8Array): void {
-    const { resourceMetrics } = metrics.v1.ExportMetricsServiceRequest.decode(body);
-    for (const { scopeMetrics } of resourceMetrics)
-      for (const scope of scopeMetrics ?? []) for (const metric of scope.metrics ?? []) names.add(metric.name ?? "");
+    const message = metrics.v1.ExportMetricsServiceRequest.decode(body);
+    const { resourceMetrics = [] } = metrics.v1.ExportMetricsServiceRequest.toObject(message, AS_JSON);
+    for (const { scopeMetrics = [] } of resourceMetrics)
+      for (const { metrics: found = [] } of scopeMetrics) for (const { name } of found) names.add(name);
   }
 
   const server = createServer((request, response) => {

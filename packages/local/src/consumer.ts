@@ -1,7 +1,7 @@
 import type { System } from "@board/core/context/actor";
 import type { Context } from "@board/core/context/context";
 import { deliverHead, deliverMessage, type DeliveryOutcome } from "@board/api/work/deliver-message";
-import { HELD_WAKE_UP_LOST_MS, relayAll, type WakeUp } from "@board/core/job/job";
+import { LOST_WITH_PROCESS, relayAll, type WakeUp } from "@board/core/job/job";
 import { QUEUES, type QueueName } from "@board/core/job/kinds";
 import { createScopedLog, errorText } from "@board/core/values/log";
 import {
@@ -137,7 +137,7 @@ export function startConsumer(
     if (stopped || relaying || !hasPendingWakeups(pending)) return;
     const scope = pending;
     pending = createPendingWakeups();
-    relaying = relayAll(createContext(), send, scope, Number.POSITIVE_INFINITY, HELD_WAKE_UP_LOST_MS)
+    relaying = relayAll(createContext(), send, scope, Number.POSITIVE_INFINITY, LOST_WITH_PROCESS)
       .then(() => true)
       .catch((error: unknown) => {
         // The database is unreachable, so the next relay looks at all lanes.

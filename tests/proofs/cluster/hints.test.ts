@@ -4,36 +4,38 @@ import { openPullBoard } from "../../support/pull-board.ts";
 import { callAt, listenAt, openCluster } from "./cluster.ts";
 import { percentile } from "./load.ts";
 
-const COMMENTS = 200;
-const P95_MS = 200;
-
 afterAll(cleanUpPrograms);
 
-test.each(["on", "off"])("a comment reaches streams at other processes, with DATABASE_NOTIFY=%s", async (notify) => {
-  const cluster = await openCluster(3, { DATABASE_NOTIFY: notify });
-  const home = await openPullBoard(cluster.world, "home");
-  const [poster, ...others] = cluster.processes;
-  const comments = `/api/v1/boards/${home.board_id}/tasks/${await home.addTask()}/comments`;
-  const stream = `/api/v1/activity/task-comments/stream?board_id=${home.board_id}`;
-  const listeners = await Promise.all(others.map((process) => listenAt(process, stream, { token: home.owner.token })));
-  const late_ms: number[] = [];
-  for (let number = 1; number <= COMMENTS; number++) {
-    const start = performance.now();
-    const answer = await callAt(poster!, "POST", comments, { token: home.owner.token, body: { message: `Comment ${number}` } });
-    expect(answer.status).toBe(200);
-    for (const listener of listeners) await listener.waitForEvents(number);
-    late_ms.push(performance.now() - start);
-  }
-  for (const listener of listeners) await listener.close();
-  await cluster.close();
-  const [p50, p95, p99] = [0.5, 0.95, 0.99].map((part) => percentile(late_ms, part));
-  console.log(
-    `DATABASE_NOTIFY=${notify}: from the request to the last of two streams p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms`,
-  );
-  if (notify === "on") expect(p95).toBeLessThanOrEqual(P95_MS);
-});
+test.for([
+  ["on", 200, 200],
+  // A stream without hints waits for a poll, which comes every two seconds.
+  ["off", 30, 3_000],
+] as const)(
+  "a comment reaches streams at other processes in time, with DATABASE_NOTIFY=%s",
+  async ([notify, comments_count, most_ms], { task }) => {
+    const cluster = await openCluster(3, { DATABASE_NOTIFY: notify });
+    const home = await openPullBoard(cluster.world, "home");
+    const [poster, ...others] = cluster.processes;
+    const comments = `/api/v1/boards/${home.board_id}/tasks/${await home.addTask()}/comments`;
+    const stream = `/api/v1/activity/task-comments/stream?board_id=${home.board_id}`;
+    const listeners = await Promise.all(others.map((process) => listenAt(process, stream, { token: home.owner.token })));
+    const late_ms: number[] = [];
+    for (let number = 1; number <= comments_count; number++) {
+      const start = performance.now();
+      const answer = await callAt(poster!, "POST", comments, { token: home.owner.token, body: { message: `Comment ${number}` } });
+      expect(answer.status).toBe(200);
+      for (const listener of listeners) await listener.waitForEvents(number);
+      late_ms.push(performance.now() - start);
+    }
+    for (const listener of listeners) await listener.close();
+    await cluster.close();
+    const [p50, p95, p99] = [0.5, 0.95, 0.99].map((part) => percentile(late_ms, part));
+    task.meta.summary = { DATABASE_NOTIFY: notify, p50_ms: p50!, p95_ms: p95!, p99_ms: p99! };
+    expect(p95).toBeLessThanOrEqual(most_ms);
+  },
+);
 
-test("a revoked token is refused at every process, and its streams end there", async () => {
+test("a revoked token is refused at every process, and its streams end there", async ({ task }) => {
   const cluster = await openCluster(4);
   const home = await openPullBoard(cluster.world, "revoked");
   const token = home.worker.token;
@@ -55,8 +57,9 @@ test("a revoked token is refused at every process, and its streams end there", a
   }
   const refused_ms = performance.now() - start;
   for (const listener of open) await listener.waitForEnd();
-  console.log(
-    `Refused at all processes after ${refused_ms.toFixed(0)} ms; its streams ended after ${(performance.now() - start).toFixed(0)} ms`,
-  );
+  task.meta.summary = {
+    refused_at_all_after_ms: Math.round(refused_ms),
+    streams_ended_after_ms: Math.round(performance.now() - start),
+  };
   await cluster.close();
 });

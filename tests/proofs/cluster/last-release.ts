@@ -1,4 +1,4 @@
-/** The last release as a process beside the present one: its sources in a folder of their own, with the packages of this one. */
+/** The last release as a process on the database of the present one: its sources in a temporary folder, with our packages. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -208,6 +208,12 @@ async function countDoubled(url: string, homes: readonly Home[]): Promise<number
   return doubled;
 }
 
+/** The figures for the summary of a proof. */
+export const toFigures = ({ wrong, ...figures }: LoadResult): Record<string, string | number> => ({
+  ...figures,
+  wrong: Object.values(wrong).reduce((sum, count) => sum + count, 0),
+});
+
 export function percentile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { cleanUpPrograms } from "../../support/program.ts";
 import { openCluster } from "./cluster.ts";
-import { startLoad } from "./load.ts";
+import { startLoad, toFigures } from "./load.ts";
 
 const PROCESSES = 3;
 const requests_per_second = Number(process.env["RATE"] ?? 200);
@@ -12,19 +12,19 @@ const BETWEEN_MS = 5_000;
 
 afterAll(cleanUpPrograms);
 
-test.each(["on", "off"])(
+test.for(["on", "off"])(
   "processes that are restarted in turn answer nothing wrong and lose no delivery and no entry of a stream, with DATABASE_NOTIFY=%s",
-  async (notify) => {
+  async (notify, { task }) => {
     const cluster = await openCluster(PROCESSES, { DATABASE_NOTIFY: notify });
     const load = await startLoad({ world: cluster.world, url: cluster.balancer.url, requests_per_second, streams });
     await pause(BETWEEN_MS);
-    for (const old of [...cluster.processes]) {
+    for (const old of cluster.processes.slice()) {
       await cluster.end(old);
       await cluster.start();
       await pause(BETWEEN_MS);
     }
     const result = await load.stop();
-    console.log(`DATABASE_NOTIFY=${notify}, ${requests_per_second} requests/s, ${streams} streams: ${JSON.stringify(result)}`);
+    task.meta.summary = { DATABASE_NOTIFY: notify, requests_per_second, streams, ...toFigures(result) };
     await cluster.close();
     expect(result).toMatchObject({ wrong: {}, missed: 0, doubled: 0, lost_deliveries: 0 });
     expect(result.reconnects, "every stream was moved").toBeGreaterThanOrEqual(streams);

@@ -6,6 +6,7 @@ import { type Cluster, openCluster } from "./cluster.ts";
 
 const JOBS = 20;
 const MINUTE_MS = 60_000;
+const seconds = (ms: number) => (ms / 1_000).toFixed(1);
 const WAIT = { timeout: 5 * MINUTE_MS, interval: 100 };
 
 let cluster: Cluster;
@@ -18,9 +19,9 @@ afterAll(async () => {
 });
 const count = (condition: Parameters<typeof cluster.world.db.$count>[1]) => cluster.world.db.$count(jobs, condition);
 
-test.each(["SIGTERM", "SIGKILL"] as const)(
+test.for(["SIGTERM", "SIGKILL"] as const)(
   "jobs whose wake-ups a process held when it ended by %s are done by another one within a minute",
-  async (signal) => {
+  async (signal, { task }) => {
     const { db } = cluster.world;
     await db.delete(jobs);
     const due_in_ms = 20_000;
@@ -39,14 +40,12 @@ test.each(["SIGTERM", "SIGKILL"] as const)(
     const ended = Date.now();
     await vi.waitUntil(async () => (await count(eq(jobs.status, "done"))) === JOBS, WAIT);
     const late_ms = Date.now() - Math.max(ended, job.run_at.getTime());
-    console.log(
-      `After ${signal}, the jobs of the process were done ${((Date.now() - ended) / 1_000).toFixed(1)} s after its end`,
-    );
+    task.meta.summary = { what: `held by a process, ${signal}`, seconds_after_its_end: seconds(Date.now() - ended) };
     expect(late_ms).toBeLessThan(MINUTE_MS);
   },
 );
 
-test("a job that ran in a killed process is run by another one within a minute", async () => {
+test("a job that ran in a killed process is run by another one within a minute", async ({ task }) => {
   const { db } = cluster.world;
   await db.delete(jobs);
   // As a worker leaves it that was killed right after it renewed the lease.
@@ -55,6 +54,7 @@ test("a job that ran in a killed process is run by another one within a minute",
     payload: { gateway_id: crypto.randomUUID() },
     status: "running",
     attempts: 1,
+    run_at: new Date(),
     sent_at: new Date(),
     lease_until: new Date(Date.now() + 45_000),
     lease_token: crypto.randomUUID(),
@@ -62,11 +62,11 @@ test("a job that ran in a killed process is run by another one within a minute",
   });
   const killed = Date.now();
   await vi.waitUntil(async () => (await count(eq(jobs.status, "done"))) === 1, WAIT);
-  console.log(`A running job was taken over ${((Date.now() - killed) / 1_000).toFixed(1)} s after the kill`);
+  task.meta.summary = { what: "running job", seconds_after_its_end: seconds(Date.now() - killed) };
   expect(Date.now() - killed).toBeLessThan(MINUTE_MS);
 });
 
-test("the tick of a schedule whose process was killed is run by another one within a minute", async () => {
+test("the tick of a schedule whose process was killed is run by another one within a minute", async ({ task }) => {
   const { db } = cluster.world;
   const killed = Date.now();
   const turn = { name: "lifecycle", tick_at: new Date(), process_id: crypto.randomUUID(), ended_at: null };
@@ -75,6 +75,6 @@ test("the tick of a schedule whose process was killed is run by another one with
     .values(turn)
     .onConflictDoUpdate({ target: schedule_turns.name, set: { ...turn, renewed_at: sql`clock_timestamp()` } });
   await vi.waitUntil(async () => (await db.$count(schedule_turns, isNotNull(schedule_turns.ended_at))) === 1, WAIT);
-  console.log(`The tick was taken over ${((Date.now() - killed) / 1_000).toFixed(1)} s after the kill`);
+  task.meta.summary = { what: "tick of a schedule", seconds_after_its_end: seconds(Date.now() - killed) };
   expect(Date.now() - killed).toBeLessThan(MINUTE_MS);
 });

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { cleanUpPrograms } from "../../support/program.ts";
 import { openCluster } from "./cluster.ts";
 import { checkOut, findLastRelease } from "./last-release.ts";
-import { startLoad } from "./load.ts";
+import { startLoad, toFigures } from "./load.ts";
 
 const requests_per_second = Number(process.env["RATE"] ?? 50);
 const streams = Number(process.env["STREAMS"] ?? 60);
@@ -11,7 +11,7 @@ const BESIDE_MS = 10_000;
 
 afterAll(cleanUpPrograms);
 
-test("the last release and the present one work beside each other while a rolling update replaces one by the other", async () => {
+test("the last release and the present one work together while a rolling update replaces one by the other", async ({ task }) => {
   const commit = findLastRelease();
   const { launcher, remove } = checkOut(commit);
   // The database is that of the present version already, as after the migration with which an update begins.
@@ -25,7 +25,7 @@ test("the last release and the present one work beside each other while a rollin
   }
   await pause(BESIDE_MS);
   const result = await load.stop();
-  console.log(`${commit.slice(0, 10)} beside the present version: ${JSON.stringify(result)}`);
+  task.meta.summary = { last_release: commit.slice(0, 10), ...toFigures(result) };
   await cluster.close();
   remove();
   expect(result).toMatchObject({ wrong: {}, missed: 0, doubled: 0, lost_deliveries: 0 });

@@ -21,13 +21,19 @@ export const LEASE_MS = 45_000;
  * SQS delays a message by at most 15 minutes. If a job is due later, the scheduled relay sends its wake-up when the time comes.
  */
 const MAX_DELAY_MS = 15 * 60_000;
-/** If a wake-up has had no effect for this long, it counts as lost and the relay sends another one. */
-const WAKE_UP_LOST_MS = 30 * 60_000;
+/** When a wake-up without effect counts as lost, so that the relay sends another one. */
+export interface LostWakeUp {
+  after_ms: number;
+  /** Whether the time counts from when the job is due, if that is later than when the wake-up was sent. */
+  counts_from_due: boolean;
+}
+/** A queue holds a wake-up until its job is due, and may be slow then. */
+const LOST_IN_QUEUE: LostWakeUp = { after_ms: 30 * 60_000, counts_from_due: true };
 /**
- * `WAKE_UP_LOST_MS` for queues in memory. Their processes renew the wake-ups that they hold, so after this time the process has
- * ended. Another process must run its jobs within a minute.
+ * Processes with a queue in memory renew the wake-ups that they hold, so after this time the process has ended. Another process must
+ * run its jobs within a minute.
  */
-export const HELD_WAKE_UP_LOST_MS = 40_000;
+export const LOST_WITH_PROCESS: LostWakeUp = { after_ms: 40_000, counts_from_due: false };
 
 export interface EnqueueOptions {
   /** Set by a caller that stores the id with the thing that the job is about. */
@@ -172,9 +178,9 @@ export async function relayAll(
   send: Send,
   scope: PendingWakeups,
   max_batches = Number.POSITIVE_INFINITY,
-  lost_ms = WAKE_UP_LOST_MS,
+  lost: LostWakeUp = LOST_IN_QUEUE,
 ): Promise<void> {
-  for (let batch = 0; batch < max_batches; batch++) if ((await relay(ctx, send, scope, lost_ms)) < RELAY_BATCH) return;
+  for (let batch = 0; batch < max_batches; batch++) if ((await relay(ctx, send, scope, lost)) < RELAY_BATCH) return;
 }
 
 /**
@@ -185,13 +191,14 @@ export async function relay(
   ctx: Context,
   send: Send,
   scope: PendingWakeups = createPendingWakeups(true),
-  lost_ms = WAKE_UP_LOST_MS,
+  lost: LostWakeUp = LOST_IN_QUEUE,
 ): Promise<number> {
   const now = ctx.now();
   const [ids, lanes] = [[...scope.ids], [...scope.lanes]];
   const values = {
     now: now.toISOString(),
-    lost_before: new Date(now.getTime() - lost_ms).toISOString(),
+    lost_before: new Date(now.getTime() - lost.after_ms).toISOString(),
+    counts_from_due: lost.counts_from_due,
     due_until: new Date(now.getTime() + MAX_DELAY_MS).toISOString(),
     id: ids[0] ?? null,
     lane: lanes[0] ?? null,
@@ -239,7 +246,8 @@ const timeOf = (name: string) => sql`${sql.placeholder(name)}::timestamptz`;
 /** Whether a wake-up had no effect. A worker that is there renews the lease of its job, so the job needs no wake-up. */
 const isLost = sql`case when status = 'running'
   then sent_at < ${timeOf("lost_before")} and lease_until < ${timeOf("now")}
-  else greatest(sent_at, run_at) < ${timeOf("lost_before")} end`;
+  when ${sql.placeholder("counts_from_due")}::boolean then greatest(sent_at, run_at) < ${timeOf("lost_before")}
+  else sent_at < ${timeOf("lost_before")} end`;
 
 const takeUnsent = preparedQuery(
   (_db, scope: RelayScope) => sql`

@@ -20,7 +20,7 @@ const withUnits = (collected: ResourceMetrics): ResourceMetrics => ({
   scopeMetrics: collected.scopeMetrics.map((scope) => ({ ...scope, metrics: scope.metrics.map(withUnit) })),
 });
 
-/** Serves what it collects at /metrics on a port of its own, which is not for the public. */
+/** Serves what it collects at /metrics on a separate port, which is not for the public. */
 export async function servePrometheus(
   port: number,
   host: string,
