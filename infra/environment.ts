@@ -12,6 +12,7 @@ const OPTIONAL = [
   ...budgetVariables,
   "ACTIVITY_READERS",
   "ACTIVITY_RETENTION_DAYS",
+  "AUDIT_RETENTION_DAYS",
   "AUTH_MODE",
   "BASE_URL",
   "BOARD_EVENTS",

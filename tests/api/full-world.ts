@@ -107,6 +107,11 @@ export async function fillOrganization(world: World, home: Tenant, code_point: n
     select 'subject ' || n, n || ${text(300)}, ${text(200)}, ${text(200)} ${rows()}`);
   await run(`insert into organization_members (organization_id, user_id, role)
     select '${organization_id}', id, 'member' from users where auth_subject like 'subject %'`);
+  await run(`with service as (insert into users (auth_issuer, auth_subject, name, service_organization_id)
+      select 'key', 'key ' || n, ${text(200)}, '${organization_id}' ${rows()} returning id)
+    insert into api_keys (id, organization_id, owner_member_id, access, prefix, board_ids)
+    select service.id, '${organization_id}', (select id from organization_members where organization_id = '${organization_id}' and role = 'owner'),
+      'write', 'bk_123456', (select array_agg(gen_random_uuid()) from generate_series(1, 200)) from service`);
   await run(`insert into organization_board_access (organization_member_id, board_id, can_read, can_write)
     select member.id, board.id, true, true from organization_members as member, boards as board
     where member.role = 'member' and board.slug like 'board-%'`);
@@ -141,6 +146,7 @@ export async function fillOrganization(world: World, home: Tenant, code_point: n
     subscription_id,
     delivery_id: await idOf("subscription_deliveries"),
     approval_id: await idOf("approvals"),
+    key_id: await idOf("api_keys"),
     budget_id: await idOf("budgets"),
     payload_id: await idOf("board_webhook_payloads"),
     task_run_id: await idOf("runs"),

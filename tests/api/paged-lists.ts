@@ -2,6 +2,7 @@ import {
   activity_events,
   agents,
   approvals,
+  audit_events,
   board_group_memory,
   board_groups,
   board_memory,
@@ -11,6 +12,7 @@ import {
   budget_spending,
   budgets,
   gateways,
+  api_keys,
   organization_invites,
   organization_members,
   runs,
@@ -138,6 +140,28 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
     format: "standard",
     secret_sealed: Buffer.from("x"),
   }));
+  const [ownMember] = await db
+    .select({ id: organization_members.id })
+    .from(organization_members)
+    .where(eq(organization_members.organization_id, organization_id));
+  const key = (path: string): PagedList => ({
+    ...{ path, url: path, who: owner },
+    async add(created_at) {
+      const [user] = await db
+        .insert(users)
+        .values({ auth_issuer: "key", auth_subject: slug() + count++, name: name(), service_organization_id: organization_id })
+        .returning();
+      const id = user!.id;
+      await db.insert(api_keys).values({ ...own, id, access: "read", prefix: "bk_", created_at, owner_member_id: ownMember!.id });
+      return id;
+    },
+    remove: (ids) => db.delete(api_keys).where(inArray(api_keys.id, ids)),
+  });
+  const audit = storedIn(audit_events, (at) => ({
+    ...own,
+    ...{ at, seq: 1_000_000_000 - count++, action: "key.created", actor_type: "user", target_type: "key", changes: {} },
+    hash: Buffer.alloc(32),
+  }));
   const budget = (path: string): PagedList => {
     const stored = storedIn(budgets, () => ({
       ...own,
@@ -202,5 +226,8 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
     subscription("/api/v1/subscriptions", owner),
     subscription(`${b}/subscriptions`, owner),
     budget("/api/v1/budgets"),
+    audit("/api/v1/audit", owner),
+    key("/api/v1/keys"),
+    key("/api/v1/users/me/keys"),
   ];
 }

@@ -51,6 +51,7 @@ const pathValues: Record<string, string> = {
   pack_id: (await world.call("POST", "/api/skills/packs", { token, body: { source_url: "https://github.com/acme/pack" } })).body
     .id,
   tag_id: (await world.call("POST", "/api/tags", { token, body: { name: "Tag" } })).body.id,
+  key_id: (await world.call("POST", "/api/v1/users/me/keys", { token, body: { name: "Key", access: "read" } })).body.id,
   budget_id: (await world.call("POST", "/api/v1/budgets", { token, body: { scope: "organization", limit: { runs: 9 } } })).body
     .id,
   approval_id: (

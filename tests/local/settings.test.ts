@@ -82,6 +82,7 @@ test.each<[string, string, Partial<Settings>]>([
   ["SOULS_DIRECTORY_URL", "https://souls.example/", { souls_directory_url: "https://souls.example" }],
   ["ACTIVITY_READERS", "member", { activity_readers: "member" }],
   ["ACTIVITY_RETENTION_DAYS", "90", { activity_retention_days: 90 }],
+  ["AUDIT_RETENTION_DAYS", "30", { audit_retention_days: 30 }],
   ["RUN_STEPS_RETENTION_DAYS", "7", { run_steps_retention_days: 7 }],
   ["WEBHOOK_PAYLOAD_RETENTION_DAYS", "0", { webhook_payload_retention_days: 0 }],
   ["BOARD_EVENTS", "on", { board_events: true }],

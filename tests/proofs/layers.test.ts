@@ -22,8 +22,8 @@ function importsOf(name: string): { files: string[]; imports: Import[] } {
 
 /** The rooms of a package, lowest first. A room imports from its own floor and from those below. */
 const CORE_FLOORS = (
-  "values config dns schema context db process lists job alert stream idempotency organization gateway activity subscription tag " +
-  "notification follow approval metrics change http mail memory body-storage budget task run usage agent webhook board skill inbox " +
+  "values config dns schema context db process lists job alert stream idempotency audit organization gateway activity subscription tag " +
+  "notification follow approval metrics change http mail memory body-storage budget task run usage agent key webhook board skill inbox " +
   "people"
 ).split(" ");
 

@@ -52,6 +52,14 @@ describe("a stream whose caller loses access", () => {
     expect(await receivedUntilLoss(listener, loss)).toEqual(["seen"]);
   });
 
+  test("the stream of a key ends at the next poll after the key is revoked", async () => {
+    const { token } = home.owner;
+    const key = (await world.call("POST", "/api/v1/keys", { token, body: { name: "Mirror", access: "read" } })).body;
+    const listener = await follow("", { token: key.key });
+    const loss = () => world.call("DELETE", `/api/v1/keys/${key.id}`, { token });
+    expect(await receivedUntilLoss(listener, loss)).toEqual(["seen"]);
+  });
+
   test("the stream of a member who loses access to the board ends, and other streams continue", async () => {
     const [person, other] = [await member(), await member({ read: true })];
     await world.db

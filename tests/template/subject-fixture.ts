@@ -69,6 +69,7 @@ export const user: UserRow = {
   notes: "Prefers short updates in the morning.\nReads them on the phone.",
   context: "Runs the product team of a small company that makes tools for bakeries.",
   active_organization_id: IDS.organization,
+  service_organization_id: null,
   created_at: WHEN,
   updated_at: WHEN,
 };

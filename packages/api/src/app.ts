@@ -30,6 +30,7 @@ import { problemDetails } from "./edge/problem-details.ts";
 import { createPublicFiles } from "./edge/public-file.ts";
 import { createRequestQueue, RequestSlot } from "./edge/request-slot.ts";
 import type { App, Env, Runtime } from "./runtime.ts";
+import { requireAllowedToKey } from "./edge/key-access.ts";
 import { requireAllowedToRun } from "./edge/run-token.ts";
 import { rateLimitHeaders } from "./edge/rate-limit-headers.ts";
 import { jsonResponse, representation } from "./edge/representation.ts";
@@ -65,7 +66,8 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
     const { request_id } = c.var;
     const trace_id = traceIdOf(c.req.raw.headers, request_id);
     const fields = { request_id, trace_id, method: c.req.method, path: c.req.path };
-    c.set("ctx", { ...ctx, trace_id, log: createScopedLog(ctx.log, fields), releaseSlot: () => slot.end() });
+    const client = { address: c.var.client_address, user_agent: c.req.header("user-agent") ?? null };
+    c.set("ctx", { ...ctx, trace_id, client, log: createScopedLog(ctx.log, fields), releaseSlot: () => slot.end() });
     const body = createRequestBody(c.req.raw, bodyBudget, toCounterKey(c.var.client_address));
     c.set("body", body);
     await traced(ctx, { name: c.req.method, kind: "server", trace_id }, async (span) => {
@@ -113,6 +115,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       c.var.ctx.log.addFields({ ...actorLogFields(c.var.ctx.actor, role), ...pathLogFields(c) });
       if (actor.type === "agent") await limitRequests(c.var.ctx, actor);
       requireAllowedToRun(endpoint, actor, c.req.param());
+      requireAllowedToKey(endpoint, actor);
       c.set("ctx", as(c.var.ctx, role));
       await next();
     };

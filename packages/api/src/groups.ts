@@ -5,6 +5,7 @@ import { agentRoutes } from "./routes/agent/routes.ts";
 import { agents } from "./routes/agents.ts";
 import { approvalStream } from "./routes/approval-stream.ts";
 import { approvals } from "./routes/approvals.ts";
+import { audit } from "./routes/audit.ts";
 import { boardGroups } from "./routes/board-groups.ts";
 import { boards } from "./routes/boards.ts";
 import { consolePage } from "./routes/console.ts";
@@ -20,6 +21,7 @@ import { groupMemory } from "./routes/group-memory.ts";
 import { health } from "./routes/health.ts";
 import { ingest } from "./routes/ingest.ts";
 import { jobs } from "./routes/jobs.ts";
+import { keys, ownKeys } from "./routes/keys.ts";
 import { mcp } from "./routes/mcp.ts";
 import { memoryStreams } from "./routes/memory-streams.ts";
 import { memory } from "./routes/memory.ts";
@@ -51,7 +53,9 @@ export const groups = {
   health,
   reference,
   console: consolePage,
-  users: [...users, ...userInbox],
+  users: [...users, ...userInbox, ...ownKeys],
+  keys,
+  audit,
   organizations,
   "custom-fields": customFields,
   tags,

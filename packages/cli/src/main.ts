@@ -6,6 +6,7 @@ import { addBoards } from "./commands/boards.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addJobs } from "./commands/jobs.ts";
+import { addKeys } from "./commands/keys.ts";
 import { addLogin } from "./commands/login.ts";
 import { addMemory } from "./commands/memory.ts";
 import { addRun } from "./commands/run.ts";
@@ -45,6 +46,7 @@ export function createProgram(host: Host): Command {
     addWatch,
     addWebhook,
     addJobs,
+    addKeys,
     addAgent,
     addDoctor,
     addCompletion,

@@ -48,6 +48,8 @@ export const groups = {
     files: [{ from: "packages/console/dist", to: "console" }],
   },
   users: { routes: anyMethodBelow("/api/v1/users", "/api/v1/auth"), ...defaultSize },
+  audit: { routes: anyMethodBelow("/api/v1/audit"), ...defaultSize, enqueues: false },
+  keys: { routes: anyMethodBelow("/api/v1/keys"), ...defaultSize, enqueues: false },
   organizations: { routes: anyMethodBelow("/organizations", "/api/v1/organizations"), ...defaultSize },
   "custom-fields": {
     routes: anyMethodBelow("/organizations/me/custom-fields", "/api/v1/organizations/me/custom-fields"),

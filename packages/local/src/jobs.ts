@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { verifyChains } from "@board/core/audit/verify";
 import type { Context } from "@board/core/context/context";
 import { isMigrated } from "@board/core/db/database";
 import { countJobs, type JobRow, listJobs } from "@board/core/job/job";
@@ -18,6 +19,7 @@ const HELP = `Shows background jobs (such as notifications to agents) and retrie
   npm run jobs                        numbers of jobs, and the dead jobs with their last errors
   npm run jobs -- redrive             retries all dead jobs
   npm run jobs -- redrive <id> ...    retries only these
+  npm run jobs -- audit-verify        checks that no entry of the audit log was changed or removed
 
 It uses the database of DATABASE_URL, or else the embedded one in DATA_DIR (./.data). While a service runs on that folder, it
 asks the service, which shows the jobs of the local user's active organization.
@@ -107,6 +109,20 @@ function toTable(rows: string[][]): string[] {
   );
 }
 
+/** Prints the first problem of each broken chain. */
+async function printVerified(ctx: JobsContext): Promise<void> {
+  let chains = 0;
+  let entries = 0;
+  for await (const { organization_id, verified, problem } of verifyChains(ctx)) {
+    chains += 1;
+    entries += verified;
+    if (problem === null) continue;
+    process.exitCode = 1;
+    process.stderr.write(`Organization ${organization_id}: ${problem}\n`);
+  }
+  printLine(`Verified ${entries} entries of ${chains} organizations.`);
+}
+
 /**
  * Locks the embedded database for this command, or returns the service that uses it. Does not create a missing database, because
  * then DATA_DIR is probably wrong.
@@ -131,15 +147,16 @@ async function main(): Promise<void> {
   const { help, words } = readArguments();
   if (help) return void printLine(HELP);
   const [command = "status", ...ids] = words;
-  if (command !== "status" && command !== "redrive")
+  if (command !== "status" && command !== "redrive" && command !== "audit-verify")
     exitWithError(`There is no command ${command}. Try npm run jobs -- --help`, 2);
-  if (command === "status" && ids.length > 0) exitWithError("status takes no ids. Try npm run jobs -- --help", 2);
+  if (command !== "redrive" && ids.length > 0) exitWithError(`${command} takes no ids. Try npm run jobs -- --help`, 2);
   const invalidId = ids.find((id) => !UUID.test(id));
   if (invalidId) exitWithError(`${invalidId} is not the id of a job`, 2);
 
   const settings = parseDatabaseSettings(process.env);
   const unlock = lockDatabaseFolder(settings);
   if (typeof unlock !== "function") {
+    if (command === "audit-verify") exitWithError("Stop the service first: this command reads the whole database.");
     if (command === "status") await printStatusOf(unlock);
     else if (!(await redriveDeadJobsOf(unlock, ids))) process.exitCode = 1;
     return;
@@ -150,6 +167,7 @@ async function main(): Promise<void> {
       exitWithError("The database lacks migrations of this version. Start the service once, or run its migrations.");
     const ctx: JobsContext = { db: database.db, now: () => new Date(), pendingWakeups: createPendingWakeups() };
     if (command === "status") await printStatus(ctx);
+    else if (command === "audit-verify") await printVerified(ctx);
     else if (!(await redriveDeadJobs(ctx, ids, settings.database.driver === "pglite"))) process.exitCode = 1;
   } finally {
     await database.close();

@@ -194,11 +194,13 @@ const toTarget = (path: string, ids: Ids) => path.replaceAll(/\{(\w+)\}/g, (_mat
 
 /** Runs of packs and runs of gateways share a placeholder. */
 const idsIn = (path: string, ids: Ids): Ids =>
-  path.includes("{pack_id}")
-    ? { ...ids, run_id: ids.pack_run_id! }
-    : path.includes("/runs/")
-      ? { ...ids, run_id: ids.task_run_id! }
-      : ids;
+  path.includes("/users/me/keys/")
+    ? { ...ids, key_id: ids.own_key_id! }
+    : path.includes("{pack_id}")
+      ? { ...ids, run_id: ids.pack_run_id! }
+      : path.includes("/runs/")
+        ? { ...ids, run_id: ids.task_run_id! }
+        : ids;
 
 /**
  * For paths with several ids: the first ids belong to the caller's own place, and the last ones to the home board, so the
@@ -249,5 +251,5 @@ function isPlainRefusal({ status, body }: Answer): boolean {
 
 /** The presence of an agent and a person's first request are recorded even when the request is refused. */
 const isPresence = (write: string): boolean =>
-  /^(agents|users) update |^changes insert .*"type": "agent", "action": "updated"/.test(write) ||
+  /^(agents|users|api_keys) update |^changes insert .*"type": "agent", "action": "updated"/.test(write) ||
   /"agent\.connected"/.test(write);

@@ -38,6 +38,7 @@ const boardAtHome =
 const ownBoard = (caller: Caller): Verdict =>
   caller.is === "user" ? boardAtHome("write")(caller) : caller.own ? "through" : 403;
 const ownRun = ({ home, name }: Caller): Verdict => (home && name === "worker" ? "through" : 404);
+const ownerOfKey = ({ home, role }: Caller): Verdict => (home && role === "owner" ? "through" : 404);
 const byGateway = ({ gateway_id }: Known) => `?gateway_id=${gateway_id}`;
 const byBoard = ({ board_id }: Known) => `?board_id=${board_id}`;
 
@@ -77,6 +78,18 @@ export const INPUTS: Record<string, Input> = {
     rule: bodyReference,
   },
   "PATCH /organizations/me/custom-fields/{field_id}": { body: () => ({ label: "New" }) },
+  "POST /api/v1/keys": {
+    body: ({ board_id }) => ({ name: "New", access: "read", board_ids: [board_id] }),
+    // A key gives only boards that it is limited to itself.
+    rule: (caller) => (caller.home && caller.key && !caller.reads.includes("home") ? 403 : bodyReference(caller)),
+  },
+  "POST /api/v1/keys/{key_id}/rotate": { body: () => ({}) },
+  "POST /api/v1/users/me/keys": {
+    body: ({ board_id }) => ({ name: "New", access: "read", board_ids: [board_id] }),
+    rule: bodyReference,
+  },
+  "POST /api/v1/users/me/keys/{key_id}/rotate": { body: () => ({}), rule: ownerOfKey },
+  "DELETE /api/v1/users/me/keys/{key_id}": { rule: ownerOfKey },
   "POST /api/tags": { body: () => ({ name: "New" }) },
   "PATCH /api/tags/{tag_id}": { body: () => ({ name: "New" }) },
   "POST /api/v1/gateways": {
@@ -207,7 +220,7 @@ export function verdictOf(endpoint: Endpoint, path: string, caller: Caller): Ver
   const { as } = endpoint.spec;
   if (as.name === "PUBLIC") return "through";
   if (!isKnown(endpoint, caller)) return 401;
-  if (!canAct(as.name, caller)) return 403;
+  if (!canAct(as.name, caller) || isRefusedToKey(endpoint, caller)) return 403;
   const { query, body, need = endpoint.method === "GET" ? "read" : "write", rule } = inputOf(endpoint);
   if (rule) return rule(caller);
   const names = new Set(
@@ -222,9 +235,19 @@ export function verdictOf(endpoint: Endpoint, path: string, caller: Caller): Ver
 const isKnown = ({ spec: { as } }: Endpoint, { is }: Caller): boolean =>
   is !== "nobody" && (is === "user" ? as.users : as.agents);
 
+/** A key does nothing that belongs to a person, and one with read access changes nothing. */
+function isRefusedToKey({ method, paths, spec }: Endpoint, { key }: Caller): boolean {
+  const path = paths[0]!;
+  if (!key || path === "/mcp" || path === "/api/v1/auth/bootstrap") return false;
+  const isOfPerson = path.startsWith("/api/v1/users/me/keys") || spec.as.name === "USER";
+  if (isOfPerson) return method !== "GET" || path !== "/api/v1/users/me";
+  return key === "read" && method !== "GET";
+}
+
 /** Whether a caller's credential and role permit the operation, regardless of its path. */
 export const canCall = (endpoint: Endpoint, caller: Caller): boolean =>
-  endpoint.spec.as.name === "PUBLIC" || (isKnown(endpoint, caller) && canAct(endpoint.spec.as.name, caller));
+  endpoint.spec.as.name === "PUBLIC" ||
+  (isKnown(endpoint, caller) && canAct(endpoint.spec.as.name, caller) && !isRefusedToKey(endpoint, caller));
 
 function canAct(role: string, { is, role: rank, agent }: Caller): boolean {
   if (is === "user") return !(role.startsWith("ADMIN") || role === "READER") || rank !== "member";

@@ -3,10 +3,11 @@ import { eq } from "drizzle-orm";
 import type { CallOptions } from "../../support/http.ts";
 import { actAsMainAgent } from "../../support/main-agent.ts";
 import type { Tenant, World } from "../../support/world.ts";
+import { createKeyCallers } from "./key-callers.ts";
 
 /** The boards of the home organization: the requested board, an unrelated one, and one in the same group. */
 export type BoardPlace = "home" | "elsewhere" | "neighbour";
-const ALL_BOARDS: readonly BoardPlace[] = ["home", "elsewhere", "neighbour"];
+export const ALL_BOARDS: readonly BoardPlace[] = ["home", "elsewhere", "neighbour"];
 
 /** A caller and its rights. */
 export interface Caller {
@@ -17,6 +18,8 @@ export interface Caller {
   home: boolean;
   /** A member of the home organization whose active organization is another: only boards are accessible. */
   visitor?: boolean;
+  /** The access of a key, as which a program calls. */
+  key?: "read" | "write" | "admin";
   /** The role of a person in the active organization. */
   role?: "owner" | "admin" | "member";
   /** The right of a person to the home board. */
@@ -100,6 +103,7 @@ export async function createCallers(world: World, home: Tenant, stranger: Tenant
     agent("another's lead", stranger.lead.token, "lead", { home: false, own: false }),
     agent("another's worker", stranger.worker.token, "worker", { home: false, own: false }),
     agent("another's main agent", strangerMain!.token, "main", { home: false, own: false }),
+    ...(await createKeyCallers(world, home, stranger, places)),
   ];
 }
 

@@ -50,12 +50,16 @@ export async function seedOrganization(world: World, tenant: Tenant, mark: strin
   const member_id = await world.join(guest, organization_id, "member");
   const job_id = await addDeadJob(world, tenant, mark);
   const ids = { tag_id: tag.id, skill_id: skill.id, pack_id: pack.id, invite_id: invite.id, member_id, job_id };
+  const key = await send("POST", "/api/v1/keys", { name: `Key ${mark}`, access: "read" });
+  const own_key = await send("POST", "/api/v1/users/me/keys", { name: `Own key ${mark}`, access: "read" });
   const [main] = await world.db
     .select()
     .from(agents)
     .where(and(eq(agents.gateway_id, gateway_id), isNull(agents.board_id)));
   return {
     ...ids,
+    key_id: key.id,
+    own_key_id: own_key.id,
     main_id: main!.id,
     gateway_id,
     organization_id,

@@ -118,7 +118,8 @@ const asStranger = ({ visitor: _visitor, ...caller }: Caller): Caller => ({
 });
 
 /** A tool that is not listed counts as forbidden, like its operation. */
-function toolVerdict(name: string, caller: Caller): Verdict {
+function toolVerdict(name: string, { key: _key, ...caller }: Caller): Verdict {
+  // A tool checks the rights of a key to the board, and not the method of a request.
   if (caller.is === "nobody") return 401;
   const { user, agent, lead } = TOOL_INPUTS[name]!.like;
   const like = caller.is === "user" ? user : caller.agent === "lead" ? (lead ?? agent) : agent;

@@ -194,10 +194,13 @@ const isTaggedRead = (method: Endpoint["method"], { media_type }: Endpoint["spec
 /** Roles that every authenticated caller has. */
 const UNRESTRICTED_ROLES: readonly RoleName[] = ["PUBLIC", "USER", "MEMBER", "AGENT", "USER or AGENT", "MEMBER or AGENT"];
 
-/** Whether an authenticated caller may get 403 because of the role, or because a visible board or group is not writable. */
+/**
+ * Whether an authenticated caller may get 403 because of the role or the access of a key, or because a visible board or group
+ * is not writable.
+ */
 function canBeForbidden({ name, users, agents }: Endpoint["spec"]["as"], path: string, writes: boolean): boolean {
   const hasBoardOrGroup = /\{(?:board|group)_id\}/.test(path);
-  return !UNRESTRICTED_ROLES.includes(name) || (hasBoardOrGroup && (agents || (users && writes)));
+  return !UNRESTRICTED_ROLES.includes(name) || (users && writes) || (hasBoardOrGroup && agents);
 }
 
 function toExtensions(intent: AgentIntent): Record<`x-${string}`, unknown> {

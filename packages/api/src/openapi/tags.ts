@@ -25,6 +25,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   organizations: "Organizations, their members and invites.",
   users: "The signed-in person.",
   auth: "Sign-in.",
+  keys: "Keys: credentials of programs, with limited rights.",
+  audit: "Who changed what, as a chain that shows whether an entry was changed.",
   gateways: "Gateways: registered OpenClaw hosts that run agents, and inboxes for agents without a host.",
   gateway: "Status, sessions and commands of hosts.",
   skills: "Skills and skill packs that agents can install.",
@@ -78,7 +80,7 @@ function roleTags(roles: AgentHints["roles"]): string[] {
 }
 
 /** Nested resources that have their own tag instead of the tag of the board or organization. */
-const NESTED_TAGS = ["approvals", "custom-fields", "memory", "onboarding", "runs", "tasks", "usage", "webhooks"];
+const NESTED_TAGS = ["approvals", "custom-fields", "keys", "memory", "onboarding", "runs", "tasks", "usage", "webhooks"];
 /** Operations of the service itself, which belong to no resource. */
 const SERVICE_PATHS = ["health", "healthz", "readyz", "openapi.json"];
 

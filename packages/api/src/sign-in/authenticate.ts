@@ -2,6 +2,8 @@ import type { Actor, Agent, Role, User } from "@board/core/context/actor";
 import { adoptImportedToken, findAgentByToken, recheckAgentToken } from "@board/core/agent/authenticate";
 import { memoPerApp } from "@board/core/context/app-memo";
 import type { Context } from "@board/core/context/context";
+import { findUserByKey, recheckKey } from "@board/core/key/authenticate";
+import { isKey, shownPrefix } from "@board/core/key/token";
 import { DomainError, identityProviderUnavailable, notFound, unauthenticated } from "@board/core/values/errors";
 import { findMembership, recheckUsers, resolveUser } from "@board/core/organization/user";
 import { ensureActiveOrganization } from "@board/core/organization/active-organization";
@@ -24,6 +26,7 @@ export async function authenticate(
   const { agentToken, bearer } = readCredentials(role, headers);
   if (agentToken) return (await authenticateAgent(ctx, agentToken, address)) ?? rejectCredential(ctx, agentToken);
   if (!bearer) throw unauthenticated();
+  if (isKey(bearer)) return (role.users && (await findUserByKey(ctx, bearer))) || rejectKey(ctx, bearer, address);
   const user = role.users ? await authenticateUser(ctx, role, bearer, verifyUser) : null;
   if (user === "unchecked") {
     const agent = role.agents ? await findAgentByToken(ctx, bearer) : null;
@@ -75,7 +78,7 @@ export async function reauthenticate(
   const sent = requests.map(({ headers }) => readCredentials(role, headers));
   const identities = await Promise.all(
     sent.map(async ({ agentToken, bearer }, index) => {
-      const wantsUser = role.users && !agentToken && bearer;
+      const wantsUser = role.users && !agentToken && bearer && !isKey(bearer);
       return wantsUser ? ((await reverifyUser(ctx, requests[index]!, bearer, verifyUser))?.identity ?? null) : null;
     }),
   );
@@ -87,10 +90,15 @@ export async function reauthenticate(
   const actors: (Actor | null)[] = [];
   for (const [index, { agentToken, bearer }] of sent.entries()) {
     const user = identities[index] ? users.next().value : null;
-    const token = agentToken || bearer;
-    actors.push(user ?? (role.agents && token ? await recheckAgentToken(ctx, token) : null));
+    actors.push(user ?? (await recheckToken(ctx, role, agentToken, bearer)));
   }
   return actors;
+}
+
+async function recheckToken(ctx: Context, role: Role, agentToken?: string, bearer?: string): Promise<Actor | null> {
+  if (!agentToken && bearer && isKey(bearer)) return role.users ? recheckKey(ctx, bearer) : null;
+  const token = agentToken || bearer;
+  return role.agents && token ? recheckAgentToken(ctx, token) : null;
 }
 
 /** Checking a thousand signatures takes 0.2 s, and a valid signature stays valid until the issuer replaces its keys. */
@@ -160,6 +168,11 @@ async function authenticateAgent(ctx: Context, token: string, address: string): 
   return adopted;
 }
 
+async function rejectKey(ctx: Context, key: string, address: string): Promise<never> {
+  await countFailure(ctx, address);
+  return rejectCredential(ctx, shownPrefix(key));
+}
+
 async function countFailure(ctx: Context, address: string): Promise<void> {
   try {
     await countRequest(ctx, "auth_failures_per_minute", "auth", toCounterKey(address));
@@ -190,7 +203,7 @@ export function isSuspect(ctx: Context, address: string): boolean {
 
 const TOKEN_PREFIX_CHARS = 6;
 
-/** Logs the beginning of an agent token, but nothing of a token that may belong to a person. */
+/** Logs the beginning of the token of a program, but nothing of a token that may belong to a person. */
 function rejectCredential(ctx: Context, agentToken: string | null): never {
   ctx.meter.record("AuthFailures", 1);
   ctx.log.warn(

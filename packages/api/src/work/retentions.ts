@@ -1,14 +1,17 @@
 import { removeEventsBefore } from "@board/core/activity/retention";
+import { removeAuditEventsBefore } from "@board/core/audit/retention";
 import { removeChangesBefore } from "@board/core/change/retention";
 import type { Retention } from "@board/core/db/retention";
 import { removeAnswers } from "@board/core/idempotency/retention";
 import { hasEnded, removeJobs } from "@board/core/job/remove";
+import { audit_events } from "@board/core/schema/audit.sql";
 import { activity_events } from "@board/core/schema/activity.sql";
 import { changes } from "@board/core/schema/change.sql";
 import { idempotency_keys } from "@board/core/schema/idempotency.sql";
 import { inbox_messages } from "@board/core/schema/inbox.sql";
 import { jobs } from "@board/core/schema/job.sql";
 import { rate_counters } from "@board/core/schema/rate-limit.sql";
+import { api_key_tokens, api_keys } from "@board/core/schema/key.sql";
 import { removeOldSteps } from "@board/core/run/steps/retention";
 import { run_steps } from "@board/core/schema/run.sql";
 import { skill_pack_syncs } from "@board/core/schema/skill-pack.sql";
@@ -57,6 +60,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     days: REMEMBERED_DAYS,
     batch: 5_000,
   },
+  "entries of the audit log": { table: audit_events, days: "audit_retention_days", removeBefore: removeAuditEventsBefore },
   "steps of runs": {
     table: run_steps,
     since: run_steps.created_at,
@@ -88,6 +92,8 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     remove: removeAnswers,
     batch: 2_000,
   },
+  "keys after their end": { table: api_keys, since: api_keys.expires_at, days: 30, batch: 1_000 },
+  "replaced tokens of keys": { table: api_key_tokens, since: api_key_tokens.ends_at, days: 1, batch: 5_000 },
   // For this long, a repeated key is recognized.
   "usage entries": { table: usage_entries, since: usage_entries.stored_at, days: 7, batch: 5_000 },
   // The longest range of a report is a year, and it may begin within a month.

@@ -3,6 +3,7 @@ import { countNewEvents } from "@board/core/activity/count-new-events";
 import type { System } from "@board/core/context/actor";
 import { removeOldRows } from "@board/core/db/retention";
 import { eraseOldSecrets } from "@board/core/db/rotated-secret";
+import { warnOfExpiringKeys } from "@board/core/key/expiry";
 import { removeUnusedCounters } from "@board/core/idempotency/retention";
 import { sealOldAddresses } from "@board/core/subscription/address";
 import { removeDeliveriesBeyondBudget } from "@board/core/subscription/retention";
@@ -49,6 +50,7 @@ export const scheduled = {
     await startDueSyncs(ctx);
   },
   async retention(ctx: Context<System>) {
+    await warnOfExpiringKeys(ctx);
     await eraseOldSecrets(ctx);
     for (const retention of Object.values(RETENTIONS)) await removeOldRows(ctx, retention);
     await removeOldConfigLocks(ctx);

@@ -39,6 +39,7 @@ export type EventType =
   | "gateway.main.lead_broadcast.sent"
   | "gateway.main.lead_message.failed"
   | "gateway.main.lead_message.sent"
+  | "key.expires_soon"
   | "member.role_changed"
   | "run.expired"
   | "run.stopped"

@@ -36,6 +36,7 @@ import { displayStatus } from "./presence.ts";
 import { mintToken, toStoredToken } from "./token.ts";
 import { listOf } from "../lists/list.ts";
 import { orFilter, filterBy, conditionOf } from "../lists/filter.ts";
+import { recordAudit } from "../audit/record.ts";
 
 export type AgentRow = typeof agents.$inferSelect;
 
@@ -149,6 +150,7 @@ export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent
     const { organization_id } = board;
     const boardEventJobs = await storeBoardEvents(ctx, agentCreatedEvents(organization_id, row!));
     await enqueueProvision(ctx, row!, { organization_id, user_id: actingUserId(ctx), reset: true, auth_token }, boardEventJobs);
+    await recordAudit(ctx, "agent.created", { organization_id, target: row!, after: { board_id: board.id, is_board_lead } });
     return { ...toAgent(row!, ctx.now()), auth_token };
   });
 }

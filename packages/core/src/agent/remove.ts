@@ -12,6 +12,7 @@ import { unassignAgent } from "../task/unassign-agent.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { enqueueCleanup } from "./jobs.ts";
 import { findAgentFor, findBoardAgent, type HostedAgent, lockHostedAgent, hasAgent } from "./lookup.ts";
+import { recordAudit } from "../audit/record.ts";
 
 /** Removes an agent, which may be a main agent. Does nothing if the agent does not exist. */
 export async function removeAgent(ctx: Context<Admin>, agent_id: string): Promise<void> {
@@ -67,6 +68,7 @@ function removeIfUnmoved(ctx: Context<Admin | Lead>, found: HostedAgent): Promis
       ctx.db.delete(agents).where(and(eq(agents.id, agent.id), eq(agents.gateway_id, gateway.id))),
     ]);
     await enqueueCleanup(ctx, gateway, agent, { gateway_stays: true });
+    await recordAudit(ctx, "agent.removed", { organization_id, target: agent, before: { board_id: agent.board_id } });
     return true;
   });
 }

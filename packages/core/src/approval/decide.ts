@@ -18,6 +18,7 @@ import { isRunPermission, withSelectedOption } from "./run-permission.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 import { insertDecisionNotifications } from "./notifications.ts";
 import { lockTasks, mapPendingConflict, requireNoPendingApproval, taskIdsOfApproval } from "./pending.ts";
+import { recordAudit } from "../audit/record.ts";
 
 export const DecideApproval = lazyObject(() => ({
   status: ApprovalStatus.optional().describe("The decision. `pending` withdraws an earlier decision."),
@@ -50,6 +51,9 @@ export async function decideApproval(
       if (stored.status === status) return stored;
       if (status === "pending") await reopen(ctx, board, stored);
       else await resolve(ctx, board, { ...stored, status, payload: withSelectedOption(stored, status, option_id) });
+      const target = { id: approval_id, name: stored.action_type };
+      const entry = { organization_id: board.organization_id, target, before: { status: stored.status }, after: { status } };
+      await recordAudit(ctx, "approval.decided", entry);
       return readApproval(ctx, board.id, approval_id);
     }),
   );

@@ -39,6 +39,7 @@ import { notifyBoardUpdated } from "./notifications.ts";
 import { toUpdatedSlug, insertWithSlug, slugConflicts } from "./slug.ts";
 import { listOf } from "../lists/list.ts";
 import { mayWriteAll } from "../organization/board-rights.ts";
+import { recordAudit } from "../audit/record.ts";
 
 const GoalSource = z.enum(["user", "ai_generated"]);
 
@@ -196,7 +197,11 @@ export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Bo
         .returning(),
     );
     if (!mayWriteAll(ctx.actor)) await grantBoardAccess(ctx, member_id, row.id);
+<<<<<<< HEAD
     await followAsMaker(ctx, row);
+=======
+    await recordAudit(ctx, "board.created", { organization_id, target: row, after: { name: row.name } });
+>>>>>>> 088b589d (Programs get keys, and changes of rights and secrets are on record)
     return toBoard(row);
   });
 }
@@ -218,6 +223,8 @@ export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateB
       ctx.db.update(boards).set(changes).where(eq(boards.id, stored.id)).returning(),
     );
     await notifyBoardUpdated(ctx, stored, row!, changes);
+    const { organization_id } = stored;
+    await recordAudit(ctx, "board.updated", { organization_id, target: row!, before: stored, after: { ...stored, ...changes } });
     return toBoard(row!);
   });
 }

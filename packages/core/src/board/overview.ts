@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, isNull, sql } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor, boardsOfAgent, readableBoardsOfUser } from "../organization/access.ts";
 import { agents } from "../schema/agent.sql.ts";
@@ -90,7 +90,7 @@ async function readPeople(ctx: Context, board: { id: string; organization_id: st
     })
     .from(organization_members)
     .innerJoin(users, eq(users.id, organization_members.user_id))
-    .where(readersOf(board))
+    .where(and(readersOf(board), isNull(users.service_organization_id)))
     .orderBy(asc(organization_members.created_at), asc(organization_members.id))
     .limit(MAX_PEOPLE);
 }

@@ -9,6 +9,7 @@ import { gateways } from "../schema/gateway.sql.ts";
 import { removePayloads } from "../webhook/payload-usage.ts";
 import { boards } from "../schema/board.sql.ts";
 import { lockBoard } from "./lock.ts";
+import { recordAudit } from "../audit/record.ts";
 
 /**
  * Removes a board and, by cascade, everything on it (docs/reference/boards.md#deleting-a-board). Jobs that are stored in the same
@@ -28,5 +29,7 @@ export function removeBoard(ctx: Context<User>, board_id: string): Promise<void>
       await enqueueCleanup(ctx, gateway, { ...agent, board_id: null }, { gateway_stays: true });
     await removePayloads(ctx, sql`board_id = ${board.id}`, sql`count(*)`);
     await ctx.db.delete(boards).where(and(eq(boards.id, board.id), eq(boards.organization_id, board.organization_id)));
+    const { organization_id, name } = board;
+    await recordAudit(ctx, "board.removed", { organization_id, target: board, before: { name } });
   });
 }

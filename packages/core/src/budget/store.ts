@@ -17,6 +17,7 @@ import { type Place, requireScope, type Scope, visibleBudgets } from "./access.t
 import { describe } from "./announce.ts";
 import { type Budget, budgetColumns, type TaskBudget, toBudget } from "./budget.ts";
 import { type CreateBudget, hasLimit, type UpdateBudget } from "./input.ts";
+import { recordAudit } from "../audit/record.ts";
 
 /** Limit for the budgets of an organization, including those of tasks. Each report of usage looks up the few that apply. */
 const MAX_BUDGETS = 10_000;
@@ -82,6 +83,7 @@ export async function createBudget(ctx: Context<Member>, input: CreateBudget): P
     const id = await insertBudget(ctx, organization_id, { ...input, ...place });
     const budget = await getBudget(ctx, id);
     await record(ctx, "budget.created", budget, place);
+    await recordAudit(ctx, "budget.created", { organization_id, target: toTarget(budget), after: toSettings(budget) });
     return budget;
   });
 }
@@ -152,6 +154,9 @@ export function updateBudget(ctx: Context<Member>, budget_id: string, input: Upd
     await ctx.db.execute(announceAgain(budget_id));
     const budget = await getBudget(ctx, budget_id);
     await record(ctx, "budget.updated", budget, stored);
+    const { organization_id } = stored;
+    const entry = { organization_id, target: toTarget(budget), before: toSettings(before), after: toSettings(budget) };
+    await recordAudit(ctx, "budget.updated", entry);
     return budget;
   });
 }
@@ -186,8 +191,15 @@ export function removeBudget(ctx: Context<Member>, budget_id: string): Promise<v
       .returning();
     if (!row) throw notFound();
     await record(ctx, "budget.removed", budget, row);
+    const { organization_id } = row;
+    await recordAudit(ctx, "budget.removed", { organization_id, target: toTarget(budget), before: toSettings(budget) });
   });
 }
+
+const toTarget = ({ id, scope_name }: Budget) => ({ id, name: scope_name });
+const toSettings = ({ scope, scope_id, period, timezone, limit, reserve, warn_at, on_limit }: Budget) => ({
+  ...{ scope, scope_id, period, timezone, limit, reserve, warn_at, on_limit },
+});
 
 async function record(ctx: Context<Member>, type: EventType, budget: Budget, { board_id, task_id }: Omit<Place, "agent_id">) {
   const what = { "budget.created": "created", "budget.updated": "changed", "budget.removed": "removed" }[type as string];

@@ -78,6 +78,7 @@ export const Environment = lazyObject(() => ({
   ACTIVITY_RETENTION_DAYS: wholeNumber(0, 36_500).describe(
     "Days for which activity events other than comments are kept, 0 = forever.",
   ),
+  AUDIT_RETENTION_DAYS: wholeNumber(400, 36_500).describe("Days for which entries of the audit log are kept, 0 = forever."),
   RUN_STEPS_RETENTION_DAYS: wholeNumber(30, 36_500).describe("Days for which steps of runs are kept, 0 = forever."),
   WEBHOOK_PAYLOAD_RETENTION_DAYS: wholeNumber(90, 36_500).describe("Days for which webhook payloads are kept, 0 = forever."),
   ...bodyStorageSettings,

@@ -44,6 +44,7 @@ export interface Settings {
   readonly activity_readers: "admin" | "member";
   /** 0 keeps events forever. */
   readonly activity_retention_days: number;
+  readonly audit_retention_days: number;
   /** 0 keeps steps forever. */
   readonly run_steps_retention_days: number;
   /** 0 keeps payloads forever. */
@@ -123,6 +124,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     token_pepper: env.TOKEN_PEPPER,
     activity_readers: env.ACTIVITY_READERS,
     activity_retention_days: env.ACTIVITY_RETENTION_DAYS,
+    audit_retention_days: env.AUDIT_RETENTION_DAYS,
     run_steps_retention_days: env.RUN_STEPS_RETENTION_DAYS,
     webhook_payload_retention_days: env.WEBHOOK_PAYLOAD_RETENTION_DAYS,
     body_storage: toBodyStorage(env, environment["AWS_ENDPOINT_URL_S3"]),

@@ -19,6 +19,8 @@ export interface User {
   /** The name that others see: the preferred name, or else the name, or else `User`. */
   display_name: string;
   active: Membership | null;
+  /** Only for the service user as which a key acts. */
+  key?: { access: "read" | "write" | "admin" };
 }
 export type Member = User & { active: Membership };
 export type Admin = Member & { active: Membership & { role: "owner" | "admin" } };

@@ -57,6 +57,8 @@ export interface Context<A extends Actor = Actor> {
    * slot.
    */
   readonly releaseSlot?: () => void;
+  /** The client of a request, for the audit log. */
+  readonly client?: { address: string; user_agent: string | null };
   /** The rate limits that this request counts toward, for the headers of its answer. */
   readonly limits: LimitStatuses;
 }

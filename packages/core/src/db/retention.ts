@@ -7,7 +7,11 @@ import { rowsOf } from "./database.ts";
 import { toTimestamp } from "./timestamp.ts";
 
 /** A setting with the number of days for which rows are kept; 0 keeps them forever. */
-type RetentionSetting = "activity_retention_days" | "run_steps_retention_days" | "webhook_payload_retention_days";
+type RetentionSetting =
+  | "activity_retention_days"
+  | "audit_retention_days"
+  | "run_steps_retention_days"
+  | "webhook_payload_retention_days";
 
 type ReadContext = Pick<Context, "db" | "settings" | "now">;
 

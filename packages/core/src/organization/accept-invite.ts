@@ -13,6 +13,7 @@ import { organization_members, users } from "../schema/organization.sql.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
 import { recordRoleChange } from "./role-event.ts";
 import { setActiveOrganization } from "./user.ts";
+import { recordAudit } from "../audit/record.ts";
 
 export const AcceptInvite = lazyObject(() => ({ token: NonEmpty(MAX_SECRET).describe("Token of the invite.") })).meta({
   id: "InviteAccept",
@@ -49,6 +50,8 @@ export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promi
     const member = await readMember(ctx, organization_id, member_id);
     const change = { organization_id, member: member.user, from: previous_role, to: member.role, invited_by };
     if (previous_role !== member.role) await recordRoleChange(ctx, change);
+    const target = { id: invite.id, name: invite.invited_email };
+    await recordAudit(ctx, "invite.accepted", { organization_id, target, after: { role: member.role } });
     return member;
   });
 }

@@ -17,6 +17,7 @@ import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { listOf } from "../lists/list.ts";
 import { filterBy, filterIf } from "../lists/filter.ts";
+import { recordAudit } from "../audit/record.ts";
 
 export const Invite = lazyObject(() => ({
   id: Id.describe("Id of the invite."),
@@ -98,6 +99,8 @@ export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<
       await ctx.db
         .insert(organization_invite_board_access)
         .values(board_access.map((grant) => ({ ...grant, organization_invite_id: row!.id })));
+    const target = { id: row!.id, name: row!.invited_email };
+    await recordAudit(ctx, "invite.created", { organization_id, target, after: input });
     return toInvite(ctx, row!);
   });
 }
@@ -105,14 +108,18 @@ export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<
 const alreadyInvitedError = () => new DomainError("conflict", "An open invite for this email exists");
 
 /** Removes an invite and returns it. This revokes an open invite; removing an accepted one does not change the member. */
-export async function removeInvite(ctx: Context<Admin>, invite_id: string): Promise<Invite> {
+export function removeInvite(ctx: Context<Admin>, invite_id: string): Promise<Invite> {
   const { organization_id } = ctx.actor.active;
-  const [row] = await ctx.db
-    .delete(organization_invites)
-    .where(and(eq(organization_invites.id, invite_id), eq(organization_invites.organization_id, organization_id)))
-    .returning();
-  if (!row) throw notFound();
-  return toInvite(ctx, row);
+  return transaction(ctx, async (ctx) => {
+    const [row] = await ctx.db
+      .delete(organization_invites)
+      .where(and(eq(organization_invites.id, invite_id), eq(organization_invites.organization_id, organization_id)))
+      .returning();
+    if (!row) throw notFound();
+    const target = { id: row.id, name: row.invited_email };
+    await recordAudit(ctx, "invite.removed", { organization_id, target, before: { role: row.role } });
+    return toInvite(ctx, row);
+  });
 }
 
 async function requireNotMember(ctx: Context, organization_id: string, email: string): Promise<void> {

@@ -11,6 +11,7 @@ import { lockOrganization } from "./lock.ts";
 import { type Member, readMember } from "./member.ts";
 import { organization_members } from "../schema/organization.sql.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
+import { recordAudit } from "../audit/record.ts";
 
 export const BoardGrant = lazyObject(() => ({
   board_id: Id.describe("Board of the organization."),
@@ -54,6 +55,9 @@ export function replaceMemberAccess(ctx: Context<Admin>, member_id: string, inpu
       ),
       ...(board_access.length > 0 ? [upsertAccess(ctx, member_id, board_access)] : []),
     ]);
+    const target = { id: member.user_id, name: member.user?.name ?? null };
+    const entry = { organization_id, target, before: toComparableAccess(member), after: toComparableAccess(input) };
+    await recordAudit(ctx, "member.access_changed", entry);
     return readMember(ctx, organization_id, member_id);
   });
 }
@@ -78,7 +82,11 @@ const toComparableAccess = ({ all_boards_read, all_boards_write, board_access }:
 });
 
 /** Checks that the boards belong to the organization and are named once, and locks them so that they cannot be removed. */
-export async function requireBoards(ctx: Context, organization_id: string, access: readonly BoardGrant[]): Promise<void> {
+export async function requireBoards(
+  ctx: Context,
+  organization_id: string,
+  access: readonly { board_id: string }[],
+): Promise<void> {
   if (access.length === 0) return;
   const ids = [...new Set(access.map(({ board_id }) => board_id))];
   const rows = await ctx.db

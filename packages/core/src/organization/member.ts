@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, inArray, lte, or, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { Member as MemberActor } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
@@ -11,7 +11,7 @@ import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
 import { listOf } from "../lists/list.ts";
-import { filterBy } from "../lists/filter.ts";
+import { filterBy, filterIf } from "../lists/filter.ts";
 
 const BoardAccess = lazyObject(() => ({
   id: Id.describe("Id of the access row."),
@@ -84,7 +84,10 @@ export function listMembers(ctx: Context<MemberActor>, query: PageQuery): Promis
   const { organization_id } = ctx.actor.active;
   return memberList.read(ctx, query, {
     owner: organization_id,
-    filters: [filterBy("organization_id", organization_id, (id) => eq(organization_members.organization_id, id))],
+    filters: [
+      filterBy("organization_id", organization_id, (id) => eq(organization_members.organization_id, id)),
+      filterIf("people", true, () => isNull(users.service_organization_id)),
+    ],
     toItems: (rows) =>
       readBoardAccess(
         ctx,
@@ -106,16 +109,19 @@ export async function getMember(ctx: Context<MemberActor>, member_id: string): P
 
 /** The caller's own membership in the active organization. */
 export const getOwnMember = (ctx: Context<MemberActor>): Promise<Member> =>
-  readMember(ctx, ctx.actor.active.organization_id, ctx.actor.active.member_id);
+  readMembership(ctx, ctx.actor.active.organization_id, ctx.actor.active.member_id);
 
-/** A member of the organization with its board rights, in one statement. */
-export async function readMember(ctx: Context, organization_id: string, member_id: string): Promise<Member> {
+/** A person who is a member of the organization, with its board rights, in one statement. The user of a key is not found. */
+export const readMember = (ctx: Context, organization_id: string, member_id: string): Promise<Member> =>
+  readMembership(ctx, organization_id, member_id, isNull(users.service_organization_id));
+
+async function readMembership(ctx: Context, organization_id: string, member_id: string, condition?: SQL): Promise<Member> {
   const rows = await ctx.db
     .select({ ...memberColumns, access: organization_board_access })
     .from(organization_members)
     .innerJoin(users, eq(users.id, organization_members.user_id))
     .leftJoin(organization_board_access, eq(organization_board_access.organization_member_id, organization_members.id))
-    .where(and(eq(organization_members.id, member_id), eq(organization_members.organization_id, organization_id)))
+    .where(and(eq(organization_members.id, member_id), eq(organization_members.organization_id, organization_id), condition))
     .orderBy(...oldestFirst);
   const [first] = rows;
   if (!first) throw notFound();

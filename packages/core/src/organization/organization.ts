@@ -9,6 +9,7 @@ import { Id, Instant, MAX_NAME, NonEmpty, lazyObject } from "../values/wire.ts";
 import { lockOrganization, lockUser } from "./lock.ts";
 import { organization_members, organizations } from "../schema/organization.sql.ts";
 import { createOrganizationWithOwner, setActiveOrganization } from "./user.ts";
+import { recordAudit } from "../audit/record.ts";
 
 export const Organization = lazyObject(() => ({
   id: Id.describe("Id of the organization."),
@@ -91,6 +92,8 @@ export function updateOrganization(ctx: Context<Admin>, { name }: UpdateOrganiza
     if (name === undefined || name === stored.name) return stored;
     await requireNewName(ctx, name, stored.id);
     const [row] = await ctx.db.update(organizations).set({ name }).where(eq(organizations.id, stored.id)).returning();
+    const entry = { organization_id: stored.id, target: stored, before: { name: stored.name }, after: { name } };
+    await recordAudit(ctx, "organization.updated", entry);
     return toOrganization(row!);
   });
 }

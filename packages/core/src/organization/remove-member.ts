@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Admin } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { runBatch } from "../db/batch.ts";
@@ -6,6 +6,7 @@ import { DomainError, notFound } from "../values/errors.ts";
 import { lockOrganization } from "./lock.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { requireAnotherOwner } from "./member-role.ts";
+import { recordAudit } from "../audit/record.ts";
 
 /**
  * Removes a member with its board rights. If the organization was the user's active one, the user's oldest other organization
@@ -17,10 +18,10 @@ export function removeMember(ctx: Context<Admin>, member_id: string): Promise<vo
   return transaction(ctx, async (ctx) => {
     // The user is locked before the organization, as in every change: see `lockOrganization`.
     const [user] = await ctx.db
-      .select({ user_id: users.id })
+      .select({ user_id: users.id, name: users.name })
       .from(organization_members)
       .innerJoin(users, eq(users.id, organization_members.user_id))
-      .where(condition)
+      .where(and(condition, isNull(users.service_organization_id)))
       .for("no key update", { of: users });
     if (!user) throw notFound();
     await lockOrganization(ctx, organization_id);
@@ -35,6 +36,8 @@ export function removeMember(ctx: Context<Admin>, member_id: string): Promise<vo
       ctx.db.delete(organization_members).where(condition),
       reassignActiveOrganization(ctx, organization_id, user.user_id),
     ]);
+    const target = { id: user.user_id, name: user.name };
+    await recordAudit(ctx, "member.removed", { organization_id, target, before: member });
   });
 }
 

@@ -1,4 +1,4 @@
-import { asc, eq, inArray, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNull, sql } from "drizzle-orm";
 import type { User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
@@ -44,7 +44,7 @@ async function lockOrganizationsOfUser(ctx: Context, user_id: string): Promise<s
   return rows.map((row) => row.id);
 }
 
-/** Counts the other owners and the other members of each organization. The caller must hold the locks on the organizations. */
+/** Counts the other owners and the other people of each organization. The caller must hold the locks on the organizations. */
 function readMembershipSummaries(ctx: Context, user_id: string, organization_ids: string[]) {
   const { organization_id, user_id: member, role } = organization_members;
   return ctx.db
@@ -55,6 +55,7 @@ function readMembershipSummaries(ctx: Context, user_id: string, organization_ids
       other_owners: sql`count(*) filter (where ${member} <> ${user_id} and ${role} = 'owner')`.mapWith(Number),
     })
     .from(organization_members)
+    .innerJoin(users, and(eq(users.id, member), isNull(users.service_organization_id)))
     .where(inArray(organization_id, organization_ids))
     .groupBy(organization_id);
 }

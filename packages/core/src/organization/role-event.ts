@@ -3,6 +3,7 @@ import type { MemberRole, User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import type { Member } from "./member.ts";
 import { runWrite } from "../db/prepared-write.ts";
+import { recordAudit } from "../audit/record.ts";
 
 interface RoleChange {
   organization_id: string;
@@ -23,6 +24,8 @@ export async function recordRoleChange(ctx: Context<User>, change: RoleChange): 
     ctx,
     insertEvents([{ event_type: "member.role_changed", organization_id, user_id: ctx.actor.user_id, message }]),
   );
+  const target = { id: member?.id ?? null, name: nameOf(member) };
+  await recordAudit(ctx, "member.role_changed", { organization_id, target, before: { role: from }, after: { role: to } });
 }
 
 const nameOf = (person: Member["user"]): string => person?.preferred_name || person?.name || person?.email || "User";

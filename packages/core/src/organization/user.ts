@@ -40,7 +40,8 @@ const identityColumns = {
   preferred_name: users.preferred_name,
 };
 
-const membershipColumns = {
+/** The columns of a `Membership`. */
+export const membershipColumns = {
   member_id: organization_members.id,
   organization_id: organization_members.organization_id,
   role: organization_members.role,

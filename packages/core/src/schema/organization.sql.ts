@@ -32,12 +32,15 @@ export const users = pgTable(
     notes: text(),
     context: text(),
     active_organization_id: uuid().references(() => organizations.id, { onDelete: "set null" }),
+    /** The organization of a service user, as which a key acts; null for a person. */
+    service_organization_id: uuid().references(() => organizations.id, { onDelete: "cascade" }),
     ...timestamps,
   },
   (t) => [
     unique("users_identity").on(t.auth_subject, t.auth_issuer),
     index("users_email").on(sql`lower(${t.email})`),
     index("users_active_organization").on(t.active_organization_id),
+    index("users_of_services").on(t.service_organization_id).where(sql`service_organization_id is not null`).concurrently(),
   ],
 );
 

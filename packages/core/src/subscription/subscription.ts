@@ -17,6 +17,7 @@ import { sealSecret, toRotatedSecret } from "../db/rotated-secret.ts";
 import { createSecret } from "./secret.ts";
 import { type SubscriptionRow, SUBSCRIPTION_FORMATS, subscriptions } from "../schema/subscription.sql.ts";
 import { listOf } from "../lists/list.ts";
+import { recordAudit } from "../audit/record.ts";
 
 const MAX_DESCRIPTION = 1_000;
 
@@ -119,6 +120,7 @@ export async function createSubscription(
       .values({ ...input, ...addressColumns(ctx, input), ...owner, secret_sealed: sealSecret(ctx, secret) })
       .returning();
     const subscription = { ...toSubscription(row!), secret };
+    await recordSubscriptionAudit(ctx, "subscription.created", null, row!);
     await ctx.recordAnswer?.(ctx, subscription);
     return subscription;
   });
@@ -144,6 +146,7 @@ export async function updateSubscription(
     const changes = changedFields(stored, { ...others, ...address, ...health });
     if (isEmpty(changes)) return toSubscription(stored);
     const [row] = await ctx.db.update(subscriptions).set(changes).where(where).returning();
+    await recordSubscriptionAudit(ctx, "subscription.updated", stored, row!);
     return toSubscription(row!);
   });
 }
@@ -154,11 +157,12 @@ const HEALTHY = { disabled_reason: null, failing_since: null, throttled: false }
 /** Removes the subscription and its deliveries; the database removes their jobs by cascade. */
 export async function removeSubscription(ctx: Context<User>, owner: Owner, subscription_id: string): Promise<void> {
   await withLockTimeoutRetry(ctx, async (ctx) => {
-    const removed = await ctx.db
+    const [removed] = await ctx.db
       .delete(subscriptions)
       .where(and(eq(subscriptions.id, subscription_id), isOwnedBy(owner)))
-      .returning({ id: subscriptions.id });
-    if (removed.length === 0) throw notFound();
+      .returning();
+    if (!removed) throw notFound();
+    await recordSubscriptionAudit(ctx, "subscription.removed", removed, null);
   });
 }
 
@@ -174,8 +178,21 @@ export function rotateSecret(ctx: Context<User>, owner: Owner, subscription_id: 
       .set(toRotatedSecret(ctx, stored.secret_sealed, secret))
       .where(where)
       .returning();
+    await recordSubscriptionAudit(ctx, "subscription.updated", stored, row!);
     return { ...toSubscription(row!), secret };
   });
+}
+
+type SubscriptionAction = "subscription.created" | "subscription.updated" | "subscription.removed";
+
+function recordSubscriptionAudit(
+  ctx: Context,
+  action: SubscriptionAction,
+  before: SubscriptionRow | null,
+  after: SubscriptionRow | null,
+): Promise<void> {
+  const { id, organization_id, url: name } = (after ?? before)!;
+  return recordAudit(ctx, action, { organization_id, target: { id, name }, before, after });
 }
 
 async function requireReceiver(ctx: Context, { organization_id }: Owner, url: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { toCsvLine } from "../values/csv.ts";
 import type { UsageMetrics } from "./metrics.ts";
 
 const SUMS = [
@@ -21,15 +22,5 @@ export function toCsv({ group_by, rows }: UsageMetrics): string {
     ...SUMS.map((sum) => work[sum]),
     ...SUMS.map((sum) => idle[sum]),
   ]);
-  return [header, ...lines].map((cells) => `${cells.map(toCell).join(",")}\r\n`).join("");
-}
-
-/** Spreadsheets run a text that begins like a formula, and names are free text. */
-const FORMULA = /^[=+\-@\t\r]/;
-
-function toCell(value: string | number | boolean | null): string {
-  if (value === null) return "";
-  if (typeof value !== "string") return String(value);
-  const text = FORMULA.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return [header, ...lines].map(toCsvLine).join("");
 }

@@ -19,6 +19,7 @@ import { SOURCES } from "./source/sources.ts";
 import { board_webhooks, SOURCE_NAMES } from "../schema/webhook.sql.ts";
 import { listOf } from "../lists/list.ts";
 import { filterBy } from "../lists/filter.ts";
+import { recordAudit } from "../audit/record.ts";
 
 export type WebhookRow = typeof board_webhooks.$inferSelect;
 
@@ -119,11 +120,14 @@ export async function createWebhook(ctx: Context<User>, board_id: string, input:
   await requireAgentOfBoard(ctx, board, input.agent_id);
   requireNamedEvents(input);
   const { secret, ...values } = input;
-  const [row] = await ctx.db
-    .insert(board_webhooks)
-    .values({ ...values, board_id: actingFor(ctx, board.id), secret_sealed: secret === null ? null : sealSecret(ctx, secret) })
-    .returning();
-  return toWebhook(ctx.settings, row!);
+  return transaction(ctx, async (ctx) => {
+    const [row] = await ctx.db
+      .insert(board_webhooks)
+      .values({ ...values, board_id: actingFor(ctx, board.id), secret_sealed: secret === null ? null : sealSecret(ctx, secret) })
+      .returning();
+    await recordWebhookAudit(ctx, "webhook.created", board, null, row!);
+    return toWebhook(ctx.settings, row!);
+  });
 }
 
 export function updateWebhook(ctx: Context<User>, board_id: string, webhook_id: string, input: UpdateWebhook): Promise<Webhook> {
@@ -144,6 +148,7 @@ export function updateWebhook(ctx: Context<User>, board_id: string, webhook_id: 
       .set(changes)
       .where(and(where, actingAs(ctx)))
       .returning();
+    await recordWebhookAudit(ctx, "webhook.updated", board, stored, row!);
     return toWebhook(ctx.settings, row!);
   });
 }
@@ -154,12 +159,26 @@ export async function removeWebhook(ctx: Context<User>, board_id: string, webhoo
   await withLockTimeoutRetry(ctx, async (ctx) => {
     // Payloads first: the cascade of the webhook would remove them without subtracting their bytes.
     await removePayloads(ctx, sql`webhook_id = ${webhook_id} and board_id = ${board.id}`, sql`count(*)`);
-    const removed = await ctx.db
+    const [removed] = await ctx.db
       .delete(board_webhooks)
       .where(and(eq(board_webhooks.id, webhook_id), eq(board_webhooks.board_id, board.id)))
-      .returning({ id: board_webhooks.id });
-    if (removed.length === 0) throw notFound();
+      .returning();
+    if (!removed) throw notFound();
+    await recordWebhookAudit(ctx, "webhook.removed", board, removed, null);
   });
+}
+
+type WebhookAction = "webhook.created" | "webhook.updated" | "webhook.removed";
+
+function recordWebhookAudit(
+  ctx: Context,
+  action: WebhookAction,
+  { organization_id }: BoardRow,
+  before: WebhookRow | null,
+  after: WebhookRow | null,
+): Promise<void> {
+  const { id, description: name } = (after ?? before)!;
+  return recordAudit(ctx, action, { organization_id, target: { id, name }, before, after });
 }
 
 export async function getWebhookRow(ctx: Context, board: BoardRow, webhook_id: string): Promise<WebhookRow> {

@@ -1,5 +1,6 @@
+import { ownKeys } from "@board/api/routes/keys";
 import { userInbox } from "@board/api/routes/user-inbox";
 import { users } from "@board/api/routes/users";
 import { createHttpHandler } from "../http-handler.ts";
 
-export const handler = createHttpHandler([...users, ...userInbox]);
+export const handler = createHttpHandler([...users, ...userInbox, ...ownKeys]);

@@ -36,6 +36,7 @@ import { newestFirst } from "@board/core/lists/keyset";
 import { truncatable } from "@board/core/lists/large-fields";
 import { filterBy } from "@board/core/lists/filter";
 import { listOf } from "@board/core/lists/list";
+import { recordAudit } from "@board/core/audit/record";
 
 const GatewayKind = z.enum(GATEWAY_KINDS);
 
@@ -167,6 +168,7 @@ export async function createGateway(ctx: Context<Admin>, input: CreateGateway): 
       .returning();
     await createMainAgentIfMissing(ctx, row!);
     const gateway = toGateway(ctx, row!);
+    await recordGatewayAudit(ctx, "gateway.created", null, row!);
     await ctx.recordAnswer?.(ctx, gateway);
     return gateway;
   });
@@ -174,7 +176,9 @@ export async function createGateway(ctx: Context<Admin>, input: CreateGateway): 
 
 const createPullGateway = (ctx: Context<Admin>, input: z.infer<typeof PullGateway>): Promise<Gateway> =>
   transaction(ctx, async (ctx) => {
-    const gateway = toGateway(ctx, await insertPullGateway(ctx, ctx.actor.active.organization_id, input));
+    const row = await insertPullGateway(ctx, ctx.actor.active.organization_id, input);
+    const gateway = toGateway(ctx, row);
+    await recordGatewayAudit(ctx, "gateway.created", null, row);
     await ctx.recordAnswer?.(ctx, gateway);
     return gateway;
   });
@@ -226,6 +230,7 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
     const affectsMainAgent = isConnectionChanged || changes.name !== undefined || changes.workspace_root !== undefined;
     if (!(await createMainAgentIfMissing(ctx, row)) && affectsMainAgent) await updateMainAgent(ctx, stored, row);
     if (connectivity.connected) await resumeWorkOfGateway(ctx, row);
+    if (!isEmpty({ ...changes, ...tokenChange })) await recordGatewayAudit(ctx, "gateway.updated", stored, row);
     return toGateway(ctx, row);
   });
 }
@@ -245,7 +250,21 @@ export function removeGateway(ctx: Context<Admin>, gateway_id: string): Promise<
     if (board || boardAgent) throw new DomainError("conflict", "Gateway is still used by boards or agents.");
     await removeMainAgent(ctx, row);
     await ctx.db.delete(gateways).where(isOwnGateway(ctx, gateway_id));
+    await recordGatewayAudit(ctx, "gateway.removed", row, null);
   });
+}
+
+type GatewayAction = "gateway.created" | "gateway.updated" | "gateway.removed";
+
+function recordGatewayAudit(ctx: Context, action: GatewayAction, before: GatewayRow | null, after: GatewayRow | null) {
+  const target = (after ?? before)!;
+  const fields = (row: GatewayRow | null) => {
+    if (row === null) return null;
+    const { name, url, workspace_root, token_sealed, disable_device_pairing, allow_insecure_tls, sync_interval_minutes } = row;
+    return { name, url, workspace_root, token_sealed, disable_device_pairing, allow_insecure_tls, sync_interval_minutes };
+  };
+  const { organization_id } = target;
+  return recordAudit(ctx, action, { organization_id, target, before: fields(before), after: fields(after) });
 }
 
 function toGateway(ctx: Context, row: GatewayRow): Gateway {

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, inArray, or } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, inArray, isNull, or } from "drizzle-orm";
 import type { BoardRow } from "@board/core/organization/access";
 import type { AgentRow } from "@board/core/agent/agent";
 import { agents } from "@board/core/schema/agent.sql";
@@ -65,7 +65,7 @@ async function findUser(ctx: Context, gateway: GatewayRow, user_id: string | nul
   const [user] = await ctx.db
     .select(getTableColumns(users))
     .from(organization_members)
-    .innerJoin(users, eq(users.id, organization_members.user_id))
+    .innerJoin(users, and(eq(users.id, organization_members.user_id), isNull(users.service_organization_id)))
     .where(
       and(
         eq(organization_members.organization_id, gateway.organization_id),

@@ -1,0 +1,44 @@
+import { AuditEvent, AuditQuery, listAuditEvents } from "@board/core/audit/audit";
+import { AuditExportQuery, exportAuditEvents } from "@board/core/audit/export";
+import { admin } from "@board/core/context/actor";
+import { pageOf } from "@board/core/lists/page";
+import * as z from "zod";
+import { endpoint } from "../endpoint.ts";
+
+const paths = "/api/v1/audit";
+const MEDIA_TYPES = { ndjson: "application/x-ndjson", csv: "text/csv; charset=utf-8" };
+
+/** The audit log of the active organization. */
+export const audit = [
+  endpoint(
+    "GET",
+    paths,
+    {
+      as: admin,
+      summary: "List the audit log",
+      description: "Who changed members, rights, keys, secrets, settings and budgets, newest first.",
+      query: AuditQuery,
+      returns: pageOf(AuditEvent),
+    },
+    (ctx, { query }) => listAuditEvents(ctx, query),
+  ),
+  endpoint(
+    "GET",
+    `${paths}/export`,
+    {
+      as: admin,
+      summary: "Export the audit log",
+      description: "All entries, oldest first, with the hashes that prove that none was changed. The export is recorded itself.",
+      query: AuditExportQuery,
+      returns: z.string().meta({ id: "AuditExport", description: "The entries as lines." }),
+      media_type: "application/x-ndjson",
+    },
+    async (ctx, { query }) =>
+      new Response(await exportAuditEvents(ctx, query), {
+        headers: {
+          "content-type": MEDIA_TYPES[query.format],
+          "content-disposition": `attachment; filename="audit.${query.format}"`,
+        },
+      }),
+  ),
+];

@@ -1,0 +1,32 @@
+import { isDeepStrictEqual } from "node:util";
+import { ellipsize } from "../values/text.ts";
+
+/** Old and new value by field; null where the thing did not exist. */
+export type AuditChanges = Record<string, [unknown, unknown]>;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields whose values are never recorded, only that they changed. */
+const SECRET = /(?:secret|token|password|sealed|digest|hash|lookup|key)s?$/;
+const HIDDEN = "(hidden)";
+/** Fields that change with every change, or only say where a row is. */
+const LEFT_OUT = /^(?:id|organization_id|created_at|updated_at|change_tx|change_seq|truncated_fields)$/;
+const MAX_CHARS = 500;
+
+/** The fields that differ between two states of a thing. Without `before` it was created, without `after` it was removed. */
+export function toChanges(before: object | null, after: object | null): AuditChanges {
+  const [old, now] = [(before ?? {}) as Fields, (after ?? {}) as Fields];
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter((name) => !LEFT_OUT.test(name));
+  const differing = names.filter((name) => !isDeepStrictEqual(toPlain(old[name]), toPlain(now[name])));
+  return Object.fromEntries(differing.map((name) => [name, [toShown(name, old[name]), toShown(name, now[name])]]));
+}
+
+const toPlain = (value: unknown): unknown => (value === undefined ? null : JSON.parse(JSON.stringify(value)));
+
+function toShown(name: string, value: unknown): unknown {
+  const plain = toPlain(value);
+  if (plain === null) return null;
+  if (SECRET.test(name)) return HIDDEN;
+  if (typeof plain === "string") return ellipsize(plain, MAX_CHARS);
+  const text = JSON.stringify(plain);
+  return text.length > MAX_CHARS ? ellipsize(text, MAX_CHARS) : plain;
+}

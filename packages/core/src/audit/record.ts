@@ -1,0 +1,65 @@
+import { eq, sql } from "drizzle-orm";
+import type { Actor } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { runBatch } from "../db/batch.ts";
+import { audit_chains, audit_events } from "../schema/audit.sql.ts";
+import { ellipsize } from "../values/text.ts";
+import { oneLine } from "../values/wire.ts";
+import type { AuditAction } from "./action.ts";
+import { GENESIS, hashOf } from "./chain.ts";
+import { toChanges } from "./changes.ts";
+
+/** What was changed. */
+export interface AuditEntry {
+  organization_id: string;
+  target: { id: string | null; name?: string | null };
+  /** The thing before and after the change. Fields that differ are recorded, secrets hidden. */
+  before?: object | null;
+  after?: object | null;
+}
+
+const MAX_NAME = 200;
+const MAX_USER_AGENT = 300;
+const toText = (text: string | null | undefined, max: number): string | null => (text ? ellipsize(oneLine(text), max) : null);
+
+/**
+ * Records who changed what. Call it as the last write of the transaction of the change: it locks the chain of the organization,
+ * so that changes of one organization are recorded one after the other.
+ */
+export function recordAudit(ctx: Context, action: AuditAction, entry: AuditEntry): Promise<void> {
+  const { organization_id, target, before = null, after = null } = entry;
+  return transaction(ctx, async (ctx) => {
+    const [chain] = await ctx.db
+      .insert(audit_chains)
+      .values({ organization_id, seq: 1, hash: GENESIS, removed_seq: 0, removed_hash: GENESIS })
+      .onConflictDoUpdate({ target: audit_chains.organization_id, set: { seq: sql`${audit_chains.seq} + 1` } })
+      .returning({ seq: audit_chains.seq, hash: audit_chains.hash });
+    const row = {
+      id: crypto.randomUUID(),
+      organization_id,
+      seq: chain!.seq,
+      at: ctx.now(),
+      action,
+      ...toActorColumns(ctx.actor),
+      target_type: action.split(".", 1)[0]!,
+      target_id: target.id,
+      target_name: toText(target.name, MAX_NAME),
+      changes: toChanges(before, after),
+      address: ctx.client?.address ?? null,
+      user_agent: toText(ctx.client?.user_agent, MAX_USER_AGENT),
+      trace_id: ctx.trace_id,
+    };
+    const hash = hashOf(chain!.hash, row);
+    await runBatch(ctx, [
+      ctx.db.insert(audit_events).values({ ...row, hash }),
+      ctx.db.update(audit_chains).set({ hash }).where(eq(audit_chains.organization_id, organization_id)),
+    ]);
+  });
+}
+
+function toActorColumns(actor: Actor) {
+  if (actor.type === "agent") return { actor_type: "agent", actor_id: actor.agent_id, actor_name: toText(actor.name, MAX_NAME) };
+  if (actor.type !== "user") return { actor_type: actor.type, actor_id: null, actor_name: null };
+  const actor_type = actor.key ? "key" : "user";
+  return { actor_type, actor_id: actor.user_id, actor_name: toText(actor.display_name, MAX_NAME) };
+}

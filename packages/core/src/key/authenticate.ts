@@ -1,0 +1,89 @@
+import { and, eq, getTableColumns, gt, isNull, lt, or, sql } from "drizzle-orm";
+import type { Member } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { storePrefetchedBoard } from "../context/prefetched-board.ts";
+import { tokenLookup } from "../agent/token.ts";
+import { preparedQuery } from "../db/prepared.ts";
+import { startOfMinute } from "../db/rate-limit.ts";
+import { storedRights } from "../organization/board-rights.ts";
+import { membershipColumns } from "../organization/user.ts";
+import { organization_board_access } from "../schema/board-access.sql.ts";
+import { boards } from "../schema/board.sql.ts";
+import { api_key_tokens, api_keys } from "../schema/key.sql.ts";
+import { organization_members, users } from "../schema/organization.sql.ts";
+import { isWellFormedKey } from "./token.ts";
+
+/** The caller with this key, as the service user of the key; null if the key does not count. Its use is recorded. */
+export async function findUserByKey(ctx: Context, token: string): Promise<Member | null> {
+  const row = await findRow(ctx, token, ctx.prefetched_board?.id ?? null);
+  if (!row) return null;
+  const { key, board, active, ...rights } = row;
+  storePrefetchedBoard(ctx, key.id, { board, rights });
+  const minute = startOfMinute(ctx.now());
+  if (key.last_used_at === null || key.last_used_at < minute) await recordUse(ctx, key.id, minute);
+  return toActor(row);
+}
+
+/** The caller with this key, checked again for an open connection. It records no use. */
+export async function recheckKey(ctx: Context, token: string): Promise<Member | null> {
+  const row = await findRow(ctx, token, null);
+  return row && toActor(row);
+}
+
+/** One indexed look-up by the digest of the key, whose time does not reveal whether the key exists. */
+async function findRow(ctx: Context, token: string, board_id: string | null) {
+  if (!isWellFormedKey(token)) return null;
+  const lookup = tokenLookup(ctx.settings.token_pepper, token);
+  const [row] = await keyLookup(ctx.db).execute({ lookup, board_id, now: ctx.now().toISOString() });
+  return row ?? null;
+}
+
+type Row = NonNullable<Awaited<ReturnType<typeof findRow>>>;
+
+const isNotOver = (end: typeof api_keys.expires_at | typeof api_key_tokens.ends_at) =>
+  or(isNull(end), gt(end, sql`${sql.placeholder("now")}::timestamptz`));
+
+const keyLookup = preparedQuery((db) =>
+  db
+    .select({
+      key: { id: api_keys.id, access: api_keys.access, last_used_at: api_keys.last_used_at, name: users.name },
+      active: membershipColumns,
+      board: getTableColumns(boards),
+      ...storedRights(organization_members),
+    })
+    .from(api_key_tokens)
+    .innerJoin(api_keys, and(eq(api_keys.id, api_key_tokens.key_id), isNotOver(api_keys.expires_at)))
+    .innerJoin(users, eq(users.id, api_keys.id))
+    .innerJoin(
+      organization_members,
+      and(eq(organization_members.user_id, api_keys.id), eq(organization_members.organization_id, api_keys.organization_id)),
+    )
+    .leftJoin(
+      boards,
+      and(eq(boards.id, sql`${sql.placeholder("board_id")}::uuid`), eq(boards.organization_id, api_keys.organization_id)),
+    )
+    .leftJoin(
+      organization_board_access,
+      and(
+        eq(organization_board_access.organization_member_id, organization_members.id),
+        eq(organization_board_access.board_id, boards.id),
+      ),
+    )
+    .where(and(eq(api_key_tokens.token_lookup, sql.placeholder("lookup")), isNotOver(api_key_tokens.ends_at))),
+);
+
+const toActor = ({ key: { id, access, name }, active }: Row): Member => ({
+  type: "user",
+  user_id: id,
+  display_name: name ?? "Key",
+  active,
+  key: { access },
+});
+
+/** The use of a key is stored to the minute, with one statement of all requests in it. */
+async function recordUse(ctx: Context, id: string, minute: Date): Promise<void> {
+  await ctx.db
+    .update(api_keys)
+    .set({ last_used_at: minute, updated_at: sql`${api_keys.updated_at}` })
+    .where(and(eq(api_keys.id, id), or(isNull(api_keys.last_used_at), lt(api_keys.last_used_at, minute))));
+}

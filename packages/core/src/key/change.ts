@@ -1,0 +1,171 @@
+import { and, count, eq, gt, isNull, lte, or } from "drizzle-orm";
+import * as z from "zod";
+import type { Admin, Member } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { tokenLookup } from "../agent/token.ts";
+import { requireBoards } from "../organization/member-access.ts";
+import { lockOrganization } from "../organization/lock.ts";
+import { createServiceUser } from "../organization/service-user.ts";
+import { api_key_tokens, api_keys } from "../schema/key.sql.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import { Id, InstantInput, Integer, lazyObject, MAX_IDS, MAX_NAME, NonEmpty } from "../values/wire.ts";
+import { KeyAccess, keyCondition, type KeyOwner, type NewKey, readKey } from "./key.ts";
+import { mintKey, shownPrefix } from "./token.ts";
+import { recordAudit } from "../audit/record.ts";
+
+const DEFAULT_DAYS = 90;
+const MAX_DAYS = 366;
+/** Keys of an organization together with those of its members, expired ones included. */
+const MAX_KEYS = 1_000;
+/** A key may have been rotated a few times before the programs have the new token, but not endlessly. */
+const MAX_TOKENS = 5;
+
+const ExpiresAt = InstantInput.nullable()
+  .optional()
+  .describe(`At most a year ahead, by default ${DEFAULT_DAYS} days. Null for a key that does not end, by an owner only.`);
+
+export const CreateKey = lazyObject(() => ({
+  name: NonEmpty(MAX_NAME).describe("What the key is for, for example the program that uses it."),
+  access: KeyAccess.describe("`read` only reads, `write` acts as a member, `admin` as an admin."),
+  board_ids: z
+    .array(Id)
+    .min(1)
+    .max(MAX_IDS)
+    .nullable()
+    .default(null)
+    .describe("Boards of the organization that the key is limited to; null for all."),
+  expires_at: ExpiresAt,
+})).meta({ id: "KeyCreate" });
+export type CreateKey = z.infer<typeof CreateKey>;
+
+const MAX_OVERLAP_HOURS = 168;
+
+export const RotateKey = lazyObject(() => ({
+  overlap_hours: Integer(0, MAX_OVERLAP_HOURS).default(24).describe("Hours for which the previous key still works."),
+  expires_at: InstantInput.nullable()
+    .optional()
+    .describe("The new end of the key, as at its creation; when omitted, it stays as it is."),
+})).meta({ id: "KeyRotate" });
+export type RotateKey = z.infer<typeof RotateKey>;
+
+/** Creates a key of the organization. */
+export const createKey = (ctx: Context<Admin>, input: CreateKey): Promise<NewKey> => insertKey(ctx, input, null);
+
+/** Creates a key with the rights of the caller, cut to the access and the boards of the key. */
+export const createOwnKey = (ctx: Context<Member>, input: CreateKey): Promise<NewKey> =>
+  insertKey(ctx, input, ctx.actor.active.member_id);
+
+function insertKey(ctx: Context<Member>, input: CreateKey, owner_member_id: string | null): Promise<NewKey> {
+  const { active, user_id } = ctx.actor;
+  const { organization_id } = active;
+  const { name, access, expires_at: asked = addMs(ctx.now(), DEFAULT_DAYS * DAY_MS) } = input;
+  const board_ids = input.board_ids && [...new Set(input.board_ids)];
+  const expires_at = requireExpiry(ctx, asked);
+  return transaction(ctx, async (ctx) => {
+    await lockOrganization(ctx, organization_id);
+    await requireRoom(ctx, organization_id);
+    await requireBoards(
+      ctx,
+      organization_id,
+      (board_ids ?? []).map((board_id) => ({ board_id })),
+    );
+    await requireWithinOwnBoards(ctx, board_ids);
+    const id = await createServiceUser(ctx, organization_id, name);
+    const key = mintKey();
+    await ctx.db.insert(api_keys).values({
+      ...{ id, organization_id, owner_member_id, access, board_ids, expires_at },
+      prefix: shownPrefix(key),
+      created_by_user_id: user_id,
+    });
+    await insertToken(ctx, id, key);
+    await recordAudit(ctx, "key.created", { organization_id, target: { id, name }, after: { access, board_ids, expires_at } });
+    return { ...(await readKey(ctx, id, "any")), key };
+  });
+}
+
+function requireExpiry(ctx: Context<Member>, expires_at: Date | null): Date | null {
+  if (expires_at === null) {
+    if (ctx.actor.active.role !== "owner") throw new DomainError("forbidden", "Only owners can create keys that do not end");
+    return null;
+  }
+  const now = ctx.now();
+  if (expires_at <= now || expires_at > addMs(now, MAX_DAYS * DAY_MS))
+    throw new DomainError("invalid", "expires_at must be in the future and at most a year ahead");
+  return expires_at;
+}
+
+async function requireRoom(ctx: Context<Member>, organization_id: string): Promise<void> {
+  const [stored] = await ctx.db.select({ count: count() }).from(api_keys).where(eq(api_keys.organization_id, organization_id));
+  if (stored!.count >= MAX_KEYS)
+    throw new DomainError(
+      "conflict",
+      `The organization has ${MAX_KEYS} keys, which is the limit. Revoke keys that are not used.`,
+    );
+}
+
+/** A key that is limited to boards makes only keys with the same limits. */
+async function requireWithinOwnBoards(ctx: Context<Member>, board_ids: readonly string[] | null): Promise<void> {
+  if (!ctx.actor.key) return;
+  const [own] = await ctx.db
+    .select({ board_ids: api_keys.board_ids })
+    .from(api_keys)
+    .where(keyCondition(ctx, ctx.actor.user_id, "any"));
+  const limits = own?.board_ids;
+  if (limits && !board_ids?.every((id) => limits.includes(id)))
+    throw new DomainError("forbidden", "Only boards of the calling key can be given to a new key");
+}
+
+/** Gives a key a new token. Previous ones work until the overlap ends, and no longer than they would have. */
+export function rotateKey(ctx: Context<Member>, key_id: string, owner: KeyOwner, input: RotateKey): Promise<NewKey> {
+  const { overlap_hours, expires_at: asked } = input;
+  const expiry = asked === undefined ? {} : { expires_at: requireExpiry(ctx, asked), warned_days: null };
+  const ends_at = addMs(ctx.now(), overlap_hours * (DAY_MS / 24));
+  return transaction(ctx, async (ctx) => {
+    const [stored] = await ctx.db
+      .select({ id: api_keys.id })
+      .from(api_keys)
+      .where(keyCondition(ctx, key_id, owner))
+      .for("no key update");
+    if (!stored) throw notFound();
+    await ctx.db
+      .update(api_key_tokens)
+      .set({ ends_at })
+      .where(and(eq(api_key_tokens.key_id, key_id), or(isNull(api_key_tokens.ends_at), gt(api_key_tokens.ends_at, ends_at))));
+    await ctx.db.delete(api_key_tokens).where(and(eq(api_key_tokens.key_id, key_id), lte(api_key_tokens.ends_at, ctx.now())));
+    await requireFewTokens(ctx, key_id);
+    const key = mintKey();
+    await ctx.db
+      .update(api_keys)
+      .set({ ...expiry, prefix: shownPrefix(key) })
+      .where(keyCondition(ctx, key_id, owner));
+    await insertToken(ctx, key_id, key);
+    const rotated = await readKey(ctx, key_id, owner);
+    const entry = { organization_id: rotated.organization_id, target: rotated, after: { overlap_hours, prefix: rotated.prefix } };
+    await recordAudit(ctx, "key.rotated", entry);
+    return { ...rotated, key };
+  });
+}
+
+async function requireFewTokens(ctx: Context, key_id: string): Promise<void> {
+  const [stored] = await ctx.db.select({ count: count() }).from(api_key_tokens).where(eq(api_key_tokens.key_id, key_id));
+  if (stored!.count >= MAX_TOKENS)
+    throw new DomainError(
+      "conflict",
+      "The key was rotated several times and its previous tokens still work. Rotate it with no overlap, or later.",
+    );
+}
+
+const insertToken = (ctx: Context, key_id: string, key: string) =>
+  ctx.db.insert(api_key_tokens).values({ key_id, token_lookup: tokenLookup(ctx.settings.token_pepper, key) });
+
+/** Revokes a key at once, in all processes, because each request and each poll of a stream looks it up. */
+export function revokeKey(ctx: Context<Member>, key_id: string, owner: KeyOwner): Promise<void> {
+  return transaction(ctx, async (ctx) => {
+    const { name, access, organization_id } = await readKey(ctx, key_id, owner);
+    const condition = keyCondition(ctx, key_id, owner);
+    const revoked = await ctx.db.delete(api_keys).where(condition).returning({ id: api_keys.id });
+    if (revoked.length === 0) throw notFound();
+    await recordAudit(ctx, "key.revoked", { organization_id, target: { id: key_id, name }, before: { access } });
+  });
+}

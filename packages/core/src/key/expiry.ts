@@ -1,0 +1,53 @@
+import { and, eq, gt, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import { insertEvents } from "../activity/activity.ts";
+import type { System } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { runWrite } from "../db/prepared-write.ts";
+import { api_keys } from "../schema/key.sql.ts";
+import { users } from "../schema/organization.sql.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import { oneLine } from "../values/wire.ts";
+
+/** How many days before the end of a key its creator and the admins are told. */
+const WARNINGS = [2, 14] as const;
+const BATCH = 500;
+
+/** Records an event for each key that ends soon, once for each of the warnings. */
+export async function warnOfExpiringKeys(ctx: Context<System>): Promise<void> {
+  for (const days of WARNINGS) while ((await warnOnce(ctx, days)) === BATCH) continue;
+}
+
+/** The two warnings of a key that was created shortly before its end are one. */
+function warnOnce(ctx: Context<System>, days: number): Promise<number> {
+  const now = ctx.now();
+  const isDue = and(
+    gt(api_keys.expires_at, now),
+    lte(api_keys.expires_at, addMs(now, days * DAY_MS)),
+    or(isNull(api_keys.warned_days), gt(api_keys.warned_days, days)),
+  );
+  return transaction(ctx, async (ctx) => {
+    const due = ctx.db.select({ id: api_keys.id }).from(api_keys).where(isDue).limit(BATCH).for("update", { skipLocked: true });
+    const rows = await ctx.db
+      .update(api_keys)
+      .set({ warned_days: days, updated_at: sql`${api_keys.updated_at}` })
+      .from(users)
+      .where(and(inArray(api_keys.id, due), eq(users.id, api_keys.id)))
+      .returning({
+        organization_id: api_keys.organization_id,
+        user_id: api_keys.created_by_user_id,
+        prefix: api_keys.prefix,
+        expires_at: api_keys.expires_at,
+        name: users.name,
+      });
+    const events = rows.map(({ organization_id, user_id, ...key }) => ({
+      event_type: "key.expires_soon" as const,
+      ...{ organization_id, user_id },
+      message: toWarning(key),
+    }));
+    if (events.length > 0) await runWrite(ctx, insertEvents(events));
+    return rows.length;
+  });
+}
+
+const toWarning = ({ name, prefix, expires_at }: { name: string | null; prefix: string; expires_at: Date | null }): string =>
+  `Key "${oneLine(name ?? "")}" (${prefix}…) ends on ${expires_at!.toISOString()}. Rotate it with a later end, or its program stops.`;

@@ -1,0 +1,37 @@
+import { randomInt } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+const PREFIX = "bk_";
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_CHARS = 37;
+const CHECKSUM_CHARS = 6;
+const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
+const SHOWN_CHARS = PREFIX.length + 6;
+
+/** A new key: 37 random characters, and six of a checksum by which scanners recognize a leaked key. */
+export function mintKey(): string {
+  const random = Array.from({ length: RANDOM_CHARS }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
+  return `${PREFIX}${random}${checksumOf(random)}`;
+}
+
+/** The beginning of a key, by which people recognize it in a list. */
+export const shownPrefix = (key: string): string => key.slice(0, SHOWN_CHARS);
+
+/** Whether a credential claims to be a key. */
+export const isKey = (token: string): boolean => token.startsWith(PREFIX);
+
+/** Whether the form and the checksum of a key are right, which a mistyped or cut key fails without a look-up. */
+export const isWellFormedKey = (token: string): boolean => {
+  const random = token.slice(PREFIX.length, -CHECKSUM_CHARS);
+  return FORM.test(token) && token.endsWith(checksumOf(random));
+};
+
+function checksumOf(random: string): string {
+  let rest = crc32(random);
+  let text = "";
+  for (let at = 0; at < CHECKSUM_CHARS; at += 1) {
+    text = ALPHABET[rest % ALPHABET.length]! + text;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return text;
+}

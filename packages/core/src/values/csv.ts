@@ -1,0 +1,12 @@
+/** Spreadsheets run a text that begins like a formula, and names are free text. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+function toCell(value: string | number | boolean | null): string {
+  if (value === null) return "";
+  if (typeof value !== "string") return String(value);
+  const text = FORMULA.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A line of CSV (RFC 4180). */
+export const toCsvLine = (cells: readonly (string | number | boolean | null)[]): string => `${cells.map(toCell).join(",")}\r\n`;

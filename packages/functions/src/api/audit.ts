@@ -1,0 +1,4 @@
+import { audit } from "@board/api/routes/audit";
+import { createHttpHandler } from "../http-handler.ts";
+
+export const handler = createHttpHandler(audit);

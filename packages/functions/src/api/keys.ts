@@ -1,0 +1,4 @@
+import { keys } from "@board/api/routes/keys";
+import { createHttpHandler } from "../http-handler.ts";
+
+export const handler = createHttpHandler(keys);

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type CommandLine, openCommandLine } from "../support/command-line.ts";
+import { cleanUpPrograms } from "../support/program.ts";
+import { serve } from "../support/serve.ts";
+import { createWorld, type Tenant, type World } from "../support/world.ts";
+
+let world: World;
+let home: Tenant;
+let server: Awaited<ReturnType<typeof serve>>;
+let commandLine: CommandLine;
+
+beforeAll(async () => {
+  world = await createWorld();
+  home = await world.tenant("home");
+  server = await serve((request) => world.app.fetch(request));
+  commandLine = await openCommandLine();
+}, 120_000);
+afterAll(async () => {
+  await cleanUpPrograms();
+  await server.close();
+  await world.close();
+});
+
+const as = (token: string) => commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: token });
+
+test("board keys makes, lists, rotates and revokes keys, and a key is a token of the command line", async () => {
+  const you = as(home.owner.token);
+  const made = await you.run(["keys", "create", "CI", "--access", "read", "--days", "30"]);
+  expect([made.code, made.stderr]).toEqual([0, ""]);
+  const key = made.stdout.trim();
+  expect((await as(key).run(["boards"])).stdout).toContain("home board");
+  const listed = await you.run(["keys"]);
+  expect(listed.stdout).toMatch(/CI +bk_\w{6}… +read +all +20/);
+  const id = /^(\S+) +CI/m.exec(listed.stdout)![1]!;
+  const rotated = await you.run(["keys", "rotate", id, "--overlap", "0"]);
+  expect((await as(key).run(["boards"])).code).toBe(2);
+  expect((await as(rotated.stdout.trim()).run(["boards"])).code).toBe(0);
+  expect((await you.run(["keys", "revoke", id])).stdout).toBe("The key is revoked.\n");
+  const own = await you.run(["keys", "create", "Laptop", "--personal"]);
+  expect((await as(own.stdout.trim()).run(["tasks"])).code).toBe(0);
+  expect((await you.run(["keys", "--personal"])).stdout).toMatch(/Laptop .*write \(personal\)/);
+}, 120_000);

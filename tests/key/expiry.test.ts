@@ -1,0 +1,33 @@
+import { scheduled } from "@board/api/work/schedules";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+
+const DAY = 24 * 60 * 60_000;
+
+const world = await setupWorld();
+const home = await world.tenant("home");
+const { token } = home.owner;
+
+const warnings = async (): Promise<string[]> => {
+  await scheduled.retention(world.context());
+  const { body } = await world.call("GET", "/api/v1/activity?limit=200", { token });
+  return body.items
+    .filter(({ event_type }: { event_type: string }) => event_type === "key.expires_soon")
+    .map(({ message }: { message: string }) => message);
+};
+
+test("the creator and admins are told of the end of a key 14 and 2 days before it, once each, and again after a rotation", async () => {
+  const expires_at = new Date(world.now().getTime() + 30 * DAY).toISOString();
+  const body = { name: "Nightly", access: "read", expires_at };
+  const key = (await world.call("POST", "/api/v1/keys", { token, body })).body;
+  expect(await warnings()).toEqual([]);
+  world.elapse(17 * DAY);
+  expect(await warnings()).toEqual([expect.stringContaining(`Key "Nightly" (${key.prefix}…) ends on ${expires_at}`)]);
+  expect(await warnings()).toHaveLength(1);
+  world.elapse(11.5 * DAY);
+  expect(await warnings()).toHaveLength(2);
+  expect(await warnings()).toHaveLength(2);
+  const later = { expires_at: new Date(world.now().getTime() + 10 * DAY).toISOString() };
+  await world.call("POST", `/api/v1/keys/${key.id}/rotate`, { token, body: later });
+  expect(await warnings()).toHaveLength(3);
+});

@@ -1,0 +1,281 @@
+import { expect, test } from "vitest";
+import { addBoard } from "../support/board.ts";
+import { setupWorld } from "../support/fixtures.ts";
+import { addTask } from "../support/task.ts";
+import type { Person, Tenant } from "../support/world.ts";
+
+const DAY = 24 * 60 * 60_000;
+
+const world = await setupWorld({ streams: { max_seconds: 0 } });
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const tasks = `/api/v1/boards/${home.board_id}/tasks`;
+
+const create = (person: Person, body: object, path = "/api/v1/keys") =>
+  world.call("POST", path, { token: person.token, body: { name: "Deploy script", access: "write", ...body } });
+const createOwn = (person: Person, body: object) => create(person, body, "/api/v1/users/me/keys");
+const keyOf = async (body: object, at: Tenant = home): Promise<Person & { id: string }> => {
+  const answer = await create(at.owner, body);
+  expect(answer.status).toBe(200);
+  return { subject: answer.body.name, token: answer.body.key, id: answer.body.id };
+};
+const write = ({ token }: { token: string }, board_id = home.board_id) =>
+  world.call("POST", `/api/v1/boards/${board_id}/memory`, { token, body: { content: "The fence is green." } });
+const list = ({ token }: { token: string }, path = tasks) => world.call("GET", path, { token });
+
+test("the response of creation has the key and, only this once, its secret", async () => {
+  const { status, body } = await create(home.owner, { name: " CI ", access: "read", board_ids: [home.board_id] });
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    id: expect.any(String),
+    organization_id: home.organization_id,
+    name: "CI",
+    access: "read",
+    board_ids: [home.board_id],
+    personal: false,
+    prefix: body.key.slice(0, 9),
+    created_by_user_id: expect.any(String),
+    last_used_at: null,
+    expires_at: expect.any(String),
+    created_at: expect.any(String),
+    updated_at: body.created_at,
+    key: expect.stringMatching(/^bk_[0-9A-Za-z]{43}$/),
+  });
+  expect(Math.round((Date.parse(body.expires_at) - world.now().getTime()) / DAY)).toBe(90);
+  const { key: _key, ...shown } = body;
+  const listed = await world.call("GET", "/api/v1/keys", { token: home.owner.token });
+  expect(listed.body.items).toContainEqual(shown);
+  const read = await world.call("GET", `/api/v1/keys/${body.id}`, { token: home.owner.token });
+  expect(read.body).toEqual(shown);
+});
+
+test("a comment and its event name the key that wrote it", async () => {
+  const key = await keyOf({ name: "Release bot" });
+  const { id } = await addTask(world, home);
+  const answer = await world.call("POST", `${tasks}/${id}/comments`, { token: key.token, body: { message: "Released" } });
+  expect(answer.status).toBe(200);
+  const comments = await list(home.owner, `${tasks}/${id}/comments`);
+  expect(JSON.stringify(comments.body.items)).toContain(key.id);
+  const me = await world.call("GET", "/api/v1/users/me", { token: key.token });
+  expect(me.body).toMatchObject({ id: key.id, name: "Release bot" });
+});
+
+test("a key with read access reads everything that it may see and changes nothing", async () => {
+  const key = await keyOf({ access: "read" });
+  expect((await list(key)).status).toBe(200);
+  const refused = await write(key);
+  expect(refused.status).toBe(403);
+  expect(refused.body.detail).toBe("Only keys with write access can change anything");
+});
+
+test("a key with write access works on boards and does nothing that needs an admin", async () => {
+  const key = await keyOf({ access: "write" });
+  expect((await write(key)).status).toBe(200);
+  expect((await world.call("POST", "/api/v1/keys", { token: key.token, body: { name: "More", access: "read" } })).status).toBe(
+    403,
+  );
+  const invite = { token: key.token, body: { invited_email: "new@example.com" } };
+  expect((await world.call("POST", "/organizations/me/invites", invite)).status).toBe(403);
+});
+
+test("a key with admin access acts as an admin and never as an owner", async () => {
+  const key = await keyOf({ access: "admin" });
+  expect((await world.call("POST", "/api/tags", { token: key.token, body: { name: "Urgent" } })).status).toBe(200);
+  expect((await world.call("DELETE", "/organizations/me", { token: key.token })).status).toBe(403);
+  const endless = await create({ subject: "", token: key.token }, { expires_at: null });
+  expect(endless.status).toBe(403);
+});
+
+test("a key that is limited to boards sees only these, also with admin access, and makes only keys with the same limit", async () => {
+  const { board_id } = await addBoard(world, home, "Elsewhere");
+  const key = await keyOf({ access: "admin", board_ids: [board_id] });
+  expect((await list(key, "/api/v1/boards")).body.items.map(({ id }: { id: string }) => id)).toEqual([board_id]);
+  expect((await list(key)).status).toBe(404);
+  expect((await write(key)).status).toBe(404);
+  expect((await write(key, board_id)).status).toBe(200);
+  const wider = await create({ subject: "", token: key.token }, {});
+  expect([wider.status, wider.body.detail]).toEqual([403, "Only boards of the calling key can be given to a new key"]);
+  expect((await create({ subject: "", token: key.token }, { board_ids: [board_id] })).status).toBe(200);
+});
+
+test("boards of another organization cannot be given to a key", async () => {
+  expect((await create(home.owner, { board_ids: [abroad.board_id] })).status).toBe(422);
+});
+
+test("a key of one organization finds nothing in another", async () => {
+  const key = await keyOf({ access: "admin" }, abroad);
+  expect((await list(key)).status).toBe(404);
+  const own = await keyOf({});
+  const read = await world.call("GET", `/api/v1/keys/${own.id}`, { token: key.token });
+  expect(read.status).toBe(404);
+  expect((await world.call("DELETE", `/api/v1/keys/${own.id}`, { token: key.token })).status).toBe(404);
+});
+
+test("a revoked key is refused by the next request", async () => {
+  const key = await keyOf({});
+  expect((await list(key)).status).toBe(200);
+  expect((await world.call("DELETE", `/api/v1/keys/${key.id}`, { token: home.owner.token })).status).toBe(200);
+  expect((await list(key)).status).toBe(401);
+});
+
+test("an expired key is refused", async () => {
+  const key = await keyOf({ expires_at: new Date(world.now().getTime() + DAY).toISOString() });
+  expect((await list(key)).status).toBe(200);
+  world.elapse(DAY);
+  expect((await list(key)).status).toBe(401);
+});
+
+test("a key ends within a year, and only an owner makes one that does not end", async () => {
+  const admin = await world.member("admin", home, "admin");
+  const inDays = (days: number) => new Date(world.now().getTime() + days * DAY).toISOString();
+  expect((await create(admin, { expires_at: inDays(365) })).status).toBe(200);
+  expect((await create(admin, { expires_at: inDays(400) })).status).toBe(422);
+  expect((await create(admin, { expires_at: inDays(-1) })).status).toBe(422);
+  expect((await create(admin, { expires_at: null })).status).toBe(403);
+  const endless = await create(home.owner, { expires_at: null });
+  expect(endless.body.expires_at).toBeNull();
+});
+
+test("after a rotation both tokens work until the overlap ends", async () => {
+  const key = await keyOf({ expires_at: null });
+  const rotate = (body: object) => world.call("POST", `/api/v1/keys/${key.id}/rotate`, { token: home.owner.token, body });
+  const rotated = await rotate({ overlap_hours: 1 });
+  expect(rotated.body).toMatchObject({ id: key.id, key: expect.stringMatching(/^bk_/), prefix: rotated.body.key.slice(0, 9) });
+  const second = { token: rotated.body.key };
+  expect([(await list(key)).status, (await list(second)).status]).toEqual([200, 200]);
+  world.elapse(60 * 60_000);
+  expect([(await list(key)).status, (await list(second)).status]).toEqual([401, 200]);
+  const last = { token: (await rotate({ overlap_hours: 0 })).body.key };
+  expect([(await list(second)).status, (await list(last)).status]).toEqual([401, 200]);
+});
+
+test("the last use is told to the minute, and is stored once a minute", async () => {
+  const key = await keyOf({});
+  const lastUse = async () => (await world.call("GET", `/api/v1/keys/${key.id}`, { token: home.owner.token })).body.last_used_at;
+  await list(key);
+  const first = await lastUse();
+  expect(first).toMatch(/:00\.000Z$/);
+  expect(await world.countStatements(() => list(key))).toBeLessThan(4);
+  world.elapse(60_000);
+  await list(key);
+  expect(Date.parse(await lastUse()) - Date.parse(first)).toBe(60_000);
+});
+
+test("a mistyped key is refused without a look-up", async () => {
+  const { token } = await keyOf({});
+  const mistyped = `${token.slice(0, 20)}${token[20] === "a" ? "b" : "a"}${token.slice(21)}`;
+  const lookups: string[] = [];
+  world.statements.length = 0;
+  expect((await list({ token: mistyped })).status).toBe(401);
+  lookups.push(...world.statements.filter((statement) => statement.includes("api_key_tokens")));
+  expect(lookups).toEqual([]);
+});
+
+test("keys are in no list of people, and cannot be changed as members", async () => {
+  const key = await keyOf({ access: "admin" });
+  const members = await world.call("GET", "/organizations/me/members?limit=200", { token: home.owner.token });
+  expect(JSON.stringify(members.body)).not.toContain(key.id);
+  const own = (await world.call("GET", "/organizations/me/member", { token: key.token })).body;
+  expect(own).toMatchObject({ role: "admin", user_id: key.id });
+  const path = `/organizations/me/members/${own.id}`;
+  for (const [method, at, body] of [
+    ["GET", path, undefined],
+    ["PATCH", path, { role: "owner" }],
+    ["PUT", `${path}/access`, { all_boards_read: true, all_boards_write: true, board_access: [] }],
+    ["DELETE", path, undefined],
+  ] as const)
+    expect((await world.call(method, at, { token: home.owner.token, ...(body ? { body } : {}) })).status).toBe(404);
+});
+
+test("a key does nothing that belongs to a person: profile, organizations, invites, personal keys", async () => {
+  const { token } = await keyOf({ access: "admin" });
+  for (const [method, path, body] of [
+    ["PATCH", "/api/v1/users/me", { name: "Somebody" }],
+    ["DELETE", "/api/v1/users/me", undefined],
+    ["POST", "/organizations", { name: "Mine" }],
+    ["PATCH", "/organizations/me/active", { organization_id: home.organization_id }],
+    ["POST", "/organizations/invites/accept", { token: "x".repeat(32) }],
+    ["POST", "/api/v1/users/me/keys", { name: "More", access: "read" }],
+    ["GET", "/api/v1/users/me/keys", undefined],
+  ] as const) {
+    const answer = await world.call(method, path, { token, ...(body ? { body } : {}) });
+    expect([path, answer.status, answer.body.detail]).toEqual([path, 403, "Only people can do this, not keys"]);
+  }
+});
+
+test("a personal key has its person's rights, follows their changes, and ends with the membership", async () => {
+  const person = await world.person("keyed");
+  const member = await world.join(person, home.organization_id, "member");
+  const key = { token: (await createOwn(person, {})).body.key };
+  const setAccess = (body: object) =>
+    world.call("PUT", `/organizations/me/members/${member}/access`, { token: home.owner.token, body });
+  expect((await list(key)).status).toBe(404);
+  await setAccess({ board_access: [{ board_id: home.board_id, can_read: true }] });
+  expect([(await list(key)).status, (await write(key)).status]).toEqual([200, 403]);
+  await setAccess({ all_boards_write: true });
+  expect((await write(key)).status).toBe(200);
+  await setAccess({});
+  expect((await list(key)).status).toBe(404);
+  await world.call("DELETE", `/organizations/me/members/${member}`, { token: home.owner.token });
+  expect((await list(key)).status).toBe(401);
+});
+
+test("a personal key is cut to its access and its boards", async () => {
+  const admin = await world.member("cut", home, "admin", { write: true });
+  const { board_id } = await addBoard(world, home, "Cut");
+  const reader = { token: (await createOwn(admin, { access: "read", board_ids: [board_id] })).body.key };
+  expect((await list(reader, `/api/v1/boards/${board_id}/tasks`)).status).toBe(200);
+  expect((await list(reader)).status).toBe(404);
+  expect((await write(reader, board_id)).status).toBe(403);
+  expect((await list(reader, "/api/v1/keys")).status).toBe(403);
+  const full = { token: (await createOwn(admin, { access: "admin" })).body.key };
+  expect((await list(full, "/api/v1/keys")).status).toBe(200);
+});
+
+test("a personal key works in its organization only, whatever else its person may see", async () => {
+  const person = await world.member("both", home, "member", { write: true });
+  await world.join(person, abroad.organization_id, "member", { write: true });
+  const key = { token: (await createOwn(person, {})).body.key };
+  expect((await list(key, `/api/v1/boards/${abroad.board_id}/tasks`)).status).toBe(200);
+  expect((await list(key)).status).toBe(404);
+});
+
+test("people see and end their own personal keys, admins all of them, and only the person rotates one", async () => {
+  const person = await world.member("owner of a key", home, "member");
+  const { id } = (await createOwn(person, {})).body;
+  const items = (await list(person, "/api/v1/users/me/keys")).body.items;
+  expect(items.map((item: { id: string }) => item.id)).toEqual([id]);
+  expect((await world.call("GET", `/api/v1/keys/${id}`, { token: home.owner.token })).body.personal).toBe(true);
+  const rotate = { token: home.owner.token, body: {} };
+  expect((await world.call("POST", `/api/v1/keys/${id}/rotate`, rotate)).status).toBe(404);
+  const other = await world.member("another", home, "member");
+  expect((await world.call("DELETE", `/api/v1/users/me/keys/${id}`, { token: other.token })).status).toBe(404);
+  expect((await world.call("POST", `/api/v1/users/me/keys/${id}/rotate`, { token: person.token, body: {} })).status).toBe(200);
+  expect((await world.call("DELETE", `/api/v1/keys/${id}`, { token: home.owner.token })).status).toBe(200);
+});
+
+test("an organization is removed with its keys", async () => {
+  const tenant = await world.tenant("ending");
+  const key = await keyOf({}, tenant);
+  expect((await world.call("DELETE", "/organizations/me", { token: tenant.owner.token })).status).toBe(200);
+  expect((await list(key, "/api/v1/boards")).status).toBe(401);
+});
+
+test("a person whose organizations have only keys left removes them with the account", async () => {
+  const tenant = await world.tenant("leaving");
+  await keyOf({}, tenant);
+  expect((await world.call("DELETE", "/api/v1/users/me", { token: tenant.owner.token })).status).toBe(200);
+});
+
+test("the tools of MCP take a key, with its rights", async () => {
+  const key = await keyOf({ access: "read" });
+  const body = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "get_board", arguments: { board_id: home.board_id } },
+  };
+  const answer = await world.call("POST", "/mcp", { token: key.token, body });
+  expect(answer.status).toBe(200);
+  expect(answer.text).toContain(home.board_id);
+});
