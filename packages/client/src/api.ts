@@ -197,6 +197,178 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users/me/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List personal keys
+         * @description List personal keys.
+         */
+        get: operations["list_users_me_keys"];
+        put?: never;
+        /**
+         * Create a personal key
+         * @description The key has the caller's rights in the active organization, cut to its access and boards. It ends with the membership.
+         */
+        post: operations["create_personal_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/me/keys/{key_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate a personal key
+         * @description Rotate a personal key.
+         */
+        post: operations["rotate_personal_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/me/keys/{key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a personal key
+         * @description Revoke a personal key.
+         */
+        delete: operations["revoke_personal_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List keys
+         * @description The keys of the organization and those of its members, newest first.
+         */
+        get: operations["list_keys"];
+        put?: never;
+        /**
+         * Create a key
+         * @description For a program. It acts under its own name, with these rights and no others.
+         */
+        post: operations["create_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys/{key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a key
+         * @description Get a key.
+         */
+        get: operations["get_key"];
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a key
+         * @description Also a personal one. It ends at once.
+         */
+        delete: operations["delete_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys/{key_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate a key
+         * @description Gives the key a new token. Personal keys are rotated by their owner.
+         */
+        post: operations["create_key_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the audit log
+         * @description Who changed members, rights, keys, secrets, settings and budgets, newest first.
+         */
+        get: operations["get_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export the audit log
+         * @description All entries, oldest first, with the hashes that prove that none was changed. The export is recorded itself.
+         */
+        get: operations["get_audit_export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organizations": {
         parameters: {
             query?: never;
@@ -4239,6 +4411,31 @@ export interface components {
             /** @description Zone of these times, such as `Europe/Berlin`. */
             time_zone?: string;
         };
+        KeyCreate: {
+            /** @description What the key is for, for example the program that uses it. */
+            name: string;
+            /**
+             * @description `read` only reads, `write` acts as a member, `admin` as an admin.
+             * @enum {string}
+             */
+            access: "read" | "write" | "admin";
+            /**
+             * @description Boards of the organization that the key is limited to; null for all.
+             * @default null
+             */
+            board_ids?: string[] | null;
+            /** @description At most a year ahead, by default 90 days. Null for a key that does not end, by an owner only. */
+            expires_at?: string | null;
+        };
+        KeyRotate: {
+            /**
+             * @description Hours for which the previous key still works.
+             * @default 24
+             */
+            overlap_hours?: number;
+            /** @description The new end of the key, as at its creation; when omitted, it stays as it is. */
+            expires_at?: string | null;
+        };
         OrganizationCreate: {
             /** @description Name; the caller's organizations have different names. */
             name: string;
@@ -5995,6 +6192,173 @@ export interface components {
             /** @description When they end; on the next day if it is earlier. */
             until: string;
         };
+        /** @description A page of a list. */
+        KeyPage: {
+            /** @description The items of this page, in the order of the list. */
+            items: components["schemas"]["Key"][];
+            /** @description Total number of items in the list; -1 with `cursor`. */
+            total: number;
+            /** @description The limit that was applied. */
+            limit: number;
+            /** @description The offset that was applied. */
+            offset: number;
+        };
+        /** @description A credential of a program. */
+        Key: {
+            /**
+             * Format: uuid
+             * @description Id of the key. Events and comments have it as the id of the user who acted.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Organization in which the key acts.
+             */
+            organization_id: string;
+            /** @description What the key is for. Events and comments show it as the author's name. */
+            name: string;
+            /**
+             * @description `read` only reads, `write` acts as a member, `admin` as an admin.
+             * @enum {string}
+             */
+            access: "read" | "write" | "admin";
+            /** @description The boards that the key is limited to; null for all. */
+            board_ids: string[] | null;
+            /** @description Whether the key belongs to a person and has no more than this person's rights. */
+            personal: boolean;
+            /** @description The beginning of the key. */
+            prefix: string;
+            /** @description Who created the key; null if this user was removed. */
+            created_by_user_id: string | null;
+            /** @description The minute of the last use; null if it was never used. */
+            last_used_at: string | null;
+            /** @description When the key ends; null if it does not. */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the key was created.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the key was last rotated.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            updated_at: string;
+        };
+        /** @description A key with its new secret. */
+        NewKey: {
+            /**
+             * Format: uuid
+             * @description Id of the key. Events and comments have it as the id of the user who acted.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Organization in which the key acts.
+             */
+            organization_id: string;
+            /** @description What the key is for. Events and comments show it as the author's name. */
+            name: string;
+            /**
+             * @description `read` only reads, `write` acts as a member, `admin` as an admin.
+             * @enum {string}
+             */
+            access: "read" | "write" | "admin";
+            /** @description The boards that the key is limited to; null for all. */
+            board_ids: string[] | null;
+            /** @description Whether the key belongs to a person and has no more than this person's rights. */
+            personal: boolean;
+            /** @description The beginning of the key. */
+            prefix: string;
+            /** @description Who created the key; null if this user was removed. */
+            created_by_user_id: string | null;
+            /** @description The minute of the last use; null if it was never used. */
+            last_used_at: string | null;
+            /** @description When the key ends; null if it does not. */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the key was created.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the key was last rotated.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            updated_at: string;
+            /** @description The key itself. It is not shown again; null in the repeated answer to a request with Idempotency-Key. */
+            key: string | null;
+        };
+        /** @description A page of a list. */
+        AuditEventPage: {
+            /** @description The items of this page, in the order of the list. */
+            items: components["schemas"]["AuditEvent"][];
+            /** @description Total number of items in the list; -1 with `cursor`. */
+            total: number;
+            /** @description The limit that was applied. */
+            limit: number;
+            /** @description The offset that was applied. */
+            offset: number;
+        };
+        /** @description An entry of the audit log. */
+        AuditEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the entry.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Organization that was changed.
+             */
+            organization_id: string;
+            /** @description Position in the chain of the organization. */
+            seq: number;
+            /**
+             * Format: date-time
+             * @description When it was changed.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            at: string;
+            /** @description What was done, for example `member.role_changed`. */
+            action: string;
+            /** @description Who did it. */
+            actor: {
+                /** @description `user`, `key` or `agent`; `system` for the service, `public` for a caller without a credential. */
+                type: string;
+                /** @description Id of the user, key or agent. */
+                id: string | null;
+                /** @description Name at the time. */
+                name: string | null;
+            };
+            /** @description What was changed. */
+            target: {
+                /** @description `user`, `key` or `agent`; `system` for the service, `public` for a caller without a credential. */
+                type: string;
+                /** @description Id of the user, key or agent. */
+                id: string | null;
+                /** @description Name at the time. */
+                name: string | null;
+            };
+            /** @description Old and new value by field. Secrets are hidden. */
+            changes: {
+                [key: string]: unknown;
+            };
+            /** @description Address of the client; null for work of the service. */
+            address: string | null;
+            /** @description Program of the client, as it says. */
+            user_agent: string | null;
+            /** @description Id of the request in the log. */
+            trace_id: string | null;
+            /** @description Hash of the entry and of the hash before it, in hex digits. */
+            hash: string;
+        };
+        /** @description The entries as lines. */
+        AuditExport: string;
         /** @description A tenant. */
         Organization: {
             /**
@@ -9604,6 +9968,17 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
+        /** @description The caller lacks the permission. */
+        Forbidden: {
+            headers: {
+                /** @description Id of the request in the service's log. */
+                "X-Request-Id": string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refusal"];
+            };
+        };
         /** @description The resource does not exist or is not visible to the caller. */
         NotFound: {
             headers: {
@@ -9628,17 +10003,6 @@ export interface components {
         };
         /** @description The body is too large. */
         TooLarge: {
-            headers: {
-                /** @description Id of the request in the service's log. */
-                "X-Request-Id": string;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Refusal"];
-            };
-        };
-        /** @description The caller lacks the permission. */
-        Forbidden: {
             headers: {
                 /** @description Id of the request in the service's log. */
                 "X-Request-Id": string;
@@ -9701,6 +10065,8 @@ export interface components {
 export type UserUpdate = components['schemas']['UserUpdate'];
 export type UserInboxRead = components['schemas']['UserInboxRead'];
 export type NotificationPreferencesUpdate = components['schemas']['NotificationPreferencesUpdate'];
+export type KeyCreate = components['schemas']['KeyCreate'];
+export type KeyRotate = components['schemas']['KeyRotate'];
 export type OrganizationCreate = components['schemas']['OrganizationCreate'];
 export type OrganizationActivate = components['schemas']['OrganizationActivate'];
 export type OrganizationUpdate = components['schemas']['OrganizationUpdate'];
@@ -9781,6 +10147,12 @@ export type UserNotification = components['schemas']['UserNotification'];
 export type UserInboxUnread = components['schemas']['UserInboxUnread'];
 export type NotificationPreferences = components['schemas']['NotificationPreferences'];
 export type QuietHours = components['schemas']['QuietHours'];
+export type KeyPage = components['schemas']['KeyPage'];
+export type Key = components['schemas']['Key'];
+export type NewKey = components['schemas']['NewKey'];
+export type AuditEventPage = components['schemas']['AuditEventPage'];
+export type AuditEvent = components['schemas']['AuditEvent'];
+export type AuditExport = components['schemas']['AuditExport'];
 export type Organization = components['schemas']['Organization'];
 export type OrganizationListItem = components['schemas']['OrganizationListItem'];
 export type Member = components['schemas']['Member'];
@@ -9923,10 +10295,10 @@ export type ResponseInvalidInput = components['responses']['InvalidInput'];
 export type ResponseUnauthenticated = components['responses']['Unauthenticated'];
 export type ResponseUnavailable = components['responses']['Unavailable'];
 export type ResponseBadRequest = components['responses']['BadRequest'];
+export type ResponseForbidden = components['responses']['Forbidden'];
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseBodyTimeout = components['responses']['BodyTimeout'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
-export type ResponseForbidden = components['responses']['Forbidden'];
 export type ResponseConflict = components['responses']['Conflict'];
 export type ResponsePreconditionFailed = components['responses']['PreconditionFailed'];
 export type ResponseGatewayFailed = components['responses']['GatewayFailed'];
@@ -10108,6 +10480,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];
@@ -10164,6 +10537,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
@@ -10232,6 +10606,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
@@ -10289,9 +10664,413 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_users_me_keys: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_personal_key: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyCreate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotate_personal_key: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the key. */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyRotate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revoke_personal_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the key. */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_keys: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_key: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyCreate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the key. */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Key"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the key. */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_key_rotate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the key. */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyRotate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_audit: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+                /** @description Only this action. */
+                action?: "agent.created" | "agent.removed" | "approval.decided" | "audit.exported" | "board.created" | "board.removed" | "board.updated" | "budget.created" | "budget.removed" | "budget.updated" | "gateway.created" | "gateway.removed" | "gateway.updated" | "invite.accepted" | "invite.created" | "invite.removed" | "key.created" | "key.revoked" | "key.rotated" | "member.access_changed" | "member.removed" | "member.role_changed" | "organization.updated" | "subscription.created" | "subscription.removed" | "subscription.updated" | "webhook.created" | "webhook.removed" | "webhook.updated";
+                /** @description Only what this user, key or agent did. */
+                actor_id?: string;
+                /** @description Only changes of this member, key, board or other thing. */
+                target_id?: string;
+                /** @description Only entries from this time on. */
+                since?: string;
+                /** @description Only entries before this time. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEventPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_audit_export: {
+        parameters: {
+            query?: {
+                /** @description A JSON object a line, or comma-separated values with a header. */
+                format?: "ndjson" | "csv";
+                /** @description Only entries from this time on. */
+                since?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": components["schemas"]["AuditExport"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -10326,6 +11105,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
@@ -10364,6 +11144,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["BodyTimeout"];
             409: components["responses"]["Conflict"];
@@ -10457,6 +11238,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];
@@ -10489,6 +11271,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["BodyTimeout"];
             413: components["responses"]["TooLarge"];

@@ -197,11 +197,8 @@ export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Bo
         .returning(),
     );
     if (!mayWriteAll(ctx.actor)) await grantBoardAccess(ctx, member_id, row.id);
-<<<<<<< HEAD
     await followAsMaker(ctx, row);
-=======
     await recordAudit(ctx, "board.created", { organization_id, target: row, after: { name: row.name } });
->>>>>>> 088b589d (Programs get keys, and changes of rights and secrets are on record)
     return toBoard(row);
   });
 }
