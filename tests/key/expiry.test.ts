@@ -24,6 +24,9 @@ test("the creator and admins are told of the end of a key 14 and 2 days before i
   world.elapse(17 * DAY);
   expect(await warnings()).toEqual([expect.stringContaining(`Key "Nightly" (${key.prefix}…) ends on ${expires_at}`)]);
   expect(await warnings()).toHaveLength(1);
+  await world.drain();
+  const inbox = await world.call("GET", "/api/v1/users/me/inbox", { token });
+  expect(JSON.stringify(inbox.body)).toContain("A key ends soon: Nightly");
   world.elapse(11.5 * DAY);
   expect(await warnings()).toHaveLength(2);
   expect(await warnings()).toHaveLength(2);

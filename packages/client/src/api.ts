@@ -4398,6 +4398,24 @@ export interface components {
                      */
                     slack?: "now" | "digest" | "off";
                 };
+                /** @description How a person is notified of `key.expires_soon`, by channel. */
+                "key.expires_soon"?: {
+                    /**
+                     * @description How a person is notified of `key.expires_soon` by email.
+                     * @enum {string}
+                     */
+                    email?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `key.expires_soon` by push.
+                     * @enum {string}
+                     */
+                    push?: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `key.expires_soon` by slack.
+                     * @enum {string}
+                     */
+                    slack?: "now" | "digest" | "off";
+                };
             };
             /** @description No channel is used in these hours; what waits is sent when they end. */
             quiet_hours?: {
@@ -5928,7 +5946,7 @@ export interface components {
              * @description What happened.
              * @enum {string}
              */
-            type: "approval.requested" | "question.asked" | "mention" | "task.submitted" | "task.blocked" | "run.failed" | "budget.warned" | "budget.exhausted" | "gateway.down" | "agent.silent" | "delivery.dead";
+            type: "approval.requested" | "question.asked" | "mention" | "task.submitted" | "task.blocked" | "run.failed" | "budget.warned" | "budget.exhausted" | "gateway.down" | "agent.silent" | "delivery.dead" | "key.expires_soon";
             /** @description One line that says what happened. */
             title: string;
             /** @description The words of others that belong to it, cut after 1,000 characters. */
@@ -6173,6 +6191,24 @@ export interface components {
                     push: "now" | "digest" | "off";
                     /**
                      * @description How a person is notified of `delivery.dead` by slack.
+                     * @enum {string}
+                     */
+                    slack: "now" | "digest" | "off";
+                };
+                /** @description How a person is notified of `key.expires_soon`, by channel. */
+                "key.expires_soon": {
+                    /**
+                     * @description How a person is notified of `key.expires_soon` by email.
+                     * @enum {string}
+                     */
+                    email: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `key.expires_soon` by push.
+                     * @enum {string}
+                     */
+                    push: "now" | "digest" | "off";
+                    /**
+                     * @description How a person is notified of `key.expires_soon` by slack.
                      * @enum {string}
                      */
                     slack: "now" | "digest" | "off";

@@ -11,6 +11,7 @@ export const ALERT_TYPES = [
   "gateway.down",
   "agent.silent",
   "delivery.dead",
+  "key.expires_soon",
 ] as const;
 export type AlertType = (typeof ALERT_TYPES)[number];
 

@@ -1,5 +1,7 @@
 import { and, eq, gt, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import { insertEvents } from "../activity/activity.ts";
+import { storeAlerts } from "../alert/alert-job.ts";
+import type { Alert } from "../context/alert.ts";
 import type { System } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { runWrite } from "../db/prepared-write.ts";
@@ -33,18 +35,25 @@ function warnOnce(ctx: Context<System>, days: number): Promise<number> {
       .from(users)
       .where(and(inArray(api_keys.id, due), eq(users.id, api_keys.id)))
       .returning({
+        id: api_keys.id,
         organization_id: api_keys.organization_id,
         user_id: api_keys.created_by_user_id,
         prefix: api_keys.prefix,
         expires_at: api_keys.expires_at,
         name: users.name,
       });
+    const toAlert = ({ id, organization_id, expires_at }: (typeof rows)[number]): Alert => ({
+      ...{ type: "key.expires_soon", organization_id, board_id: null, task_id: null, subject_id: id },
+      key: `key.expires_soon:${id}:${days}:${expires_at!.toISOString()}`,
+      actor: { type: "system", id: null },
+    });
     const events = rows.map(({ organization_id, user_id, ...key }) => ({
       event_type: "key.expires_soon" as const,
       ...{ organization_id, user_id },
       message: toWarning(key),
     }));
     if (events.length > 0) await runWrite(ctx, insertEvents(events));
+    await storeAlerts(ctx, rows.map(toAlert));
     return rows.length;
   });
 }

@@ -3,6 +3,7 @@ import { type Alert, DECIDER_GROUPS, type DeciderGroup } from "../context/alert.
 import type { Context } from "../context/context.ts";
 import { followersOfBoard, followersOfTask, makerOfBoard, nonFollowersOfTask } from "../follow/follow.ts";
 import { membersWith } from "../organization/board-rights.ts";
+import { api_keys } from "../schema/key.sql.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 
 /** The most people of one job. More follow in the next one, so that other work gets its turn in between. */
@@ -37,6 +38,7 @@ async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined
         eq(organization_members.organization_id, organization_id),
         id === null ? undefined : membersWith(isDecision(alert) ? "write" : "read", { id, organization_id }),
         audience,
+        isPerson,
         // Nobody is notified of what they did themselves.
         actor.type === "user" && actor.id !== null ? ne(organization_members.user_id, actor.id) : undefined,
         after === null ? undefined : gt(organization_members.user_id, after),
@@ -47,6 +49,9 @@ async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined
   return rows.map(({ user_id }) => user_id);
 }
 
+/** A key acts as a user too, but nobody reads what it would be told. */
+const isPerson = sql`not exists (select from ${users} as service
+  where service.id = ${organization_members.user_id} and service.service_organization_id is not null)`;
 const isAdmin = inArray(organization_members.role, ["owner", "admin"]);
 const isIn = (people: SQL): SQL => sql`${organization_members.user_id} in ${people}`;
 
@@ -55,13 +60,14 @@ function decidersOf({ board_id }: Alert, group: DeciderGroup): SQL {
   return isIn(group === "watchers" ? followersOfBoard(board_id) : makerOfBoard(board_id));
 }
 
-function audienceOf({ type, board_id, task_id, names = [] }: Alert): SQL | undefined {
+function audienceOf({ type, board_id, task_id, subject_id, names = [] }: Alert): SQL | undefined {
   if (type === "mention") return isIn(peopleNamed(names));
   if (type.startsWith("task.") || type === "run.failed")
     return and(
       or(isIn(followersOfBoard(board_id!)), task_id === null ? undefined : isIn(followersOfTask(sql`${task_id}::uuid`))),
       sql`${organization_members.user_id} not in ${nonFollowersOfTask(task_id)}`,
     );
+  if (type === "key.expires_soon") return or(isAdmin, isIn(sql`(select created_by_user_id from ${api_keys} where id = ${subject_id})`));
   return board_id === null ? isAdmin : or(isAdmin, isIn(makerOfBoard(board_id)));
 }
 

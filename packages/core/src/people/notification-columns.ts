@@ -30,6 +30,8 @@ export const notificationColumns = {
     when 'agent.silent' then (select agent.name from ${agents} as agent where agent.id = ${notification}.subject_id)
     when 'gateway.down' then (select gateway.name from ${gateways} as gateway
       where gateway.id = ${notification}.subject_id and gateway.organization_id = ${notification}.organization_id)
+    when 'key.expires_soon' then (select service.name from ${users} as service where service.id = ${notification}.subject_id
+      and service.service_organization_id = ${notification}.organization_id)
     when 'delivery.dead' then (select split_part(split_part(subscription.url, '://', 2), '/', 1) from ${subscriptions} as subscription
       where subscription.id = ${notification}.subject_id and subscription.organization_id = ${notification}.organization_id) end`,
   approval: sql<NotificationFacts["approval"]>`case when ${notification}.type in ('approval.requested', 'question.asked') then

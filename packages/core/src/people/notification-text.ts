@@ -36,6 +36,7 @@ const TITLES: Titles = {
   "budget.exhausted": ({ board_name }) => `A budget is spent on ${short(board_name, "a board")}`,
   "gateway.down": ({ subject_name }) => `Gateway is not connected: ${short(subject_name, "a removed one")}`,
   "agent.silent": ({ subject_name }) => `Agent is silent: ${short(subject_name, "a removed one")}`,
+  "key.expires_soon": ({ subject_name }) => `A key ends soon: ${short(subject_name, "a removed one")}`,
   "delivery.dead": ({ subject_name }) => `Events could not be delivered to ${short(subject_name, "a removed subscription")}`,
 };
 
