@@ -4,7 +4,7 @@ import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import { inputOf, canCall, type Verdict, verdictOf } from "./access-rules.ts";
-import type { Caller } from "./callers.ts";
+import { ALL_BOARDS, type Caller } from "./callers.ts";
 import { createTenancyFixture, type TenancyFixture, type ObservedRequest } from "./tenancy-fixture.ts";
 import { BOARD_MARK, OTHER_BOARD_MARK, type Ids, GROUP_BOARD_MARK, ORGANIZATION_MARK } from "./seed-tenant.ts";
 import type { Answer } from "../../support/http.ts";
@@ -226,11 +226,14 @@ function crossBoardPaths(
 
 const PLACES = { home: BOARD_MARK, elsewhere: OTHER_BOARD_MARK, neighbour: GROUP_BOARD_MARK } as const;
 
+/** What admins see of the whole organization: its audit log, and the sessions of a gateway, which its boards share. */
+const OF_ORGANIZATION = /^\/api\/v1\/(?:audit|gateway\/)/;
+
 /** Returns the marks that must not appear in the answer. */
 function hiddenMarksOf({ caller: { home, visitor, reads, is }, path, body, at_board }: AccessCase): string[] {
   // A visitor, whose active organization is another, can access boards only by their ids.
   const atBoard = at_board || path.includes("{board_id}") || (body && "board_id" in body);
-  const places = visitor && !atBoard ? [] : reads;
+  const places = visitor && !atBoard ? [] : OF_ORGANIZATION.test(path) && home ? ALL_BOARDS : reads;
   // Agents see the tasks on all boards of their group.
   const grouped = is === "agent" && reads.includes("home") && path.endsWith("/group-snapshot") ? ["neighbour"] : [];
   const hidden = Object.entries(PLACES).filter(([place]) => ![...places, ...grouped].includes(place));

@@ -39,6 +39,8 @@ const ownBoard = (caller: Caller): Verdict =>
   caller.is === "user" ? boardAtHome("write")(caller) : caller.own ? "through" : 403;
 const ownRun = ({ home, name }: Caller): Verdict => (home && name === "worker" ? "through" : 404);
 const ownerOfKey = ({ home, role }: Caller): Verdict => (home && role === "owner" ? "through" : 404);
+/** A key that is limited to boards sees nothing of the others. */
+const keyForAllBoards = ({ key, home, reads }: Caller): Verdict => (key && home && reads.length === 1 ? 403 : "through");
 const byGateway = ({ gateway_id }: Known) => `?gateway_id=${gateway_id}`;
 const byBoard = ({ board_id }: Known) => `?board_id=${board_id}`;
 
@@ -78,6 +80,8 @@ export const INPUTS: Record<string, Input> = {
     rule: bodyReference,
   },
   "PATCH /organizations/me/custom-fields/{field_id}": { body: () => ({ label: "New" }) },
+  "GET /api/v1/audit": { rule: keyForAllBoards },
+  "GET /api/v1/audit/export": { rule: keyForAllBoards },
   "POST /api/v1/keys": {
     body: ({ board_id }) => ({ name: "New", access: "read", board_ids: [board_id] }),
     // A key gives only boards that it is limited to itself.

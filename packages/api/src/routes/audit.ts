@@ -1,12 +1,19 @@
 import { AuditEvent, AuditQuery, listAuditEvents } from "@board/core/audit/audit";
 import { AuditExportQuery, exportAuditEvents } from "@board/core/audit/export";
-import { admin } from "@board/core/context/actor";
+import { type Admin, admin } from "@board/core/context/actor";
 import { pageOf } from "@board/core/lists/page";
+import { mayReadAll } from "@board/core/organization/board-rights";
+import { DomainError } from "@board/core/values/errors";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 
 const paths = "/api/v1/audit";
 const MEDIA_TYPES = { ndjson: "application/x-ndjson", csv: "text/csv; charset=utf-8" };
+
+/** The log tells of all boards, so a key that is limited to some does not read it. */
+function requireAllBoards(actor: Admin): void {
+  if (actor.key && !mayReadAll(actor)) throw new DomainError("forbidden", "Only keys for all boards can read the audit log");
+}
 
 /** The audit log of the active organization. */
 export const audit = [
@@ -20,7 +27,10 @@ export const audit = [
       query: AuditQuery,
       returns: pageOf(AuditEvent),
     },
-    (ctx, { query }) => listAuditEvents(ctx, query),
+    async (ctx, { query }) => {
+      requireAllBoards(ctx.actor);
+      return listAuditEvents(ctx, query);
+    },
   ),
   endpoint(
     "GET",
@@ -33,12 +43,13 @@ export const audit = [
       returns: z.string().meta({ id: "AuditExport", description: "The entries as lines." }),
       media_type: "application/x-ndjson",
     },
-    async (ctx, { query }) =>
-      new Response(await exportAuditEvents(ctx, query), {
-        headers: {
-          "content-type": MEDIA_TYPES[query.format],
-          "content-disposition": `attachment; filename="audit.${query.format}"`,
-        },
-      }),
+    async (ctx, { query }) => {
+      requireAllBoards(ctx.actor);
+      const headers = {
+        "content-type": MEDIA_TYPES[query.format],
+        "content-disposition": `attachment; filename="audit.${query.format}"`,
+      };
+      return new Response(await exportAuditEvents(ctx, query), { headers });
+    },
   ),
 ];
