@@ -145,7 +145,9 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
     .from(organization_members)
     .where(eq(organization_members.organization_id, organization_id));
   const key = (path: string): PagedList => ({
-    ...{ path, url: path, who: owner },
+    path,
+    url: path,
+    who: owner,
     async add(created_at) {
       const [user] = await db
         .insert(users)
@@ -159,7 +161,12 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
   });
   const audit = storedIn(audit_events, (at) => ({
     ...own,
-    ...{ at, seq: 1_000_000_000 - count++, action: "key.created", actor_type: "user", target_type: "key", changes: {} },
+    at,
+    seq: 1_000_000_000 - count++,
+    action: "key.created",
+    actor_type: "user",
+    target_type: "key",
+    changes: {},
     hash: Buffer.alloc(32),
   }));
   const budget = (path: string): PagedList => {

@@ -149,7 +149,7 @@ test("after a rotation both tokens work until the overlap ends", async () => {
   expect([(await list(second)).status, (await list(last)).status]).toEqual([401, 200]);
 });
 
-test("the last use is told to the minute, and is stored once a minute", async () => {
+test("the last use is shown to the minute, and is stored once a minute", async () => {
   const key = await keyOf({});
   const lastUse = async () => (await world.call("GET", `/api/v1/keys/${key.id}`, { token: home.owner.token })).body.last_used_at;
   await list(key);

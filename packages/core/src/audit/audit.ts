@@ -97,11 +97,17 @@ export async function* readAuditEvents(ctx: Context<Admin>, since: Date | null):
 function toAuditEvent(row: typeof audit_events.$inferSelect): AuditEvent {
   const { id, organization_id, seq, at, action, changes, address, user_agent, trace_id, hash } = row;
   return {
-    ...{ id, organization_id, seq, at: at.toISOString(), action },
+    id,
+    organization_id,
+    seq,
+    at: at.toISOString(),
+    action,
     actor: { type: row.actor_type, id: row.actor_id, name: row.actor_name },
     target: { type: row.target_type, id: row.target_id, name: row.target_name },
     changes: changes as Record<string, unknown>,
-    ...{ address, user_agent, trace_id },
+    address,
+    user_agent,
+    trace_id,
     hash: Buffer.from(hash).toString("hex"),
   };
 }

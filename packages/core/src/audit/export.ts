@@ -13,14 +13,40 @@ export const AuditExportQuery = lazyObject(() => ({
 export type AuditExportQuery = z.infer<typeof AuditExportQuery>;
 
 const CSV_HEADER = [
-  ...["seq", "at", "action", "actor_type", "actor_id", "actor_name", "target_type", "target_id", "target_name"],
-  ...["changes", "address", "user_agent", "trace_id", "id", "hash"],
+  "seq",
+  "at",
+  "action",
+  "actor_type",
+  "actor_id",
+  "actor_name",
+  "target_type",
+  "target_id",
+  "target_name",
+  "changes",
+  "address",
+  "user_agent",
+  "trace_id",
+  "id",
+  "hash",
 ];
 
 const toCsvRow = ({ actor, target, changes, ...event }: AuditEvent) =>
   toCsvLine([
-    ...[event.seq, event.at, event.action, actor.type, actor.id, actor.name, target.type, target.id, target.name],
-    ...[JSON.stringify(changes), event.address, event.user_agent, event.trace_id, event.id, event.hash],
+    event.seq,
+    event.at,
+    event.action,
+    actor.type,
+    actor.id,
+    actor.name,
+    target.type,
+    target.id,
+    target.name,
+    JSON.stringify(changes),
+    event.address,
+    event.user_agent,
+    event.trace_id,
+    event.id,
+    event.hash,
   ]);
 
 const toLine = (event: AuditEvent) => `${JSON.stringify(event)}\n`;

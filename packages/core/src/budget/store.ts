@@ -198,7 +198,14 @@ export function removeBudget(ctx: Context<Member>, budget_id: string): Promise<v
 
 const toTarget = ({ id, scope_name }: Budget) => ({ id, name: scope_name });
 const toSettings = ({ scope, scope_id, period, timezone, limit, reserve, warn_at, on_limit }: Budget) => ({
-  ...{ scope, scope_id, period, timezone, limit, reserve, warn_at, on_limit },
+  scope,
+  scope_id,
+  period,
+  timezone,
+  limit,
+  reserve,
+  warn_at,
+  on_limit,
 });
 
 async function record(ctx: Context<Member>, type: EventType, budget: Budget, { board_id, task_id }: Omit<Place, "agent_id">) {

@@ -74,7 +74,12 @@ function insertKey(ctx: Context<Member>, input: CreateKey, owner_member_id: stri
     const id = await createServiceUser(ctx, organization_id, name);
     const key = mintKey();
     await ctx.db.insert(api_keys).values({
-      ...{ id, organization_id, owner_member_id, access, board_ids, expires_at },
+      id,
+      organization_id,
+      owner_member_id,
+      access,
+      board_ids,
+      expires_at,
       prefix: shownPrefix(key),
       created_by_user_id: user_id,
     });

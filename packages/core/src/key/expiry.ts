@@ -10,7 +10,7 @@ import { users } from "../schema/organization.sql.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
 import { oneLine } from "../values/wire.ts";
 
-/** How many days before the end of a key its creator and the admins are told. */
+/** How many days before the end of a key its creator and the admins are notified. */
 const WARNINGS = [2, 14] as const;
 const BATCH = 500;
 
@@ -43,13 +43,18 @@ function warnOnce(ctx: Context<System>, days: number): Promise<number> {
         name: users.name,
       });
     const toAlert = ({ id, organization_id, expires_at }: (typeof rows)[number]): Alert => ({
-      ...{ type: "key.expires_soon", organization_id, board_id: null, task_id: null, subject_id: id },
+      type: "key.expires_soon",
+      organization_id,
+      board_id: null,
+      task_id: null,
+      subject_id: id,
       key: `key.expires_soon:${id}:${days}:${expires_at!.toISOString()}`,
       actor: { type: "system", id: null },
     });
     const events = rows.map(({ organization_id, user_id, ...key }) => ({
       event_type: "key.expires_soon" as const,
-      ...{ organization_id, user_id },
+      organization_id,
+      user_id,
       message: toWarning(key),
     }));
     if (events.length > 0) await runWrite(ctx, insertEvents(events));

@@ -49,7 +49,7 @@ async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined
   return rows.map(({ user_id }) => user_id);
 }
 
-/** A key acts as a user too, but nobody reads what it would be told. */
+/** A key acts as a user too, but nobody reads its inbox. */
 const isPerson = sql`not exists (select from ${users} as service
   where service.id = ${organization_members.user_id} and service.service_organization_id is not null)`;
 const isAdmin = inArray(organization_members.role, ["owner", "admin"]);
@@ -67,7 +67,8 @@ function audienceOf({ type, board_id, task_id, subject_id, names = [] }: Alert):
       or(isIn(followersOfBoard(board_id!)), task_id === null ? undefined : isIn(followersOfTask(sql`${task_id}::uuid`))),
       sql`${organization_members.user_id} not in ${nonFollowersOfTask(task_id)}`,
     );
-  if (type === "key.expires_soon") return or(isAdmin, isIn(sql`(select created_by_user_id from ${api_keys} where id = ${subject_id})`));
+  if (type === "key.expires_soon")
+    return or(isAdmin, isIn(sql`(select created_by_user_id from ${api_keys} where id = ${subject_id})`));
   return board_id === null ? isAdmin : or(isAdmin, isIn(makerOfBoard(board_id)));
 }
 
