@@ -5,7 +5,7 @@ const PREFIX = "bk_";
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_CHARS = 37;
 const CHECKSUM_CHARS = 6;
-const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
+const FORM = /^bk_[0-9A-Za-z]{43}$/;
 const SHOWN_CHARS = PREFIX.length + 6;
 
 /** A new key: 37 random characters, and six of a checksum by which scanners recognize a leaked key. */
