@@ -130,8 +130,10 @@ async function work(context: TaskRunContext, { task, comments, journal, folder, 
     onWaiting: (isWaiting) => (isWaiting ? stall.pause() : stall.resume()),
   });
   try {
-    const token = await untilAnswered(() => service.mintRunToken(facts.run_id), signal);
-    const instructions = await untilAnswered(() => service.readInstructions(), signal);
+    const [token, instructions] = await Promise.all([
+      untilAnswered(() => service.mintRunToken(facts.run_id), signal),
+      untilAnswered(() => service.readInstructions(), signal),
+    ]);
     const board = token === null ? null : { url: service.url, token };
     const { protocol } = options.command;
     const env = toAgentEnvironment(host.environment, options.command);

@@ -1,4 +1,4 @@
-// Takes the pictures in docs/pictures from the demo: `npm run pictures`.
+// Takes the pictures in docs/pictures from the demo: `npm run pictures`, or some of them: `npm run pictures -- run board`.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, statSync } from "node:fs";
@@ -18,6 +18,7 @@ const WORK_STATUSES = ["inbox", "review", "done"];
 const MIN_TASKS = 5;
 const START_MS = 180_000;
 const DRAWING_MS = 1_500;
+const wanted = process.argv.slice(2);
 
 await install();
 const token = randomBytes(48).toString("base64url");
@@ -47,6 +48,18 @@ async function waitForWork(api: Client): Promise<void> {
   }
 }
 
+/** Waits until the coding agent of the demo has handed in its task, and returns where its run is shown. */
+async function waitForRun(api: Client): Promise<string> {
+  for (const end = Date.now() + DEMO_MS; Date.now() < end; await pause(200)) {
+    const board_id = (await api.get("/api/v1/boards")).items.find(({ name }) => name === "Web shop")?.id;
+    if (!board_id) continue;
+    const { items } = await api.get("/api/v1/boards/{board_id}/tasks", { params: { path: { board_id } } });
+    const { id, status, run } = items.find(({ title }) => title === "Sort the products by price") ?? {};
+    if (run && (status === "review" || status === "done")) return `boards/${board_id}/tasks/${id}/runs/${run.id}`;
+  }
+  throw new Error("The coding agent of the demo has not handed in its task.");
+}
+
 try {
   const url = await waitForUrl();
   const api = createClient({ url, token });
@@ -54,7 +67,7 @@ try {
   const browser = await openBrowser();
   const page = await browser.newPage();
   await page.goto(`${url}/#token=${token}`);
-  await waitForWork(api);
+  await (wanted.join() === "run" ? waitForRun(api) : waitForWork(api));
   const { items } = await api.get("/api/v1/boards");
   const board_id = items.find(({ name }) => name === "Web shop")!.id;
   const { items: tasks } = await api.get("/api/v1/boards/{board_id}/tasks", { params: { path: { board_id } } });
@@ -68,15 +81,19 @@ try {
     agents: "agents",
     webhooks: `webhooks/${board_id}`,
     "first-use": "start",
+    // Its task may still be at work, so its address is read last.
+    run: "",
   };
   mkdirSync(FOLDER, { recursive: true });
-  for (const [view, fragment] of Object.entries(views))
+  for (const [view, fragment] of Object.entries(views).filter(([name]) => wanted.length === 0 || wanted.includes(name)))
     for (const [name, size] of Object.entries(SIZES))
       for (const scheme of SCHEMES) {
         await page.setViewport(size);
         await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-        await page.evaluate(`void (location.hash = "#/${fragment}")`);
+        await page.evaluate(`void (location.hash = "#/${fragment || (await waitForRun(api))}")`);
         await page.reload();
+        await page.waitForFunction("!/Loading/.test(document.body.textContent)", { timeout: START_MS });
+        if (view === "run") await page.waitForSelector(".run-step", { timeout: START_MS });
         await pause(DRAWING_MS);
         const file = path.join(FOLDER, `${view}-${name}-${scheme}.png`);
         await page.screenshot({ path: file });

@@ -69,6 +69,21 @@ test("an idle runner sends at most one request a minute, needs at most 90 MB, an
   expect((await runner.task(id)).status).toBe("review");
 });
 
+test("until an agent has its first prompt, the runner needs less than a second of processor time, programs of git included", async ({
+  task,
+}) => {
+  const runner = await openRunnerFixture(world, { program });
+  onTestFinished(() => runner.close());
+  await runner.board.addTask();
+  const dump = `${runner.home}/dump.json`;
+  const began = performance.now();
+  const running = runner.start([{ dump }, { hang: true }]);
+  await vi.waitUntil(() => existsSync(dump), { timeout: MINUTE, interval: 5 });
+  const ms = processorTime(running.pid);
+  task.meta.summary = { "processor ms until the first prompt": ms, "ms in all": Math.round(performance.now() - began) };
+  expect(ms).toBeLessThan(1_000);
+});
+
 test("without network the agent goes on until its lease would end, and after the return all of its steps arrive", async () => {
   let isDown = false;
   const intercept = async (request: Request, next: (request: Request) => Promise<Response>) => {
@@ -103,4 +118,11 @@ test("without network the agent goes on until its lease would end, and after the
 function residentMemory(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024;
+}
+
+/** The processor time of a process and of the programs that it has waited for, in ms. The system counts in hundredths of a second. */
+function processorTime(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/stat`, "latin1");
+  const words = status.slice(status.lastIndexOf(")") + 2).split(" ");
+  return words.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * 10, 0);
 }
