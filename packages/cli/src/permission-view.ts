@@ -28,7 +28,12 @@ export function printPermission(output: Output, approval: Approval): void {
   const permission = permissionOf(approval);
   output.line(`${approval.status}: ${toSafeLine(approval.action_type)}`);
   for (const title of approval.task_titles) output.line(`task: ${toSafeLine(title)}`);
-  if (!permission) return output.line(toSafeText(approval.description ?? ""));
+  if (!permission) {
+    output.line(toSafeText(approval.description ?? ""));
+    const options = approval.action_type === "question" ? approval.payload?.["options"] : undefined;
+    for (const option of Array.isArray(options) ? options : []) output.line(`option: ${toSafeLine(String(option))}`);
+    return;
+  }
   output.line(`tool: ${toSafeLine(permission.tool)}`);
   output.line(`title: ${toSafeLine(permission.title)}`);
   for (const line of toSafeText(permission.excerpt).split("\n")) output.line(`  ${line}`);

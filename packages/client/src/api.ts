@@ -5128,6 +5128,18 @@ export interface components {
             payload?: {
                 [key: string]: unknown;
             } | null;
+            /** @description Of the action `question`: the question. Alias of `description`. */
+            text?: string | null;
+            /**
+             * @description Of the action `question`: the answers to choose from.
+             * @default null
+             */
+            options?: string[] | null;
+            /**
+             * @description Of the action `question`: whether people may answer in own words; without options they may.
+             * @default null
+             */
+            allow_text?: boolean | null;
             /**
              * @description Confidence of the agent, 0 to 100.
              * @default null
@@ -5154,6 +5166,16 @@ export interface components {
             status?: "pending" | "approved" | "rejected";
             /** @description For the action `run.permission`: the id of the chosen option of the payload. It must mean the same as the status. */
             option_id?: string;
+            /** @description For the action `question`: the answer. `rejected` means that there is none. */
+            answer?: {
+                /**
+                 * @description One of the options, as it was asked.
+                 * @default null
+                 */
+                option?: string | null;
+                /** @description An answer in own words, if the question allows it. */
+                text?: string | null;
+            };
         };
         BoardWebhookCreate: {
             /** @description What the agent should do with a payload; sent with every notification. */

@@ -1,4 +1,5 @@
 import { Approval } from "@board/core/approval/approval";
+import { answerTextOf, isQuestion, questionOf } from "@board/core/approval/question";
 import { RUN_PERMISSION } from "@board/core/approval/run-permission";
 import { authorText } from "@board/core/context/author";
 import * as z from "zod";
@@ -29,6 +30,18 @@ function permissionText({ action_type, payload }: Approval): string[] {
   ];
 }
 
+/** The answers that a question offers, and the one that it got. */
+function questionText(approval: Approval): string[] {
+  if (!isQuestion(approval)) return [];
+  const { options, allow_text } = questionOf(approval);
+  const answer = answerTextOf(approval);
+  return [
+    ...options.map((option) => `Option ${JSON.stringify(option)}`),
+    ...(allow_text ? ["An answer in own words is allowed."] : []),
+    ...(answer === null ? [] : ["", "Answer:", answer]),
+  ];
+}
+
 /** Describes an approval in words. The names of requester and decider come from the database. */
 export function approvalText(approval: Approval): string[] {
   const { id, status, agent_id, resolved_by_user_id, resolved_at, action_type, description } = approval;
@@ -40,6 +53,7 @@ export function approvalText(approval: Approval): string[] {
     labelled({ Action: action_type }),
     ...(reason.shown === "" ? [] : ["", reason.shown]),
     ...permissionText(approval),
+    ...questionText(approval),
   ].join("\n");
   return fenced(`Approval ${id} [${status}], requested by ${asker}${decision}`, { ...reason, shown });
 }

@@ -10,19 +10,28 @@ import { permissionOf, printPermission } from "../permission-view.ts";
 interface ApproveOptions {
   reject?: boolean;
   option?: string;
+  answer?: string;
   show?: boolean;
 }
 
 function findOption(approval: Approval, wanted: string) {
-  const options = permissionOf(approval)?.options ?? [];
+  const options = permissionOf(approval)?.options ?? answersOf(approval);
   const found = options.find(({ id, name }) => id === wanted || name.toLowerCase() === wanted.toLowerCase());
   if (found) return found;
   const names = options.map(({ name }) => toSafeLine(name)).join(", ");
   throw new UsageError(`The approval has no option ${wanted}.${names === "" ? "" : ` Use one of: ${names}`}`);
 }
 
+/** The answers of a question, as options that approve it. */
+const answersOf = ({ action_type, payload }: Approval) => {
+  const options = action_type === "question" ? payload?.["options"] : undefined;
+  return (Array.isArray(options) ? options : []).map((option) => ({ id: "", name: String(option), kind: "answer" }));
+};
+
 interface AskOptions {
   reason: string;
+  option?: string[];
+  text?: boolean;
   task?: string[];
   confidence?: string;
 }
@@ -56,9 +65,10 @@ export const addApprovals: AddCommands = (program, host) => {
     .command("approve <approval>")
     .description("Approve what an agent asks for, or reject it (people)")
     .option("--reject", "reject it")
-    .option("--option <name>", "of a permission: the option to choose, by its name or id")
+    .option("--option <name>", "of a permission or question: the option to choose, by its name or id")
+    .option("--answer <text>", "of a question: the answer in own words")
     .option("--show", "only show what is asked for")
-    .action(async (approval_id: string, { reject, option, show }: ApproveOptions, command) => {
+    .action(async (approval_id: string, { reject, option, answer, show }: ApproveOptions, command) => {
       const { output, openSession } = startRun(command, host);
       if (!UUID.test(approval_id))
         throw new UsageError(`${approval_id} is not the id of an approval. "${PROGRAM} approvals" shows the ids.`);
@@ -72,26 +82,40 @@ export const addApprovals: AddCommands = (program, host) => {
       if (show) return output.result(asked, () => printPermission(output, asked!));
       const chosen = asked && findOption(asked, option!);
       const rejects = chosen ? chosen.kind.startsWith("reject") : reject === true;
+      const answers = {
+        ...(chosen?.kind === "answer" ? { option: chosen.name } : {}),
+        ...(answer === undefined ? {} : { text: answer }),
+      };
       const decided = await session.client.patch("/api/v1/boards/{board_id}/approvals/{approval_id}", {
         params,
-        body: { status: rejects ? "rejected" : "approved", ...(chosen ? { option_id: chosen.id } : {}) },
+        body: {
+          status: rejects ? "rejected" : "approved",
+          ...(chosen && chosen.kind !== "answer" ? { option_id: chosen.id } : {}),
+          ...(Object.keys(answers).length > 0 ? { answer: answers } : {}),
+        },
       });
       output.result(decided, () => output.line(`${decided.status}: ${decided.id}`));
     });
 
   program
     .command("ask <action>")
-    .description("Ask people for an approval before you act, such as: board ask deploy --reason 'All tests pass'")
+    .description(
+      "Ask people for an approval before you act, such as: board ask deploy --reason 'All tests pass'. The action question asks for an answer",
+    )
     .requiredOption("-r, --reason <text>", "why; - reads standard input")
     .option("-t, --task <task...>", "ids of the tasks concerned")
+    .option("--option <answer...>", "of the action question: 2 to 4 answers to choose from")
+    .option("--text", "of the action question: also allow an answer in own words")
     .option("--confidence <percent>", "how sure you are, 0 to 100")
-    .action(async (action_type: string, { reason, task, confidence }: AskOptions, command) => {
+    .action(async (action_type: string, { reason, task, option, text, confidence }: AskOptions, command) => {
       const { output, openSession, stdin } = startRun(command, host);
       const session = await openSession();
       const body = {
         action_type,
         description: await readText(stdin, reason),
         ...(task && { task_ids: task }),
+        ...(option && { options: option }),
+        ...(text && { allow_text: true }),
         ...(confidence !== undefined && { confidence: Number(confidence) }),
       };
       const params = { path: { board_id: await session.findBoardId() } };

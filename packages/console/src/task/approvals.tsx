@@ -5,12 +5,18 @@ import { Problem } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { permissionOf } from "./permission.ts";
+import { type Answer, QuestionForm, questionOf } from "./question.tsx";
 
-export const decide = ({ board_id, id }: Approval, status: "approved" | "rejected", option_id?: string): Promise<boolean> =>
+export const decide = (
+  { board_id, id }: Pick<Approval, "board_id" | "id">,
+  status: "approved" | "rejected",
+  option_id?: string,
+  answer?: Answer,
+): Promise<boolean> =>
   attempt("The decision was not stored", () =>
     api.patch("/api/v1/boards/{board_id}/approvals/{approval_id}", {
       params: { path: { board_id, approval_id: id } },
-      body: { status, ...(option_id === undefined ? {} : { option_id }) },
+      body: { status, ...(option_id === undefined ? {} : { option_id }), ...(answer === undefined ? {} : { answer }) },
     }),
   );
 
@@ -18,6 +24,7 @@ export const decide = ({ board_id, id }: Approval, status: "approved" | "rejecte
 export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Approval; mayWrite: boolean; onDecided: () => void }) {
   const { action_type, description, confidence, status, created_at, resolved_at } = approval;
   const permission = permissionOf(approval);
+  const question = questionOf(approval);
   const answer = async (decision: "approved" | "rejected", option_id?: string) =>
     (await decide(approval, decision, option_id)) && onDecided();
   return (
@@ -37,6 +44,20 @@ export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Appro
           <p class="text" dir="auto">
             {description}
           </p>
+        )}
+        {question && question.answer !== "" && (
+          <p class="text" dir="auto">
+            {question.answer}
+          </p>
+        )}
+        {status === "pending" && mayWrite && question && (
+          <QuestionForm
+            id={approval.id}
+            question={question}
+            onAnswer={async (given) =>
+              (await decide(approval, given ? "approved" : "rejected", undefined, given ?? undefined)) && onDecided()
+            }
+          />
         )}
         {permission && permission.excerpt !== "" && (
           <pre class="text" dir="auto">
@@ -59,7 +80,7 @@ export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Appro
           ))}
         </div>
       )}
-      {status === "pending" && mayWrite && !permission?.options.length && (
+      {status === "pending" && mayWrite && !question && !permission?.options.length && (
         <div class="actions">
           <button type="button" class="primary" onClick={() => answer("approved")}>
             Approve

@@ -12,7 +12,7 @@ import { DomainError, notFound } from "../values/errors.ts";
 import { oneLine } from "../values/wire.ts";
 import { type Approval, readApproval } from "./approval.ts";
 import { approvalBoardEvents } from "./board-events.ts";
-import { isRunPermission } from "./run-permission.ts";
+import { isAside } from "./question.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 import { lockTasks, mapPendingConflict, requireNoPendingApproval } from "./pending.ts";
 import { type CreateApproval, toLinkedTaskIds, toStoredPayload } from "./input.ts";
@@ -34,7 +34,7 @@ export async function createApproval(ctx: CallerContext, board_id: string, input
       const missing_task_ids = task_ids.filter((id) => !existing_ids.includes(id));
       if (missing_task_ids.length > 0)
         throw new DomainError("not_found", "One or more tasks do not exist on this board.", { fields: { missing_task_ids } });
-      if (!isRunPermission(input)) await requireNoPendingApproval(ctx, board, task_ids);
+      if (!isAside(input)) await requireNoPendingApproval(ctx, board, task_ids);
       return storeApproval(ctx, board, approval, input);
     }),
   );
@@ -73,7 +73,7 @@ async function storeApproval(
   const { id, agent_id, task_ids } = approval;
   const { action_type, confidence, rubric_scores } = input;
   const task_id = task_ids[0] ?? null;
-  const links = task_ids.map((task_id, position) => ({ approval_id: id, task_id, position, pending: !isRunPermission(input) }));
+  const links = task_ids.map((task_id, position) => ({ approval_id: id, task_id, position, pending: !isAside(input) }));
   const event = {
     organization_id: board.organization_id,
     board_id: board.id,

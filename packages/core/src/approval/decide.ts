@@ -10,10 +10,12 @@ import { changedNow } from "../schema/columns.ts";
 import { DomainError } from "../values/errors.ts";
 import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { runBatch } from "../db/batch.ts";
+import { ellipsize } from "../values/text.ts";
 import { MAX_NAME, oneLine, lazyObject } from "../values/wire.ts";
 import { type Approval, readApproval } from "./approval.ts";
 import { ApprovalStatus } from "./approval-status.ts";
 import { approvalBoardEvents } from "./board-events.ts";
+import { Answer, answerTextOf, isAside, isQuestion, withAnswer } from "./question.ts";
 import { isRunPermission, withSelectedOption } from "./run-permission.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 import { insertDecisionNotifications } from "./notifications.ts";
@@ -29,6 +31,7 @@ export const DecideApproval = lazyObject(() => ({
     .describe(
       "For the action `run.permission`: the id of the chosen option of the payload. It must mean the same as the status.",
     ),
+  answer: Answer.optional().describe("For the action `question`: the answer. `rejected` means that there is none."),
 })).meta({ id: "ApprovalUpdate" });
 export type DecideApproval = z.infer<typeof DecideApproval>;
 
@@ -40,7 +43,7 @@ export async function decideApproval(
   ctx: Context<User>,
   board_id: string,
   approval_id: string,
-  { status, option_id }: DecideApproval,
+  { status, option_id, answer }: DecideApproval,
 ): Promise<Approval> {
   const board = await boardFor(ctx, board_id, "write");
   if (status === undefined) return readApproval(ctx, board.id, approval_id);
@@ -50,7 +53,7 @@ export async function decideApproval(
       const stored = await readApproval(ctx, board.id, approval_id, true);
       if (stored.status === status) return stored;
       if (status === "pending") await reopen(ctx, board, stored);
-      else await resolve(ctx, board, { ...stored, status, payload: withSelectedOption(stored, status, option_id) });
+      else await resolve(ctx, board, { ...stored, status, payload: decidedPayload(stored, status, { option_id, answer }) });
       const target = { id: approval_id, name: stored.action_type };
       const entry = { organization_id: board.organization_id, target, before: { status: stored.status }, after: { status } };
       await recordAudit(ctx, "approval.decided", entry);
@@ -59,8 +62,15 @@ export async function decideApproval(
   );
 }
 
+type Choice = Pick<DecideApproval, "option_id" | "answer">;
+
+function decidedPayload(stored: Approval, status: "approved" | "rejected", { option_id, answer }: Choice): Approval["payload"] {
+  const payload = withSelectedOption(stored, status, option_id);
+  return withAnswer({ ...stored, payload }, status, answer);
+}
+
 async function reopen(ctx: Context<User>, board: BoardRow, approval: Approval): Promise<void> {
-  if (isRunPermission(approval)) throw new DomainError("conflict", "The agent has acted on this decision already.");
+  if (isAside(approval)) throw new DomainError("conflict", "The agent has acted on this decision already.");
   await requireNoPendingApproval(ctx, board, approval.task_ids);
   const message = `Approval reopened: ${oneLine(approval.action_type)}.`;
   await runBatch(ctx, [
@@ -77,6 +87,7 @@ async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval):
   const events: NewActivityEvent[] = [
     { event_type: "approval.reviewed", ...event, message: `Approval reviewed: ${action}.` },
     { event_type: "approval.resolved", ...event, message: `Approval ${status}: ${action}.` },
+    ...answerComments(event, approval),
   ];
   await runBatch(ctx, [
     ...decisionUpdates(ctx, approval, { status, resolved_at: DECIDED_AT, resolved_by_user_id: ctx.actor.user_id }),
@@ -86,6 +97,17 @@ async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval):
     ...insertBoardEvents(ctx, approvalBoardEvents(board, approval)),
   ]);
 }
+
+/** The answer of a question is a comment on its task as well, so that everybody who works on it later finds it. */
+function answerComments(event: ReturnType<typeof eventFields>, approval: Approval): NewActivityEvent[] {
+  const answer = isQuestion(approval) ? answerTextOf(approval) : null;
+  if (answer === null || event.task_id === null) return [];
+  const message = `Answer to "${ellipsize(oneLine(approval.description ?? ""), MAX_QUESTION)}": ${answer}`;
+  return [{ event_type: "task.comment", ...event, message }];
+}
+
+/** Characters of a question that its answer repeats. */
+const MAX_QUESTION = 300;
 
 /**
  * When the statement began, by the database's clock. The time at which the transaction began could be too early after a wait for
@@ -102,7 +124,7 @@ interface Decision {
 const decisionUpdates = (ctx: Context, { id, board_id, payload, ...approval }: Approval, decision: Decision) => [
   ctx.db
     .update(approvals)
-    .set({ ...decision, ...(isRunPermission(approval) ? { payload } : {}), ...changedNow, updated_at: DECIDED_AT })
+    .set({ ...decision, ...(isAside(approval) ? { payload } : {}), ...changedNow, updated_at: DECIDED_AT })
     .where(and(eq(approvals.id, id), eq(approvals.board_id, board_id))),
   ctx.db
     .update(approval_task_links)

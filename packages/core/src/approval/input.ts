@@ -14,6 +14,8 @@ import {
   areValid,
 } from "../values/wire.ts";
 
+import { isQuestion, QuestionOptions } from "./question.ts";
+
 const MAX_CONFIDENCE = 100;
 
 const Scores = z
@@ -33,6 +35,13 @@ const ApprovalInput = lazyObject(() => ({
   payload: JsonObject.nullable()
     .default(null)
     .describe("Further data for the decision. Tasks under its `task_id` and `task_ids` are linked too."),
+  text: TextOrNull(MAX_TEXT).default(null).describe("Of the action `question`: the question. Alias of `description`."),
+  options: QuestionOptions.nullable().default(null).describe("Of the action `question`: the answers to choose from."),
+  allow_text: z
+    .boolean()
+    .nullable()
+    .default(null)
+    .describe("Of the action `question`: whether people may answer in own words; without options they may."),
   confidence: z.number().min(0).max(MAX_CONFIDENCE).nullable().default(null).describe("Confidence of the agent, 0 to 100."),
   rubric_scores: Scores.nullable().default(null).describe("Integer scores by criterion."),
   agent_id: Id.nullable()
@@ -41,11 +50,17 @@ const ApprovalInput = lazyObject(() => ({
 }));
 type ApprovalInput = z.infer<typeof ApprovalInput>;
 
+const hasQuestionFields = ({ options, allow_text }: ApprovalInput) => options !== null || allow_text !== null;
+
 /** There is no `status`, because a new approval is always pending. */
 export const CreateApproval = ApprovalInput.refine((sent) => toReason(sent) !== null, {
   ...valueError("lead reasoning is required"),
-  when: areValid("description", "lead_reasoning", "payload"),
+  when: areValid("description", "lead_reasoning", "text", "payload"),
 })
+  .refine((sent) => isQuestion(sent) || !hasQuestionFields(sent), {
+    ...valueError("options and allow_text belong to the action question"),
+    when: areValid("action_type", "options", "allow_text"),
+  })
   .refine((sent) => toLinkedTaskIds(sent).length <= MAX_IDS, {
     ...valueError(`at most ${MAX_IDS} tasks can be linked`),
     when: areValid("task_id", "task_ids", "payload"),
@@ -71,13 +86,15 @@ export function toStoredPayload(input: ApprovalInput): Record<string, unknown> {
   const { description, payload } = input;
   const reason = toPayloadReason(payload) ?? toReason(input);
   const isKept = description !== null && description !== reason && toNonBlankText(payload?.["description"]) === null;
-  return { ...payload, reason, ...(isKept ? { description } : {}) };
+  const { options, allow_text } = input;
+  const asked = isQuestion(input) ? { ...(options ? { options } : {}), ...(allow_text === null ? {} : { allow_text }) } : {};
+  return { ...payload, reason, ...(isKept ? { description } : {}), ...asked };
 }
 
-function toReason({ description, lead_reasoning, payload }: ApprovalInput) {
+function toReason({ description, lead_reasoning, text, payload }: ApprovalInput) {
   const decision = payload?.["decision"];
   const decisionReason = typeof decision === "object" && decision !== null && "reason" in decision ? decision.reason : null;
-  return description ?? lead_reasoning ?? toPayloadReason(payload) ?? toNonBlankText(decisionReason);
+  return description ?? lead_reasoning ?? text ?? toPayloadReason(payload) ?? toNonBlankText(decisionReason);
 }
 
 const toPayloadReason = (payload: ApprovalInput["payload"]) => toNonBlankText(payload?.["reason"]);

@@ -4,7 +4,8 @@ import { type Notification, insertNotifications, toNotifications } from "../noti
 import { findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
 import { oneLine } from "../values/wire.ts";
 import type { Approval } from "./approval.ts";
-import { approvalResolvedText } from "./message.ts";
+import { approvalResolvedText, questionAnsweredText } from "./message.ts";
+import { isQuestion } from "./question.ts";
 
 /** The insert for `runBatch` that notifies the lead and the requesting agent of a decision. */
 export async function insertDecisionNotifications(ctx: Context, board: BoardRow, approval: Approval) {
@@ -12,6 +13,8 @@ export async function insertDecisionNotifications(ctx: Context, board: BoardRow,
   const agents = await readBoardAgents(ctx, board, agent_id === null ? [] : [agent_id]);
   const lead = findBoardLead(board, agents);
   const requester = agents.find((agent) => agent.agent_id === agent_id);
+  if (isQuestion(approval))
+    return insertNotifications(ctx, requester ? toNotifications(requester, toAnswer(board, approval)) : []);
   const message = approvalResolvedText(board, approval);
   const about = { message, ...(task_id === null ? {} : { task_id }) };
   const notifications: Notification[] = [];
@@ -33,3 +36,9 @@ export async function insertDecisionNotifications(ctx: Context, board: BoardRow,
   if (requester && requester !== lead) notifications.push(...toNotifications(requester, about));
   return insertNotifications(ctx, notifications);
 }
+
+/** Only the agent that asked waits for the answer. */
+const toAnswer = (board: BoardRow, approval: Approval) => ({
+  message: questionAnsweredText(board, approval),
+  ...(approval.task_id === null ? {} : { task_id: approval.task_id }),
+});

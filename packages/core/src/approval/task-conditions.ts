@@ -1,7 +1,10 @@
 import { sql } from "drizzle-orm";
 import { tasks } from "../schema/task.sql.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
-import { RUN_PERMISSION } from "./run-permission.ts";
+import { ASIDE_ACTIONS } from "./question.ts";
+
+/** The approvals that say nothing about the result of a task, as SQL. */
+export const ASIDES = sql.raw(`(${ASIDE_ACTIONS.map((action) => `'${action}'`).join(", ")})`);
 
 /** A condition on `tasks`: an approval of the task is pending. */
 export const hasPendingApproval = sql<boolean>`exists (
@@ -9,9 +12,9 @@ export const hasPendingApproval = sql<boolean>`exists (
 
 /**
  * A condition on `tasks`: the task is approved. Approvals that are older than its last move out of `done` were for earlier work
- * and do not count. Neither do permissions to use a tool.
+ * and do not count. Neither do questions and permissions to use a tool.
  */
 export const isApproved = sql<boolean>`exists (
   select 1 from ${approval_task_links} as link join ${approvals} as approval on approval.id = link.approval_id
-  where link.task_id = ${tasks}.id and approval.board_id = ${tasks}.board_id and approval.status = 'approved' and approval.action_type <> ${sql.raw(`'${RUN_PERMISSION}'`)}
+  where link.task_id = ${tasks}.id and approval.board_id = ${tasks}.board_id and approval.status = 'approved' and approval.action_type not in ${ASIDES}
     and (${tasks}.left_done_at is null or approval.resolved_at > ${tasks}.left_done_at))`;

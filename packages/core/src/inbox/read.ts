@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import { agents } from "../schema/agent.sql.ts";
 import type { AgentStatus } from "../agent/agent-status.ts";
 import { approvals } from "../schema/approval.sql.ts";
-import { RUN_PERMISSION } from "../approval/run-permission.ts";
+import { ASIDES } from "../approval/task-conditions.ts";
 import { hasRoom, roomOf } from "../budget/room.ts";
 import { isPaused } from "../memory/paused.ts";
 import { boards } from "../schema/board.sql.ts";
@@ -126,7 +126,7 @@ const taskList = (from: SQL) => sql`(select jsonb_agg(to_jsonb(shown) - 'rank' -
 
 /** Approvals that were decided after the lead last acknowledged something, or after the lead was created. */
 const decidedApprovals = sql`from ${approvals} where ${approvals.board_id} = ${boards.id} and ${agents.is_board_lead}
-  and ${approvals.action_type} <> ${sql.raw(`'${RUN_PERMISSION}'`)}
+  and ${approvals.action_type} not in ${ASIDES}
   and ${approvals.resolved_at} > coalesce((select ${inbox_acknowledgements.acknowledged_at} from ${inbox_acknowledgements}
     where ${inbox_acknowledgements.agent_id} = ${agents.id}), ${agents.created_at})`;
 

@@ -12,6 +12,7 @@ const KIND_BY_HEADER: ReadonlyMap<string, string> = new Map([
   ["TASK MENTION", "task.mention"],
   ["NEW TASK COMMENT", "task.comment"],
   ["APPROVAL RESOLVED", "approval.resolved"],
+  ["QUESTION ANSWERED", "question.answered"],
   ["BOARD UPDATED", "board.updated"],
   ["BOARD GROUP UPDATED", "group.updated"],
   ["BOARD CHAT", "board.chat"],

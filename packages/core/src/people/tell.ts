@@ -1,6 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { toNextAlertJob } from "../alert/alert-job.ts";
 import type { Alert, AlertPayload } from "../context/alert.ts";
+import { isQuestion } from "../approval/question.ts";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import type { JobHandler } from "../job/handler.ts";
@@ -38,7 +39,7 @@ async function readAlert(ctx: Context, { after: _, ...alert }: AlertPayload): Pr
     .from(approvals)
     .where(and(eq(approvals.id, alert.subject_id), eq(approvals.board_id, alert.board_id!)));
   if (approval?.status !== "pending") return null;
-  return { ...alert, type: approval.action_type === "question" ? "question.asked" : "approval.requested" };
+  return { ...alert, type: isQuestion(approval) ? "question.asked" : "approval.requested" };
 }
 
 interface Stored {

@@ -2,6 +2,8 @@ import { agent, user } from "@board/core/context/actor";
 import { Approval } from "@board/core/approval/approval";
 import { createApproval } from "@board/core/approval/create";
 import { decideApproval } from "@board/core/approval/decide";
+import { getApproval } from "@board/core/approval/list";
+import { isQuestion, questionOf } from "@board/core/approval/question";
 import { CreateApproval } from "@board/core/approval/input";
 import { Id } from "@board/core/values/wire";
 import * as z from "zod";
@@ -20,17 +22,25 @@ function toResult(approval: Approval) {
 
 const WAIT = "Do not act on it before the decision, which comes to check_inbox.";
 
-const { action_type: action, description, task_ids: tasks, confidence } = CreateApproval.shape;
+const { action_type: action } = CreateApproval.shape;
 
 export const requestApproval = tool({
   title: "Request an approval",
   name: "request_approval",
   description:
-    "Asks a person before an action that is irreversible, costs money or leaves the team, or when the board requires it. The decision comes to the inbox.",
+    "Asks a person before an irreversible, costly or external act, or as the board requires. Action `question` gets an answer.",
   as: agent,
   for_runs: true,
-  input: z.object({ board_id, action_type: action, description, task_ids: tasks, confidence }),
-  about: { confidence: "0 to 100", description: "Reason" },
+  // Simple types keep the list of tools short; the schema of the operation checks the values.
+  input: z.object({
+    board_id,
+    action_type: action,
+    description: z.string(),
+    task_ids: z.array(z.string()).optional(),
+    confidence: z.number().optional(),
+    options: z.array(z.string()).optional(),
+    allow_text: z.boolean().optional(),
+  }),
   output,
   async run(ctx, { board_id, ...input }) {
     return toResult(await createApproval(ctx, boardIdOf(ctx, { board_id }), parseInput(CreateApproval, input)));
@@ -48,6 +58,13 @@ export const decideApprovalTool = tool({
   input: z.object({ approval_id: Id, board_id, status: z.enum(["approved", "rejected"]), option_id: z.string().optional() }),
   output,
   async run(ctx, { approval_id, status, option_id, ...call }) {
-    return toResult(await decideApproval(ctx, boardIdOf(ctx, call), approval_id, { status, option_id }));
+    const board_id = boardIdOf(ctx, call);
+    if (option_id === undefined) return toResult(await decideApproval(ctx, board_id, approval_id, { status }));
+    const asked = await getApproval(ctx, board_id, approval_id, "write");
+    if (!isQuestion(asked)) return toResult(await decideApproval(ctx, board_id, approval_id, { status, option_id }));
+    // The answer of a question is one of its options, or a text.
+    const isListed = questionOf(asked).options.includes(option_id);
+    const answer = isListed ? { option: option_id, text: null } : { option: null, text: option_id };
+    return toResult(await decideApproval(ctx, board_id, approval_id, { status, answer }));
   },
 });

@@ -1,0 +1,72 @@
+import { useState } from "preact/hooks";
+import type { Approval } from "../types.ts";
+
+export interface Answer {
+  option: string | null;
+  text: string | null;
+}
+
+interface Question {
+  options: string[];
+  allow_text: boolean;
+  answer: string;
+}
+
+/** What an agent asks, or null for other approvals. The agent wrote it, so every field is checked. */
+export function questionOf({ action_type, payload }: Pick<Approval, "action_type" | "payload">): Question | null {
+  if (action_type !== "question") return null;
+  const { options, allow_text, answer } = payload ?? {};
+  const listed = Array.isArray(options) ? options.filter((option) => typeof option === "string") : [];
+  const { option, text } = (answer ?? {}) as Record<string, unknown>;
+  const answered = [option, text].filter((part) => typeof part === "string").join(": ");
+  return { options: listed, allow_text: listed.length === 0 || allow_text === true, answer: answered };
+}
+
+/** The form by which a person answers a question: options to choose from, and a text if the question allows it. */
+export function QuestionForm({
+  id,
+  question,
+  onAnswer,
+}: {
+  id: string;
+  question: Question;
+  onAnswer: (answer: Answer | null) => void;
+}) {
+  const [option, setOption] = useState<string | null>(null);
+  const [text, setText] = useState("");
+  const written = question.allow_text && text.trim() !== "" ? text.trim() : null;
+  return (
+    <form
+      class="question"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAnswer({ option, text: written });
+      }}
+    >
+      {question.options.length > 0 && (
+        <fieldset>
+          <legend>Answer</legend>
+          {question.options.map((name) => (
+            <label key={name} dir="auto">
+              <input type="radio" name={`answer-${id}`} checked={option === name} onChange={() => setOption(name)} /> {name}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {question.allow_text && (
+        <label>
+          In your own words
+          <textarea rows={2} dir="auto" value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
+        </label>
+      )}
+      <div class="actions">
+        <button type="submit" class="primary" disabled={option === null && written === null}>
+          Answer
+        </button>
+        <button type="button" onClick={() => onAnswer(null)}>
+          No answer
+        </button>
+      </div>
+    </form>
+  );
+}
