@@ -1,6 +1,6 @@
 import { type ApiGroup, groups, webhookRoutes } from "../packages/functions/src/manifest.ts";
 import { apiGateway, throttleAfter } from "./api-gateway.ts";
-import { bodyReadPermissions } from "./bodies.ts";
+import { bodyReadPermissions, filePermissions } from "./bodies.ts";
 import { environment } from "./environment.ts";
 import { commonFunctionArgs, toSizeArgs } from "./function.ts";
 import { afterMigration } from "./migrate.ts";
@@ -24,7 +24,11 @@ for (const [name, group] of Object.entries<ApiGroup>(groups)) {
     handler: `packages/functions/src/api/${name}.handler`,
     description: `API: ${name}`,
     environment: { ...environment, STREAM_URL: streamUrl },
-    permissions: [...(group.enqueues === false ? [] : enqueuePermissions), ...(group.reads_bodies ? bodyReadPermissions : [])],
+    permissions: [
+      ...(group.enqueues === false ? [] : enqueuePermissions),
+      ...(group.reads_bodies ? bodyReadPermissions : []),
+      ...(group.stores_files ? filePermissions : []),
+    ],
     ...(reserve_concurrency && group.max_concurrency ? { concurrency: { reserved: group.max_concurrency } } : {}),
     transform: afterMigration,
   });

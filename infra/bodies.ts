@@ -1,4 +1,4 @@
-/** WEBHOOK_BODY_BUCKET=on keeps the bodies of old webhook payloads in a bucket instead of the database. */
+/** WEBHOOK_BODY_BUCKET=on keeps the bodies of old webhook payloads, and the files of tasks, in a bucket. */
 const isOn = process.env.WEBHOOK_BODY_BUCKET === "on";
 
 if (process.env.WEBHOOK_BODY_BUCKET && !["on", "off"].includes(process.env.WEBHOOK_BODY_BUCKET))
@@ -10,8 +10,8 @@ if (process.env.WEBHOOK_BODY_BUCKET && !["on", "off"].includes(process.env.WEBHO
  */
 const bucket = isOn
   ? new sst.aws.Bucket("WebhookBodies", {
-      // Browsers do not access the bucket.
-      cors: false,
+      // Pages upload and get files of tasks with addresses that the service has signed.
+      cors: { allowMethods: ["GET", "PUT"], allowOrigins: ["*"], exposeHeaders: ["Content-Range", "ETag"] },
       transform: { bucket: (args) => void (args.forceDestroy = $app.removal === "remove") },
     })
   : null;
@@ -41,6 +41,9 @@ const allow = (...actions: string[]) =>
 
 /** Permissions for functions that read payloads or notify agents of payloads. */
 export const bodyReadPermissions = allow("s3:GetObject");
+
+/** Permissions for the function that stores files of tasks. The addresses that it signs permit no more than it may do. */
+export const filePermissions = allow("s3:GetObject", "s3:PutObject");
 
 /** Permissions for the scheduler, which moves bodies and deletes the bodies of removed payloads. */
 export const bodyMovePermissions = allow("s3:GetObject", "s3:PutObject", "s3:DeleteObject");

@@ -2,6 +2,7 @@ import {
   activity_events,
   agents,
   approvals,
+  artifacts,
   audit_events,
   board_group_memory,
   board_groups,
@@ -103,6 +104,17 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
   const boardGroup = storedIn(board_groups, () => ({ ...own, name: name(), slug: slug() }));
   const board = storedIn(boards, () => ({ ...own, gateway_id, name: name(), slug: slug(), description: "x" }));
   const approval = storedIn(approvals, () => ({ board_id, action_type: "x", status: "approved" }));
+  const artifact = storedIn(artifacts, () => ({
+    ...own,
+    board_id,
+    task_id: task.id,
+    name: name(),
+    content_type: "text/plain",
+    size: 1,
+    sha256: "0",
+    status: "ready",
+    content: Buffer.from("x"),
+  }));
   const memory = storedIn(board_memory, () => ({ board_id, content: "x" }));
   const groupMemory = storedIn(board_group_memory, () => ({ board_group_id, content: "x" }));
   const run = storedIn(runs, (started_at) => ({
@@ -218,6 +230,7 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
     board("/api/v1/agent/boards", main),
     run(`${b}/runs`, owner),
     run(`${b}/tasks/{task_id}/runs`, lead),
+    artifact(`${b}/tasks/{task_id}/artifacts`, owner),
     approval(`${b}/approvals`, owner),
     approval(`${a}/approvals`, lead),
     memory(`${b}/memory`, owner),

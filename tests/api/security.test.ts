@@ -54,6 +54,12 @@ const pathValues: Record<string, string> = {
   key_id: (await world.call("POST", "/api/v1/users/me/keys", { token, body: { name: "Key", access: "read" } })).body.id,
   budget_id: (await world.call("POST", "/api/v1/budgets", { token, body: { scope: "organization", limit: { runs: 9 } } })).body
     .id,
+  artifact_id: (
+    await world.call("POST", `/api/v1/boards/${home.board_id}/tasks/${(await addTask(world, home)).id}/artifacts`, {
+      token,
+      body: { name: "log.txt", content: "bG9n" },
+    })
+  ).body.id,
   approval_id: (
     await world.call("POST", `/api/v1/boards/${home.board_id}/approvals`, {
       token,

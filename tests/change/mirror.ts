@@ -23,6 +23,7 @@ const emptyItems = (): Items => ({
   board: new Map(),
   run: new Map(),
   budget: new Map(),
+  artifact: new Map(),
 });
 
 type Item = { id: string };
@@ -43,6 +44,7 @@ export async function openMirror(world: World, { owner }: Tenant): Promise<Mirro
     if (type === "comment") return find(`${board}/tasks/${task_id}/comments?limit=200`, id);
     if (type === "approval") return find(`${board}/approvals?limit=200`, id);
     if (type === "run") return read(`${board}/runs/${id}`);
+    if (type === "artifact") return read(`${board}/artifacts/${id}`);
     if (type === "budget") return read(`/api/v1/budgets/${id}`);
     if (type === "memory") return find(`${board}/memory?limit=200`, id);
     return type === "agent" ? read(`/api/v1/agents/${id}`) : read(board);
@@ -82,7 +84,9 @@ export async function readLists(world: World, by: { token: string }): Promise<It
     await add("approval", `${board}/approvals`);
     await add("memory", `${board}/memory`);
   }
-  for (const task of items.task.values() as Iterable<{ id: string; board_id: string }>)
+  for (const task of items.task.values() as Iterable<{ id: string; board_id: string }>) {
     await add("comment", `/api/v1/boards/${task.board_id}/tasks/${task.id}/comments`);
+    await add("artifact", `/api/v1/boards/${task.board_id}/tasks/${task.id}/artifacts`);
+  }
   return items;
 }

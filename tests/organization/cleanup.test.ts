@@ -93,7 +93,7 @@ describe("cleanup of a deleted organization", () => {
     await world.call("POST", "/api/v1/tags", { token: deleted.owner.token, body: { name: "Stored" }, headers });
     const full = await countRows();
     // People outlive the organization, and so do the notes of what to remove from the body storage.
-    const outlive = ["users", "webhook_body_orphans"];
+    const outlive = ["users", "artifact_orphans", "webhook_body_orphans"];
     const empty = tables.map(getTableName).filter((name) => !outlive.includes(name) && full[name]! <= before[name]!);
     expect(empty, "tables that this test leaves empty").toEqual([]);
     expect(agentIdsOnHost()).toEqual([...keptIds, ...removedIds].toSorted());

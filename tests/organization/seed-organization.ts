@@ -59,6 +59,15 @@ export async function seedFullOrganization(world: World, tenant: Tenant): Promis
     .values({ ...decided, board_id, action_type: "deploy" })
     .returning();
   await db.insert(schema.approval_task_links).values({ approval_id: approval!.id, task_id, position: 0, pending: true });
+  const file = { organization_id, board_id, task_id, name: "log.txt", content_type: "text/plain", size: 1, sha256: "0" };
+  const [artifact] = await db
+    .insert(schema.artifacts)
+    .values({ ...file, status: "uploading" })
+    .returning();
+  await db.insert(schema.artifact_usage).values({ organization_id, bytes: 1 });
+  await db
+    .insert(schema.artifact_reviews)
+    .values({ artifact_id: artifact!.id, organization_id, user_id: owner!.id, paths: ["a.ts"], updated_at: new Date() });
   await db.insert(schema.task_transitions).values({ board_id, task_id, to_status: "inbox", at: new Date(), user_id: owner!.id });
   await seedRun(world, tenant);
   const [run] = await db

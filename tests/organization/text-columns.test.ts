@@ -43,9 +43,10 @@ const NOT_COUNTED: Record<string, string> = {
 };
 /** Columns that are not counted: the service writes them, they are short, or they follow from a counted column. */
 const NOT_COUNTED_COLUMNS: Record<string, readonly string[]> = {
-  activity_events: ["event_type"],
+  activity_events: ["event_type", "anchor"],
   agents: ["status", "openclaw_session_id", "agent_token_hash", "agent_token_lookup", "previous_status", "last_provision_error"],
   approvals: ["status"],
+  artifacts: ["sha256", "status"],
   board_group_memory: ["words"],
   board_memory: ["author_type", "words"],
   board_onboarding_sessions: ["session_key", "status"],

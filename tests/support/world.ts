@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { openBodyStorage } from "@board/local/body-storage";
+import { openFileStorage } from "@board/local/file-storage";
 import { openMailer } from "@board/local/mailer";
 import { readConsoleFile } from "@board/local/console-files";
 import { createApp } from "@board/api/app";
@@ -8,6 +9,7 @@ import { endpoints } from "@board/api/groups";
 import type { Budgets } from "@board/core/config/budgets";
 import type { System } from "@board/core/context/actor";
 import type { BodyStorage } from "@board/core/context/body-storage";
+import type { FileStorage } from "@board/core/context/file-storage";
 import type { EventBus } from "@board/core/context/event-bus";
 import type { Context } from "@board/core/context/context";
 import type { Db } from "@board/core/context/db";
@@ -120,6 +122,8 @@ export interface WorldOptions {
   bus?: EventBus;
   /** The storage for bodies of payloads; by default the one of the settings. */
   bodies?: BodyStorage;
+  /** The storage for files of tasks; by default the one that WEBHOOK_BODY_STORAGE names, if any. */
+  files?: FileStorage;
 }
 
 export const TEST_KEYS = {
@@ -175,7 +179,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     });
   const mail = openMailer(settings);
   const bodies = options.bodies ?? openBodyStorage(settings);
-  const base = { db, gateways, http, bus, bodies, mail, settings, now, meter, trace_id: null };
+  // The folder next to an embedded database would be one of this repository.
+  const files = options.files ?? (settings.body_storage ? openFileStorage(settings) : null);
+  const base = { db, gateways, http, bus, bodies, files, mail, settings, now, meter, trace_id: null };
   const forUnitOfWork = () => ({ ...base, log: createScopedLog(log), pendingWakeups: createPendingWakeups(), limits: new Map() });
   const context = (): Context<System> => ({ ...forUnitOfWork(), actor: { type: "system" } });
   const closing = new AbortController();

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createWebhook } from "../support/webhook.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 import { toolsOf } from "./body-fixture.ts";
-import { type FakeBucket, startFakeBucket } from "./fake-bucket.ts";
+import { type FakeBucket, startFakeBucket } from "../support/fake-bucket.ts";
 
 let bucket: FakeBucket;
 

@@ -153,6 +153,7 @@ async function runEndpoint(endpoint: Endpoint, c: AppContext, known: KnownReques
     headers,
     source_ip: c.var.client_address,
     read: (max_bytes) => slot.pauseDuring(() => c.var.body.read(max_bytes)),
+    chunks: (max_bytes) => c.var.body.chunks(max_bytes),
     readAsset: (name) => runtime.readAsset(name),
     readConsoleFile: (name) => runtime.readConsoleFile(name),
     publicFile,

@@ -18,6 +18,8 @@ export interface HttpExchange<A extends Actor = Actor> {
   source_ip: string;
   /** Reads the body's bytes. Throws `too_large` above `max_bytes`. */
   read(max_bytes: number): Promise<Uint8Array>;
+  /** The body's bytes as they arrive, for files. Throws `too_large` above `max_bytes`. */
+  chunks(max_bytes: number): AsyncIterable<Uint8Array>;
   /** Reads a static file of the API reference page. */
   readAsset(name: string): Promise<Uint8Array>;
   /** Reads a file of the built console. */
@@ -86,6 +88,8 @@ interface Spec<A extends Actor, Path, Q, B, R> {
   operation_id?: string;
   /** Media type of the response if it is not JSON. */
   media_type?: string;
+  /** The request's body is a file of any media type, which the handler reads itself. */
+  takes_file?: true;
   /** Left out of the OpenAPI document. */
   hidden?: boolean;
 }

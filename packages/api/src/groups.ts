@@ -5,6 +5,7 @@ import { agentRoutes } from "./routes/agent/routes.ts";
 import { agents } from "./routes/agents.ts";
 import { approvalStream } from "./routes/approval-stream.ts";
 import { approvals } from "./routes/approvals.ts";
+import { artifacts } from "./routes/artifacts.ts";
 import { audit } from "./routes/audit.ts";
 import { boardGroups } from "./routes/board-groups.ts";
 import { boards } from "./routes/boards.ts";
@@ -67,6 +68,7 @@ export const groups = {
   onboarding,
   tasks: [...tasks, ...taskFollows, ...taskComments, ...taskStream],
   runs: [...runs, ...runStepStream],
+  artifacts,
   approvals: [...approvals, ...approvalStream],
   webhooks,
   subscriptions,

@@ -13,6 +13,8 @@ export interface ApiGroup {
   enqueues?: false;
   /** True if the group returns webhook payloads, whose bodies may be in a bucket. */
   reads_bodies?: true;
+  /** True if the group stores files of tasks, which are in the same bucket. */
+  stores_files?: true;
   /** Maximum number of concurrent requests in production. */
   max_concurrency?: number;
 }
@@ -77,6 +79,14 @@ export const groups = {
     routes: anyMethodBelow("/api/v1/boards/{board_id}/runs", "/api/v1/boards/{board_id}/tasks/{task_id}/runs"),
     ...streamSize,
     reads_bodies: true,
+  },
+  /** Files of tasks. Large ones go between clients and the bucket; the completion of an upload reads the whole file. */
+  artifacts: {
+    routes: anyMethodBelow("/api/v1/boards/{board_id}/artifacts", "/api/v1/boards/{board_id}/tasks/{task_id}/artifacts"),
+    memory_mb: 512,
+    timeout_seconds: 28,
+    enqueues: false,
+    stores_files: true,
   },
   approvals: { routes: anyMethodBelow("/api/v1/boards/{board_id}/approvals"), ...streamSize },
   webhooks: { routes: anyMethodBelow("/api/v1/boards/{board_id}/webhooks"), ...defaultSize, reads_bodies: true },

@@ -4,6 +4,7 @@ import { createLog } from "@board/api/edge/log";
 import type { System } from "@board/core/context/actor";
 import { type BodyStorage, createLazyBodyStorage } from "@board/core/context/body-storage";
 import type { BodyStorageLocation } from "@board/core/config/body-storage-settings";
+import { createLazyFileStorage, type FileStorage } from "@board/core/context/file-storage";
 import { type EventBus, createLazyBus } from "@board/core/context/event-bus";
 import type { ResolveName } from "@board/core/dns/address";
 import type { Context } from "@board/core/context/context";
@@ -106,6 +107,14 @@ function openBodyStorage(place: BodyStorageLocation | undefined): BodyStorage | 
   return createLazyBodyStorage(async () => (await import("./body-bucket.ts")).createBodyBucket(place));
 }
 
+/** Files of tasks are in the same bucket. */
+const files = openFileStorage(settings.body_storage?.place);
+
+function openFileStorage(place: BodyStorageLocation | undefined): FileStorage | null {
+  if (place?.kind !== "bucket") return null;
+  return createLazyFileStorage(async () => (await import("./file-bucket.ts")).createFileBucket(place));
+}
+
 /** Loaded when the first mail is sent. */
 function openMailer(): Mailer | null {
   const mail = settings.mail;
@@ -119,6 +128,7 @@ const createContext = createContextFactory({
   http,
   bus,
   bodies,
+  files,
   mail: openMailer(),
   settings,
   now: () => new Date(),

@@ -1,34 +1,61 @@
 import { randomUUID } from "node:crypto";
-import { access, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { type BodyStorage, BodyStorageError } from "@board/core/context/body-storage";
+import type { ByteRange, FileStorage } from "@board/core/context/file-storage";
 
 /** Files that are being written. After a crash they remain here. */
 const PARTS = "parts";
 const MAX_PART_AGE_MS = 3_600_000;
+const PIECE_BYTES = 65_536;
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
-/** Keeps each body in one file, which only the user of the process can read. */
-export function createBodyFolder(folder: string): BodyStorage {
+/** Keeps each body and each file of a task in one file, which only the user of the process can read. */
+export function createBodyFolder(folder: string): BodyStorage & FileStorage {
   const toFile = (key: string) => path.join(folder, ...key.split("/"));
   const parts = path.join(folder, PARTS);
   let isClean = false;
+
+  async function openPart(file: string): Promise<{ part: string; handle: FileHandle }> {
+    for (const made of [parts, path.dirname(file)]) await mkdir(made, { recursive: true, mode: FOLDER_MODE });
+    if (!isClean) await removeOldParts(parts);
+    isClean = true;
+    const part = path.join(parts, randomUUID());
+    return { part, handle: await open(part, "wx", FILE_MODE) };
+  }
+
+  /** An error of `chunks` is not one of the folder, so only the calls of the file system are wrapped. */
+  async function write(key: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+    const file = toFile(key);
+    const { part, handle } = await withStorageErrors(() => openPart(file));
+    try {
+      try {
+        for await (const chunk of chunks) await withStorageErrors(() => handle.writeFile(chunk));
+        await withStorageErrors(() => handle.sync());
+      } finally {
+        await handle.close();
+      }
+      await withStorageErrors(() => rename(part, file));
+    } finally {
+      await rm(part, { force: true });
+    }
+    await withStorageErrors(() => syncFolder(path.dirname(file)));
+  }
+
   return {
-    put: (key, body) =>
+    put: (key, body) => write(key, [body]),
+    write,
+
+    read: (key, range) =>
       withStorageErrors(async () => {
-        const file = toFile(key);
-        for (const made of [parts, path.dirname(file)]) await mkdir(made, { recursive: true, mode: FOLDER_MODE });
-        if (!isClean) await removeOldParts(parts);
-        isClean = true;
-        const part = path.join(parts, randomUUID());
         try {
-          await writeDurably(part, body);
-          await rename(part, file);
-        } finally {
-          await rm(part, { force: true });
+          return readRange(await open(toFile(key), "r"), range);
+        } catch (error) {
+          if (!isMissing(error)) throw error;
+          await access(folder);
+          return null;
         }
-        await syncFolder(path.dirname(file));
       }),
 
     get: (key, max_bytes) =>
@@ -61,11 +88,17 @@ async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function writeDurably(file: string, body: Uint8Array): Promise<void> {
-  const handle = await open(file, "wx", FILE_MODE);
+/** Reads a file in pieces and closes it, also when the reader stops early. */
+async function* readRange(handle: FileHandle, range?: ByteRange) {
   try {
-    await handle.writeFile(body);
-    await handle.sync();
+    const piece = Buffer.alloc(PIECE_BYTES);
+    const end = range?.end ?? Number.POSITIVE_INFINITY;
+    for (let at = range?.start ?? 0; at < end; ) {
+      const { bytesRead } = await withStorageErrors(() => handle.read(piece, 0, Math.min(piece.length, end - at), at));
+      if (bytesRead === 0) return;
+      yield Uint8Array.prototype.slice.call(piece, 0, bytesRead);
+      at += bytesRead;
+    }
   } finally {
     await handle.close();
   }

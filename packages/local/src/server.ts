@@ -21,6 +21,7 @@ import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import type { Settings } from "@board/core/config/settings";
 import { createHttpClient, locateAllowedReceiver, locatePublicHost } from "@board/core/http/https-client";
 import { openBodyStorage } from "./body-storage.ts";
+import { openFileStorage } from "./file-storage.ts";
 import { buildConsoleIfMissing, readConsoleFile } from "./console-files.ts";
 import { startConsumer } from "./consumer.ts";
 import { databaseFolder, isMissing, openDatabase } from "./database.ts";
@@ -129,6 +130,7 @@ async function startService(
     http: telemetry?.traceHttp(http) ?? http,
     bus: openEventBus(settings, log),
     bodies: openBodyStorage(settings),
+    files: openFileStorage(settings),
     mail,
     settings,
     now: () => new Date(),

@@ -119,6 +119,7 @@ function open({ database_url, environment, ...start }: StartOptions) {
     ),
     bus: createLocalBus(),
     bodies: null,
+    files: null,
     mail: null,
     settings,
     now: () => new Date(Date.now() + ahead_ms),

@@ -138,6 +138,17 @@ export const INPUTS: Record<string, Input> = {
     body: () => ({ from: 0, steps: [{ kind: "message", text: "Said" }] }),
     rule: ownRun,
   },
+  "POST /api/v1/boards/{board_id}/tasks/{task_id}/artifacts": { body: () => ({ name: "log.txt", content: "bG9n" }) },
+  /** The artifact has its content. */
+  "PUT /api/v1/boards/{board_id}/artifacts/{artifact_id}/content": { answers: 409 },
+  /** A person has added it. */
+  "DELETE /api/v1/boards/{board_id}/artifacts/{artifact_id}": {
+    rule: (caller) => {
+      const verdict = boardVerdict(caller, "write");
+      return verdict === "through" && caller.is === "agent" ? 403 : verdict;
+    },
+  },
+  "PUT /api/v1/boards/{board_id}/artifacts/{artifact_id}/reviewed-files": { body: () => ({ paths: ["a.ts"] }), need: "read" },
   "POST /api/v1/boards/{board_id}/approvals": { body: () => ({ action_type: "Do", description: "It is ready" }) },
   "PATCH /api/v1/boards/{board_id}/approvals/{approval_id}": { body: () => ({ status: "approved" }) },
   "POST /api/v1/subscriptions": { body: () => RECEIVER },

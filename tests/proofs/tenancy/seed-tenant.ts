@@ -112,6 +112,9 @@ export async function seedBoard(world: World, tenant: Tenant, ours: string, mark
   await send("PATCH", `${board}/tasks/${waiting.id}`, { priority: "low" });
   const { items: deliveries } = await send("GET", `${board}/subscriptions/${subscription.id}/deliveries`);
   await send("POST", `${board}/tasks/${task.id}/comments`, { content: mark });
+  const file = { name: `${mark}.txt`, content: Buffer.from(mark).toString("base64") };
+  const artifact = await send("POST", `${board}/tasks/${task.id}/artifacts`, file);
+  await send("PUT", `${board}/artifacts/${artifact.id}/reviewed-files`, { paths: [mark] });
   await send("POST", `${board}/memory`, { content: mark });
   await send("POST", `${board}/memory`, { content: mark, tags: ["chat"] });
   await send("POST", `${board}/group-memory`, { content: ours });
@@ -142,6 +145,7 @@ export async function seedBoard(world: World, tenant: Tenant, ours: string, mark
     doing_task_id: leased.id,
     task_run_id: leased.run_id!,
     approval_id: approval.id,
+    artifact_id: artifact.id,
     budget_id: budget.id,
     field_id: field.id,
     used_field_id: used.id,

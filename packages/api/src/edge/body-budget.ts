@@ -6,10 +6,12 @@ import { usedUp } from "@board/core/values/request-limits";
 export interface HeldBody {
   readonly address: string;
   bytes: number;
+  /** Bytes that were passed on, so that they count for the pace and not for the memory. */
+  passed: number;
   /** Refuses the body. Null before reading starts and after the body is complete, when the answer needs its bytes. */
   refuse: ((error: DomainError) => void) | null;
-  /** When reading began. The two fields below describe the last check of its pace. */
-  begun_at: number;
+  /** When reading began; null if it may take any time as long as it makes progress. The two fields below describe the last check of its pace. */
+  begun_at: number | null;
   checked_at: number;
   checked_bytes: number;
 }
@@ -81,25 +83,34 @@ export function createBodyBudget(limits: Limits) {
     const now = performance.now();
     for (const body of unfinished()) {
       const { request_body_seconds, request_body_bytes_per_second } = limits;
-      const expired = request_body_seconds > 0 && now - body.begun_at > request_body_seconds * 1_000;
+      const expired =
+        body.begun_at !== null && request_body_seconds > 0 && now - body.begun_at > request_body_seconds * 1_000;
+      const arrived = body.bytes + body.passed;
       const window = now - body.checked_at;
       const stalled =
-        window >= PACE_WINDOW_MS && body.bytes - body.checked_bytes < (request_body_bytes_per_second * window) / 1_000;
+        window >= PACE_WINDOW_MS && arrived - body.checked_bytes < (request_body_bytes_per_second * window) / 1_000;
       if (expired || stalled) refuse(body, tooSlow());
-      else if (window >= PACE_WINDOW_MS) Object.assign(body, { checked_at: now, checked_bytes: body.bytes });
+      else if (window >= PACE_WINDOW_MS) Object.assign(body, { checked_at: now, checked_bytes: arrived });
     }
     if (bodies.size > 0) return;
     clearInterval(sweeping);
     sweeping = undefined;
   }
 
+  function add(address: string, begun_at: number | null): HeldBody {
+    const checked_at = performance.now();
+    const body: HeldBody = { address, bytes: 0, passed: 0, refuse: null, begun_at, checked_at, checked_bytes: 0 };
+    bodies.add(body);
+    sweeping ??= setInterval(sweep, SWEEP_MS).unref();
+    return body;
+  }
+
   return {
-    open(address: string): HeldBody {
-      const now = performance.now();
-      const body: HeldBody = { address, bytes: 0, refuse: null, begun_at: now, checked_at: now, checked_bytes: 0 };
-      bodies.add(body);
-      sweeping ??= setInterval(sweep, SWEEP_MS).unref();
-      return body;
+    open: (address: string): HeldBody => add(address, performance.now()),
+    /** Opens a body that is not kept, such as a file. Large files may take longer than other bodies. */
+    openPassing: (address: string): HeldBody => add(address, null),
+    pass(body: HeldBody, bytes: number): void {
+      body.passed += bytes;
     },
     /** Counts more bytes of a body. This may refuse the body or others. */
     add(body: HeldBody, bytes: number): void {

@@ -12,6 +12,8 @@ const incomplete = () => new DomainError("incomplete_body", "The request ended b
 export interface RequestBody {
   /** Reads at most `max` bytes. Checks Content-Length first and then counts, so that no more than `max` bytes are buffered. */
   read(max: number): Promise<Uint8Array>;
+  /** Passes on at most `max` bytes as they arrive, without keeping them. */
+  chunks(max: number): AsyncIterable<Uint8Array>;
   /** Frees the memory, once the answer is ready. */
   release(): void;
 }
@@ -42,12 +44,47 @@ export function createRequestBody(request: Request, budget: BodyBudget, address:
     return buffer.bytes();
   }
 
+  const declaredBytes = (max: number): number => {
+    const declared = Number(request.headers.get("content-length") ?? 0);
+    if (declared > max) throw tooLarge(max);
+    return declared;
+  };
+
+  async function* passOn(stream: ReadableStream<Uint8Array>, max: number) {
+    const reader = stream.getReader();
+    let refusal: DomainError | undefined;
+    const body = (held = budget.openPassing(address));
+    body.refuse = (error) => {
+      refusal = error;
+      void reader.cancel().catch(() => {});
+    };
+    try {
+      for (let size = 0; ; ) {
+        const { done, value } = await reader.read().catch((): never => {
+          throw refusal ?? incomplete();
+        });
+        if (refusal) throw refusal;
+        if (done) return;
+        size += value.byteLength;
+        if (size > max) throw tooLarge(max);
+        budget.pass(body, value.byteLength);
+        yield value;
+      }
+    } finally {
+      body.refuse = null;
+      void reader.cancel().catch(() => {});
+    }
+  }
+
   return {
     async read(max) {
-      const declared = Number(request.headers.get("content-length") ?? 0);
-      if (declared > max) throw tooLarge(max);
+      const declared = declaredBytes(max);
       if (!request.body) return new Uint8Array();
       return readAll(request.body, max, declared);
+    },
+    async *chunks(max) {
+      declaredBytes(max);
+      if (request.body) yield* passOn(request.body, max);
     },
     release() {
       if (held) budget.release(held);

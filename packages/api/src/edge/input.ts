@@ -71,7 +71,8 @@ async function rejectInput(endpoint: Endpoint, c: AppContext, problems: InvalidI
 /** Reads the params and query that the validators have stored in the request, and then its body. */
 export async function readInput(endpoint: Endpoint, c: AppContext): Promise<Input> {
   // Without a schema, the body is not read, unless the client wants unknown keys refused.
-  const schema = endpoint.spec.body ?? (endpoint.method !== "GET" && isStrict(endpoint, c.req) ? NO_KEYS : undefined);
+  const isEmpty = endpoint.method !== "GET" && !endpoint.spec.takes_file && isStrict(endpoint, c.req);
+  const schema = endpoint.spec.body ?? (isEmpty ? NO_KEYS : undefined);
   const { sent, body } = schema ? await parseBody(endpoint, schema, c) : { sent: null, body: undefined };
   return { params: paramsOf(c), query: validInput(c, "query"), body, sent };
 }

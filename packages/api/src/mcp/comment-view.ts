@@ -1,16 +1,17 @@
 import { authorText } from "@board/core/context/author";
+import { anchorText } from "@board/core/task/comment/anchor";
 import { TaskComment } from "@board/core/task/comment/comment";
 import * as z from "zod";
 import { fenced } from "./fenced.ts";
 import { type Beginning, beginningOf, inline } from "./limits.ts";
 
-const { id, agent_id, user_id, created_at } = TaskComment.shape;
+const { id, agent_id, user_id, anchor, created_at } = TaskComment.shape;
 
-export const CommentView = z.object({ id, agent_id, user_id, created_at, content: z.string() });
+export const CommentView = z.object({ id, agent_id, user_id, created_at, content: z.string(), anchor });
 
 export const toCommentView = (comment: TaskComment): z.infer<typeof CommentView> => {
-  const { id, agent_id, user_id, created_at } = comment;
-  return { id, agent_id, user_id, created_at, content: inline(contentOf(comment)) };
+  const { id, agent_id, user_id, anchor, created_at } = comment;
+  return { id, agent_id, user_id, created_at, content: inline(contentOf(comment)), anchor };
 };
 
 const contentOf = ({ task_id, board_id, content }: TaskComment): Beginning =>
@@ -18,8 +19,12 @@ const contentOf = ({ task_id, board_id, content }: TaskComment): Beginning =>
 
 export const commentsText = (comments: readonly TaskComment[]): string[] =>
   comments.flatMap((comment) =>
-    fenced(`Comment ${comment.id} by ${commenterText(comment)}, ${comment.created_at}`, contentOf(comment)),
+    fenced(`Comment ${comment.id} by ${commenterText(comment)}, ${comment.created_at}`, withPlace(comment, contentOf(comment))),
   );
+
+/** The path of an anchor is a text of its author, so it stands inside the fence. */
+const withPlace = ({ anchor }: TaskComment, text: Beginning): Beginning =>
+  anchor ? { ...text, shown: `[${anchorText(anchor)}]\n${text.shown}` } : text;
 
 /** Only people and agents comment. A comment has no id of its author once the author was removed. */
 function commenterText({ agent_id, user_id }: TaskComment): string {

@@ -111,6 +111,7 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
       ...headersOf(endpoint),
     },
     ...(spec.body ? { requestBody: { required: true, content: { "application/json": { schema: spec.body } } } } : {}),
+    ...(spec.takes_file ? { requestBody: { required: true, content: { "application/octet-stream": {} } } } : {}),
     ...(endpoint.spec.lenient_params ? { requestBody: { content: { "*/*": {} } } } : {}),
     responses: {
       [String(spec.status ?? 200) as "200"]: {
@@ -165,7 +166,7 @@ function errorsOf(endpoint: Endpoint, path: string): number[] {
   const hasId = path.includes("{");
   const isIngestion = spec.lenient_params === true;
   const writes = method !== "GET";
-  const takesBody = spec.body !== undefined || isIngestion;
+  const takesBody = spec.body !== undefined || spec.takes_file === true || isIngestion;
   const errors = [
     ...(secured ? [401] : []),
     ...(isIngestion || canBeForbidden(spec.as, path, writes) ? [403] : []),

@@ -7,6 +7,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   boards: "Boards, on which people and agents coordinate tasks.",
   tasks: "Tasks of a board, with their comments, dependencies and leases.",
   runs: "Runs: attempts of agents on tasks, with what happened in them and what they used.",
+  artifacts: "Files of tasks, such as logs, pictures and diffs, and what people have reviewed of them.",
   approvals: "Requests of agents that people decide.",
   memory: "What a board or a group of boards remembers, and its chat.",
   onboarding: "The conversation by which a new board gets its goal and its lead.",
@@ -80,7 +81,18 @@ function roleTags(roles: AgentHints["roles"]): string[] {
 }
 
 /** Nested resources that have their own tag instead of the tag of the board or organization. */
-const NESTED_TAGS = ["approvals", "custom-fields", "keys", "memory", "onboarding", "runs", "tasks", "usage", "webhooks"];
+const NESTED_TAGS = [
+  "approvals",
+  "artifacts",
+  "custom-fields",
+  "keys",
+  "memory",
+  "onboarding",
+  "runs",
+  "tasks",
+  "usage",
+  "webhooks",
+];
 /** Operations of the service itself, which belong to no resource. */
 const SERVICE_PATHS = ["health", "healthz", "readyz", "openapi.json"];
 

@@ -5,6 +5,7 @@ import { createTask } from "@board/core/task/create";
 import { CreateTask, CreateTaskOnBoard, UpdateTask } from "@board/core/task/input";
 import { getTask, listTasks, TaskQuery } from "@board/core/task/list";
 import { removeTask } from "@board/core/task/remove";
+import { SendBack, sendBack } from "@board/core/task/send-back";
 import { Task } from "@board/core/task/task";
 import { updateTask } from "@board/core/task/update";
 import { Ok, ok } from "@board/core/values/wire";
@@ -90,5 +91,21 @@ export const tasks = [
       await removeTask(ctx, params.board_id, params.task_id);
       return ok;
     },
+  ),
+  endpoint(
+    "POST",
+    `${itemPath}/send-back`,
+    {
+      as: user,
+      summary: "Send a task back from its review",
+      description:
+        "Moves a task in review to in_progress of the agent that handed it in, or of the named agent. The agent gets one message with the comments that others have made since then, each with its place in an artifact.",
+      errors: [409],
+      authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
+      body: SendBack,
+      fenced: true,
+      returns: Task,
+    },
+    (ctx, { params, body, http }) => sendBack(ctx, params.board_id, params.task_id, body, fenceOf(http.headers)),
   ),
 ];

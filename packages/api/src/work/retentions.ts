@@ -1,4 +1,5 @@
 import { removeEventsBefore } from "@board/core/activity/retention";
+import { isUnfinished } from "@board/core/artifact/retention";
 import { removeAuditEventsBefore } from "@board/core/audit/retention";
 import { removeChangesBefore } from "@board/core/change/retention";
 import type { Retention } from "@board/core/db/retention";
@@ -6,6 +7,7 @@ import { removeAnswers } from "@board/core/idempotency/retention";
 import { hasEnded, removeJobs } from "@board/core/job/remove";
 import { audit_events } from "@board/core/schema/audit.sql";
 import { activity_events } from "@board/core/schema/activity.sql";
+import { artifacts } from "@board/core/schema/artifact.sql";
 import { changes } from "@board/core/schema/change.sql";
 import { idempotency_keys } from "@board/core/schema/idempotency.sql";
 import { inbox_messages } from "@board/core/schema/inbox.sql";
@@ -76,6 +78,13 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     where: isNotPending,
     remove: removeOldPayloads,
     // Small, because a payload can have megabytes.
+    batch: 200,
+  },
+  "artifacts whose upload was never completed": {
+    table: artifacts,
+    since: artifacts.created_at,
+    days: 1,
+    where: isUnfinished,
     batch: 200,
   },
   // The last attempt of a delivery is made after 28 hours.

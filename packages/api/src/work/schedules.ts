@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { countNewEvents } from "@board/core/activity/count-new-events";
+import { removeOrphanedFiles } from "@board/core/artifact/retention";
 import type { System } from "@board/core/context/actor";
 import { removeOldRows } from "@board/core/db/retention";
 import { eraseOldSecrets } from "@board/core/db/rotated-secret";
@@ -62,6 +63,7 @@ export const scheduled = {
     await removeUnusedCounters(ctx);
     await recountPayloadBytes(ctx);
     await recountTexts(ctx);
+    await removeOrphanedFiles(ctx);
   },
   async bodies(ctx: Context<System>) {
     await moveOldBodies(ctx);

@@ -15,9 +15,17 @@ export type EventRow = typeof activity_events.$inferSelect;
 const EVENT_COLUMNS = ["event_type", "organization_id", "message", "board_id", "task_id", "agent_id", "user_id", "tags"] as const;
 
 /** The insert of one event. Its placeholders take the result of `eventValues`. */
-export const insertEventRow = (db: Db) => db.insert(activity_events).values(placeholders(EVENT_COLUMNS)).returning();
+export const insertEventRow = (db: Db) =>
+  db
+    .insert(activity_events)
+    .values({ ...placeholders(EVENT_COLUMNS), anchor: sql`${sql.placeholder("anchor")}::jsonb` })
+    .returning();
 
-export const eventValues = (event: NewActivityEvent) => ({ ...NO_REFERENCES, ...event });
+export const eventValues = ({ anchor, ...event }: NewActivityEvent) => ({
+  ...NO_REFERENCES,
+  ...event,
+  anchor: anchor ? JSON.stringify(anchor) : null,
+});
 const NO_REFERENCES = { board_id: null, task_id: null, agent_id: null, user_id: null, tags: null };
 
 const insertOne = preparedQuery(insertEventRow);

@@ -1,3 +1,5 @@
+import type { CommentAnchor } from "../schema/activity.sql.ts";
+
 /** All event types (docs/reference/activity.md#event-types). Those ending in `failed` are error events. */
 export type EventType =
   | "agent.connected"
@@ -21,6 +23,8 @@ export type EventType =
   | "approval.requested"
   | "approval.resolved"
   | "approval.reviewed"
+  | "artifact.added"
+  | "artifact.removed"
   | "board.group.join.notified"
   | "board.group.join.notify_failed"
   | "board.group.leave.notified"
@@ -73,6 +77,8 @@ export interface EventFields {
   user_id?: string | null;
   /** Null for all events but comments. */
   tags?: string[] | null;
+  /** Only comments have one. */
+  anchor?: CommentAnchor | null;
 }
 
 export type NewActivityEvent = EventFields & { event_type: EventType };

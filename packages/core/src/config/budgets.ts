@@ -39,6 +39,16 @@ export const BUDGETS = {
     describe:
       "Bytes of texts that members and agents store in an organization, such as tasks, comments and memory, with 200 a row, 0 = no limit. They never expire, so it must suffice for years.",
   },
+  artifact_max_bytes: {
+    default: 26_214_400,
+    max: 1_073_741_824,
+    describe: "Maximum size of a file of a task in bytes.",
+  },
+  organization_artifact_bytes: {
+    default: 5_368_709_120,
+    max: 500_000_000_000_000,
+    describe: "Bytes of files that are stored for the tasks of an organization, 0 = no limit.",
+  },
   auth_failures_per_minute: {
     default: 20,
     max: 1_000_000_000,
@@ -225,6 +235,7 @@ export const budgetNames = Object.keys(BUDGETS) as BudgetName[];
 export const ownSettings = [
   "webhook_max_payload_bytes",
   "webhook_rate_per_minute",
+  "artifact_max_bytes",
   "auth_failures_per_minute",
   "streams_per_caller",
   "streams_per_organization",

@@ -5,6 +5,7 @@ import type { Db } from "./db.ts";
 import type { BodyStorage } from "./body-storage.ts";
 import { isPipelined } from "../db/pipeline.ts";
 import type { EventBus } from "./event-bus.ts";
+import type { FileStorage } from "./file-storage.ts";
 import type { Gateways } from "./gateways.ts";
 import type { ScopedLog } from "../values/log.ts";
 import type { Mailer } from "./mailer.ts";
@@ -28,6 +29,8 @@ export interface Context<A extends Actor = Actor> {
   readonly bus: EventBus;
   /** Null if no storage is configured; bodies then stay in the database. */
   readonly bodies: BodyStorage | null;
+  /** Null if no storage is configured; only small files are then accepted. */
+  readonly files: FileStorage | null;
   /** Null without a mail server. */
   readonly mail: Mailer | null;
   readonly settings: Settings;

@@ -3,6 +3,7 @@ import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { activity_events } from "../schema/activity.sql.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { approvals } from "../schema/approval.sql.ts";
+import { artifact_reviews, artifacts } from "../schema/artifact.sql.ts";
 import { board_groups, boards } from "../schema/board.sql.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { board_group_memory } from "../schema/group-memory.sql.ts";
@@ -50,6 +51,8 @@ export const STORED_TEXTS = {
     owner: approvals.board_id,
     through: boards,
   },
+  artifact_reviews: { columns: [artifact_reviews.paths], owner: artifact_reviews.organization_id },
+  artifacts: { columns: [artifacts.name, artifacts.content_type], owner: artifacts.organization_id },
   board_group_memory: {
     columns: [board_group_memory.content, board_group_memory.tags, board_group_memory.source],
     owner: board_group_memory.board_group_id,

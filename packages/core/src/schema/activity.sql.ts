@@ -1,10 +1,20 @@
 import { sql } from "drizzle-orm";
-import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { index, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { agents } from "./agent.sql.ts";
 import { boards } from "./board.sql.ts";
 import { commitOrder, created, id } from "./columns.ts";
 import { organizations, users } from "./organization.sql.ts";
 import { tasks } from "./task.sql.ts";
+
+export const ANCHOR_SIDES = ["old", "new"] as const;
+
+/** The place in an artifact that a comment is about. Without a line it is a file, without a path the whole artifact. */
+export interface CommentAnchor {
+  artifact_id: string;
+  path: string | null;
+  line: number | null;
+  side: (typeof ANCHOR_SIDES)[number] | null;
+}
 
 export const activity_events = pgTable(
   "activity_events",
@@ -22,6 +32,8 @@ export const activity_events = pgTable(
     user_id: uuid().references(() => users.id, { onDelete: "set null" }),
     /** Only comments have tags. */
     tags: text().array(),
+    /** Only comments have an anchor. */
+    anchor: jsonb().$type<CommentAnchor>(),
     ...commitOrder,
   },
   (t) => [

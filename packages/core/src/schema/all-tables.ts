@@ -2,6 +2,7 @@ export * from "./activity.sql.ts";
 export * from "./activity-count.sql.ts";
 export * from "./agent.sql.ts";
 export * from "./approval.sql.ts";
+export * from "./artifact.sql.ts";
 export * from "./audit.sql.ts";
 export * from "./board.sql.ts";
 export * from "./budget.sql.ts";

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { bigint, boolean, check, index, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import { ACTOR_SETTING, commitOrder, instant, isOneOf, transactionId } from "./columns.ts";
 
-export const CHANGE_TYPES = ["task", "comment", "approval", "memory", "agent", "board", "run", "budget"] as const;
+export const CHANGE_TYPES = ["task", "comment", "approval", "memory", "agent", "board", "run", "budget", "artifact"] as const;
 export const CHANGE_ACTIONS = ["created", "updated", "removed"] as const;
 export const CHANGE_ACTORS = ["user", "agent", "system"] as const;
 

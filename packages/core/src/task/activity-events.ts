@@ -28,8 +28,8 @@ export const commentEvent = (
   board: BoardRow,
   task_id: string,
   message: string,
-  tags: string[] | null = null,
-): NewActivityEvent => ({ ...taskEvent(actor, board, task_id, "task.comment", message), tags });
+  { tags = null, anchor = null }: Pick<NewActivityEvent, "tags" | "anchor"> = {},
+): NewActivityEvent => ({ ...taskEvent(actor, board, task_id, "task.comment", message), tags, anchor });
 
 interface TaskChange {
   /** Null for a new task. */

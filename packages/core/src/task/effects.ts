@@ -59,6 +59,8 @@ export interface TaskUpdate {
   comment: string | undefined;
   /** The lead's latest comment since the task last moved to review. */
   review_comment: string | null;
+  /** Set when a person sends the task back from its review: what others have said in it. */
+  requested?: string | null | undefined;
   /** Tasks that depend on this one and were affected when it left `done`. */
   returned: readonly ReturnedTask[];
   dependents: TaskFacts["dependents"];
@@ -112,11 +114,11 @@ function updateEvents(update: TaskUpdate): NewActivityEvent[] {
 }
 
 function updateNotifications(update: TaskUpdate): Notification[] {
-  const { actor, board, before, after, agents, is_changed, comment, returned } = update;
+  const { actor, board, before, after, agents, is_changed, comment, requested, returned } = update;
   const acting_agent_id = agentIdOf(actor);
   const review_comment = comment ?? update.review_comment;
   return [
-    ...(is_changed ? changeNotifications(board, { before, after, agents, acting_agent_id, review_comment }) : []),
+    ...(is_changed ? changeNotifications(board, { before, after, agents, acting_agent_id, review_comment, requested }) : []),
     ...returned
       .filter(({ moved }) => moved)
       .flatMap(({ former_assignee_id, ...task }) =>
@@ -126,7 +128,10 @@ function updateNotifications(update: TaskUpdate): Notification[] {
           { former_assignee_id, agents, acting_agent_id },
         ),
       ),
-    ...(comment ? commentNotifications(actor, board, after, comment, agents) : []),
+    // What the agent is requested to do contains the comment.
+    ...(comment && requested === undefined
+      ? commentNotifications(actor, board, after, { message: comment, anchor: null }, agents)
+      : []),
   ];
 }
 

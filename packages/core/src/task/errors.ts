@@ -14,5 +14,7 @@ export const leaseLostError = (reason?: "stopped") =>
     fields: { code: "task_lease_lost", ...(reason ? { reason } : {}) },
   });
 
+export const notInReview = () => new DomainError("conflict", "The task is not in review.");
+
 export const alreadyClaimedError = () =>
   new DomainError("conflict", "Task was claimed by another agent.", { fields: { code: "task_already_claimed" } });

@@ -7,6 +7,7 @@ import { commentText } from "./comment/comment-message.ts";
 import { type TaskHeader, taskText } from "./message.ts";
 import { isMentioned, parseMentions } from "../values/mention.ts";
 import { type BoardAgent, canWorkOn, findBoardLead } from "../notification/board-agents.ts";
+import type { CommentAnchor } from "../schema/activity.sql.ts";
 import type { TaskRow } from "./status-rules.ts";
 
 type TaskSummary = Pick<TaskRow, "id" | "title" | "description" | "status" | "assigned_agent_id">;
@@ -73,22 +74,25 @@ interface TaskChange {
   acting_agent_id: string | null;
   /** The lead's latest comment since the task last moved to review. */
   review_comment: string | null;
+  /** Set when a person sends the task back from its review: what others have said in it, or null if nobody said anything. */
+  requested?: string | null | undefined;
 }
 
 /** The notifications of a change: to a new assignee, and to the lead if the task came to the inbox without an assignee. */
 export function changeNotifications(
   board: BoardRow,
-  { before, after, agents, acting_agent_id, review_comment }: TaskChange,
+  { before, after, agents, acting_agent_id, review_comment, requested }: TaskChange,
 ): Notification[] {
   const lead = findBoardLead(board, agents);
   const isLead = lead !== undefined && lead.agent_id === acting_agent_id;
   const leadNotifications = lead && !isLead && isReturnedToInbox(before, after) ? inboxNotifications(board, after, lead) : [];
   const assignee = agents.find(({ agent_id }) => agent_id === after.assigned_agent_id);
-  if (isLead && assignee && before.status === "review" && after.status === "inbox")
+  const isReturnedByLead = isLead && before.status === "review" && after.status === "inbox";
+  if (assignee && (isReturnedByLead || requested !== undefined))
     return toTaskNotifications(board, after, assignee, {
       event_prefix: "task.rework",
       header: "CHANGES REQUESTED",
-      requested: review_comment,
+      requested: requested === undefined ? review_comment : requested,
     });
   if (before.assigned_agent_id === after.assigned_agent_id) return leadNotifications;
   return [...leadNotifications, ...assignmentNotifications(board, after, agents, acting_agent_id)];
@@ -140,7 +144,7 @@ export function commentNotifications(
   actor: User | Agent,
   board: BoardRow,
   task: Pick<TaskRow, "id" | "title" | "assigned_agent_id">,
-  comment: string,
+  { message: comment, anchor }: { message: string; anchor: CommentAnchor | null },
   agents: readonly BoardAgent[],
 ): Notification[] {
   const author_id = agentIdOf(actor);
@@ -153,7 +157,7 @@ export function commentNotifications(
   const { id: board_id, organization_id } = board;
   return [
     ...recipients.flatMap((agent) => {
-      const fields = { board, task, from: actor, comment };
+      const fields = { board, task, from: actor, comment, anchor };
       const message = commentText({ ...fields, mentioned: mentioned.length > 0, assigned: isAssignee(agent) });
       return toNotifications(agent, { message, task_id: task.id });
     }),

@@ -16,6 +16,7 @@ import { type TaskUpdate, toUpdateEffects } from "./effects.ts";
 import { findAssigneeId, lockTask, readTaskFacts, type TaskFacts } from "./lock.ts";
 import { type MatchResults, matchSentValues, withMatchResults } from "./field/match-patterns.ts";
 import { plainFields, type TaskPatch, toTaskPatch, type UpdateTask } from "./input.ts";
+import { notInReview } from "./errors.ts";
 import { decideLease } from "./lease/lease-checks.ts";
 import { requireFence } from "./lease/fence.ts";
 import { type LeaseAction, nextLease } from "./lease/lease-state.ts";
@@ -37,6 +38,7 @@ export async function updateTask(
   task_id: string,
   input: UpdateTask,
   fence: number | null = null,
+  review: Review = {},
 ): Promise<Task> {
   const board = await boardFor(ctx, board_id, "write");
   const patch = toTaskPatch(input);
@@ -45,10 +47,15 @@ export async function updateTask(
   // Read before the wait for a lock: if the task is free here but assigned under the lock, a faster agent has claimed it.
   const was_unassigned = isWorkersMove && (await findAssigneeId(ctx, board, task_id)) === null;
   const match = () => matchSentValues(ctx, board, patch.custom_field_values);
-  return withMatchResults(match, (matched) => changeTask(ctx, board, task_id, { patch, was_unassigned, matched, fence }));
+  return withMatchResults(match, (matched) => changeTask(ctx, board, task_id, { patch, was_unassigned, matched, fence, ...review }));
 }
 
-type TaskChange = Pick<UpdateInput, "patch" | "was_unassigned" | "matched"> & LeaseRequest;
+interface Review {
+  /** Set to send a task in review back to an agent: what others have said in the review, which the agent is told. */
+  requested?: string | null;
+}
+
+type TaskChange = Pick<UpdateInput, "patch" | "was_unassigned" | "matched"> & LeaseRequest & Review;
 
 interface LeaseRequest {
   /** The fence that the request names; null if it names none. */
@@ -83,12 +90,13 @@ async function changeInTransaction(
   change: TaskChange,
   isRetry: boolean,
 ): Promise<FinalWrites<Task>> {
-  const { patch, fence } = change;
+  const { patch, fence, requested } = change;
   if (patch.depends_on_task_ids || isRetry) await lockDependencies(ctx, board);
   // A lease only moves a task between `inbox` and `in_progress`, which does not affect the tasks that depend on it.
   const dependents = patch.status !== undefined && change.lease_action === undefined;
   const { before, facts, agents } = await lockAndRead(ctx, board, task_id, patch, dependents);
   await requireFence(ctx, before, fence);
+  if (requested !== undefined && before.status !== "review") throw notInReview();
   const update = { ...change, board, before, facts, agents, links: toLinkChanges(patch, facts) };
   const result = await decideUpdate(ctx, update);
   if (beginsRun(ctx, update, result)) await beginRunInBudgets(ctx, board, task_id);
@@ -96,7 +104,7 @@ async function changeInTransaction(
   const writeEffects = (returned: readonly ReturnedTask[]) => {
     const { comment } = patch;
     const { review_comment, dependents } = facts;
-    const done = { actor: ctx.actor, board, agents, before, ...stored, comment, review_comment, returned, dependents };
+    const done = { actor: ctx.actor, board, agents, before, ...stored, comment, review_comment, requested, returned, dependents };
     return storeEffects(ctx, toUpdateEffects(done));
   };
   const wasReopened = before.status === "done" && stored.after.status !== "done";

@@ -1,6 +1,9 @@
 import { type Agent, agent, lead, type Lead, type Role, type User, user, userOrAgent } from "@board/core/context/actor";
 import { as, type Context } from "@board/core/context/context";
+import { withDeadlockRetry } from "@board/core/db/retry-transaction";
 import { DomainError } from "@board/core/values/errors";
+import { ArtifactNote, createNoteArtifact } from "@board/core/artifact/note";
+import { readFinished } from "@board/core/artifact/artifact";
 import { createComment } from "@board/core/task/comment/comment";
 import { createTask } from "@board/core/task/create";
 import { CreateTask, UpdateTask } from "@board/core/task/input";
@@ -15,6 +18,7 @@ import { Id, Integer, MAX_INTEGER, MAX_NAME, MAX_TEXT, NonEmpty } from "@board/c
 import * as z from "zod";
 import { CommentView, commentsText, toCommentView } from "../comment-view.ts";
 import { ApprovalRow, approvalText, toApprovalRow } from "../approval-view.ts";
+import { ArtifactRow, artifactsText, toArtifactRow } from "../artifact-view.ts";
 import { fencedRows } from "../fenced.ts";
 import { firstRows, MAX_ROWS } from "../limits.ts";
 import { TaskRow, taskRowsText, taskText, TaskView, toTaskRow, toTaskView } from "../task-view.ts";
@@ -69,7 +73,7 @@ export const getTaskTool = tool({
   title: "Read a task",
   name: "get_task",
   description:
-    "One task with its latest comments, dependencies and approvals. Read it before you work on it, review it or answer on it.",
+    "One task with its latest comments, dependencies, approvals and files. Read it before you work on it, review it or answer on it.",
   as: userOrAgent,
   for_runs: true,
   read_only: true,
@@ -80,6 +84,7 @@ export const getTaskTool = tool({
     comments: z.array(CommentView),
     dependencies: TaskDetail.shape.dependencies,
     approvals: z.array(ApprovalRow),
+    artifacts: z.array(ArtifactRow),
   }),
   async run(ctx, { task_id, offset, ...call }) {
     const found = await getTaskDetail(ctx, boardIdOf(ctx, call), task_id);
@@ -87,6 +92,7 @@ export const getTaskTool = tool({
     const comments = found.comments.map(toCommentView);
     const dependencies = firstRows(found.dependencies);
     const approvals = firstRows(found.approvals).map(toApprovalRow);
+    const artifacts = firstRows(await readFinished(ctx, found.board_id, found.id)).map(toArtifactRow);
     const text = [
       ...taskText(found, ctx.actor, offset),
       ...fencedRows(
@@ -94,9 +100,10 @@ export const getTaskTool = tool({
         dependencies.map(({ id, title, status }) => ({ fact: `${id} [${status}]`, name: title })),
       ),
       ...firstRows(found.approvals).flatMap(approvalText),
+      ...artifactsText(artifacts),
       ...commentsText(found.comments),
     ];
-    return { data: { task, comments, dependencies, approvals }, text: text.join("\n") };
+    return { data: { task, comments, dependencies, approvals, artifacts }, text: text.join("\n") };
   },
 });
 
@@ -155,11 +162,19 @@ export const updateTaskTool = tool({
   description: "Moves or changes a task, with a comment in one call. Submit work with status review and a comment on the result.",
   as: userOrAgent,
   for_runs: true,
-  input: UpdateTask.pick({ ...TASK_FIELDS, comment: true }).extend({ task_id, board_id, fence, usage }),
-  about: { fence: "Of your lease", usage: USAGE },
+  input: UpdateTask.pick({ ...TASK_FIELDS, comment: true }).extend({ task_id, board_id, fence, usage, artifact: ArtifactNote.optional() }),
+  about: { fence: "Of your lease", usage: USAGE, artifact: "A file to add: name, and text up to 64 KB" },
   output: z.object({ task: TaskView }),
-  async run(ctx, { task_id, board_id, fence = null, usage, ...input }) {
-    const change = () => updateTask(ctx, boardIdOf(ctx, { board_id }), task_id, input, fence);
+  async run(ctx, { task_id, board_id, fence = null, usage, artifact, ...input }) {
+    const on_board = boardIdOf(ctx, { board_id });
+    // One transaction: the token of a run ends with a submission, and a refused change must not leave its file behind.
+    const change = () =>
+      artifact
+        ? withDeadlockRetry(ctx, async (ctx) => {
+            await createNoteArtifact(ctx, on_board, task_id, artifact);
+            return updateTask(ctx, on_board, task_id, input, fence);
+          })
+        : updateTask(ctx, on_board, task_id, input, fence);
     return toTaskResult(await withUsage(ctx, task_id, usage, change), ctx.actor);
   },
 });
@@ -173,7 +188,7 @@ export const commentOnTask = tool({
   input: z.object({ task_id, board_id, fence, content: NonEmpty(MAX_TEXT), usage }),
   output: z.object({ comment: CommentView }),
   async run(ctx, { task_id, fence = null, content, usage, ...call }) {
-    const write = () => createComment(ctx, boardIdOf(ctx, call), task_id, { content, tags: null }, fence);
+    const write = () => createComment(ctx, boardIdOf(ctx, call), task_id, { content, tags: null, anchor: null }, fence);
     const comment = toCommentView(await withUsage(ctx, task_id, usage, write));
     return { data: { comment }, text: `Comment ${comment.id} is on the task.` };
   },

@@ -2,6 +2,8 @@ import type { Agent, User } from "../../context/actor.ts";
 import { fromLine } from "../../notification/message-lines.ts";
 import { ellipsize, fenceMessage } from "../../values/text.ts";
 import { oneLine } from "../../values/wire.ts";
+import type { CommentAnchor } from "../../schema/activity.sql.ts";
+import { anchorText } from "./anchor.ts";
 
 const SNIPPET_CHARS = 500;
 
@@ -10,6 +12,7 @@ interface CommentMessage {
   task: { id: string; title: string };
   from: User | Agent;
   comment: string;
+  anchor: CommentAnchor | null;
   /** True if the comment mentions the recipient. A recipient that is not mentioned is the assignee. */
   mentioned: boolean;
   /** The recipient is the assignee. */
@@ -17,7 +20,7 @@ interface CommentMessage {
 }
 
 /** The message about a comment (docs/reference/gateways.md#comment-messages). */
-export function commentText({ board, task, from, comment, mentioned, assigned }: CommentMessage): string {
+export function commentText({ board, task, from, comment, anchor, mentioned, assigned }: CommentMessage): string {
   return [
     mentioned ? "TASK MENTION" : "NEW TASK COMMENT",
     `Board: ${oneLine(board.name)}`,
@@ -25,6 +28,8 @@ export function commentText({ board, task, from, comment, mentioned, assigned }:
     `Task ID: ${task.id}`,
     fromLine(from),
     mentioned ? "You were mentioned in this comment." : "A new comment was posted on your task.",
+    // The path is a text of the author, of one line.
+    ...(anchor ? [`About: ${anchorText(anchor)}`] : []),
     "Comment:",
     fenceMessage(ellipsize(comment.trim(), SNIPPET_CHARS)),
     ...(assigned

@@ -19,6 +19,7 @@ import type { Page, PageQuery } from "../../lists/page.ts";
 import type { Filter } from "../../lists/filter.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../../values/wire.ts";
 import { commentEvent } from "../activity-events.ts";
+import { AnchorShape, SentAnchor, toStoredAnchor } from "./anchor.ts";
 import { needsRenewal, renewalByComment } from "../lease/lease.ts";
 import { requireFence } from "../lease/fence.ts";
 import { commentNotifications } from "../notifications.ts";
@@ -39,6 +40,7 @@ export const TaskComment = lazyObject(() => ({
   message: z.string().describe("Text of the comment."),
   content: z.string().describe("The same text as `message`."),
   tags: z.array(z.string()).describe("Labels."),
+  anchor: AnchorShape.nullable().describe("The place in an artifact that the comment is about."),
   created_at: Instant.describe("When the comment was written."),
   ...truncatable,
 })).meta({ id: "TaskComment", description: "A comment on a task." });
@@ -48,6 +50,7 @@ export const CreateComment = lazyObject(() => ({
   content: NonEmpty(MAX_TEXT).optional().describe("Text of the comment. `@name` or `@lead` notifies that agent."),
   message: NonEmpty(MAX_TEXT).optional().describe("Alias of `content`, which wins when both are sent."),
   tags: z.array(z.string().max(MAX_NAME)).max(MAX_TAGS).nullable().default(null).describe("Labels."),
+  anchor: SentAnchor.nullable().default(null).describe("The place in an artifact of the task that the comment is about."),
 }))
   .superRefine(
     (_comment, { value, issues }) => {
@@ -146,8 +149,9 @@ export async function createComment(
 async function insertComment(ctx: CallerContext, board: BoardRow, task: CommentedTask, input: CreateComment) {
   const message = (input.content ?? input.message)!;
   const agents = await readRecipients(ctx, board, task, message);
-  const event = commentEvent(ctx.actor, board, task.id, message, input.tags);
-  const notifications = insertNotifications(ctx, commentNotifications(ctx.actor, board, task, message, agents));
+  const anchor = await toStoredAnchor(ctx, board, task.id, input.anchor);
+  const event = commentEvent(ctx.actor, board, task.id, message, { tags: input.tags, anchor });
+  const notifications = insertNotifications(ctx, commentNotifications(ctx.actor, board, task, { message, anchor }, agents));
   const isHolder = ctx.actor.type === "agent" && ctx.actor.agent_id === task.assigned_agent_id;
   const renewal = isHolder && needsRenewal(task) ? renewalByComment(ctx, task, ctx.actor.agent_id) : null;
   const build = () => selectInserted(ctx.db, notifications, renewal);
@@ -202,7 +206,7 @@ async function requireTask(ctx: CallerContext, board: BoardRow, task_id: string,
 
 /** A comment always has a task and a board, because it is deleted together with its task. */
 export function toComment(row: EventRow): TaskComment {
-  const { id, task_id, board_id, agent_id, user_id, message, tags, created_at } = row;
+  const { id, task_id, board_id, agent_id, user_id, message, tags, anchor, created_at } = row;
   return {
     id,
     task_id: task_id!,
@@ -212,6 +216,7 @@ export function toComment(row: EventRow): TaskComment {
     message: message ?? "",
     content: message ?? "",
     tags: tags ?? [],
+    anchor,
     created_at: created_at.toISOString(),
   };
 }

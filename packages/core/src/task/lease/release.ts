@@ -17,7 +17,7 @@ export async function releaseTask(
   return withDeadlockRetry(ctx, async (ctx) => {
     // This comes first, because it locks the board before the task. The comment alone would lock the task first.
     const task = await changeLease(ctx, board, task_id, { type: "return" }, fence);
-    await createComment(ctx, board_id, task_id, { content: reason, tags: null });
+    await createComment(ctx, board_id, task_id, { content: reason, tags: null, anchor: null });
     return task;
   });
 }

@@ -1,0 +1,83 @@
+import { sql } from "drizzle-orm";
+import * as z from "zod";
+import type { User } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
+import { rowsOf } from "../db/database.ts";
+import { boardFor } from "../organization/access.ts";
+import { activity_events, type CommentAnchor } from "../schema/activity.sql.ts";
+import { task_transitions } from "../schema/task-transition.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { ellipsize } from "../values/text.ts";
+import { Id, lazyObject, MAX_TEXT } from "../values/wire.ts";
+import { anchorText } from "./comment/anchor.ts";
+import { notInReview } from "./errors.ts";
+import { readTask, type Task } from "./task.ts";
+import { updateTask } from "./update.ts";
+
+/** Comments that the message quotes. The agent reads all of them on the task. */
+const MAX_COMMENTS = 50;
+const COMMENT_CHARS = 1_000;
+const MESSAGE_CHARS = 8_000;
+
+export const SendBack = lazyObject(() => ({
+  comment: z.string().max(MAX_TEXT).nullable().optional().describe("A last comment on the review. Blank counts as absent."),
+  assigned_agent_id: Id.optional().describe("Agent that does the work. By default the one that handed it in."),
+})).meta({ id: "TaskSendBack" });
+export type SendBack = z.infer<typeof SendBack>;
+
+/**
+ * Moves a task from its review back to the agent that handed it in. The agent gets one message with all comments that others have
+ * made since then.
+ */
+export async function sendBack(
+  ctx: Context<User>,
+  board_id: string,
+  task_id: string,
+  { comment, assigned_agent_id }: SendBack,
+  fence: number | null,
+): Promise<Task> {
+  const board = await boardFor(ctx, board_id, "write");
+  const task = await readTask(ctx, board.id, task_id);
+  if (!task) throw notFound();
+  if (task.status !== "review") throw notInReview();
+  const agent_id = assigned_agent_id ?? task.submitted_by_agent_id;
+  if (agent_id === null) throw new DomainError("conflict", "No agent has handed in the task. Name the one that does the work.");
+  const said = await readReviewComments(ctx, board.id, task_id, task.submitted_by_agent_id);
+  const last = comment?.trim() ? [{ message: comment.trim(), anchor: null }] : [];
+  const requested = reviewText([...said, ...last]);
+  const input = { status: "in_progress" as const, assigned_agent_id: agent_id, comment };
+  return updateTask(ctx, board.id, task_id, input, fence, { requested });
+}
+
+interface ReviewComment {
+  message: string;
+  anchor: CommentAnchor | null;
+}
+
+/** The comments since the task last moved to review, without those of the agent that handed it in. */
+async function readReviewComments(
+  ctx: Context,
+  board_id: string,
+  task_id: string,
+  submitter_id: string | null,
+): Promise<ReviewComment[]> {
+  const result = await ctx.db.execute(sql`
+    select comment.message, comment.anchor from ${activity_events} as comment join ${tasks} as task on task.id = comment.task_id
+    where task.id = ${task_id} and task.board_id = ${board_id} and comment.event_type = 'task.comment'
+      and comment.message ~ '\\S' and comment.agent_id is distinct from ${submitter_id}::uuid
+      and comment.created_at >= (
+        select max(step.at) from ${task_transitions} as step where step.task_id = task.id and step.to_status = 'review')
+    order by comment.created_at, comment.seq limit ${MAX_COMMENTS}`);
+  return rowsOf<ReviewComment>(result);
+}
+
+/** The comments as one text, each with its place. Null if there is none. */
+function reviewText(comments: readonly ReviewComment[]): string | null {
+  if (comments.length === 0) return null;
+  const parts = comments.map(({ message, anchor }) => {
+    const text = ellipsize(message.trim(), COMMENT_CHARS);
+    return anchor ? `[${anchorText(anchor)}]\n${text}` : text;
+  });
+  return ellipsize(parts.join("\n\n"), MESSAGE_CHARS);
+}
