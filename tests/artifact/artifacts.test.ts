@@ -1,4 +1,4 @@
-import { artifact_usage } from "@board/core/schema/all-tables";
+import { artifact_usage, artifacts } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
@@ -13,10 +13,7 @@ const openTask = async () => artifactsOf(world, home, (await addTask(world, home
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 
 const usedBytes = async () => {
-  const [usage] = await world.db
-    .select()
-    .from(artifact_usage)
-    .where(eq(artifact_usage.organization_id, home.organization_id));
+  const [usage] = await world.db.select().from(artifact_usage).where(eq(artifact_usage.organization_id, home.organization_id));
   return usage?.bytes ?? 0;
 };
 
@@ -129,8 +126,20 @@ test("without a storage for files, a file above 256 KB is refused before it is u
 });
 
 test("a task has at most 200 files", async () => {
-  const { add } = await openTask();
-  for (let index = 0; index < 200; index++) expect((await add({ name: `${index}.txt`, content: "" })).status).toBe(200);
+  const { id: task_id } = await addTask(world, home);
+  const { organization_id, board_id } = home;
+  const file = {
+    organization_id,
+    board_id,
+    task_id,
+    content_type: "text/plain",
+    size: 0,
+    sha256: sha256(""),
+    status: "ready" as const,
+  };
+  await world.db.insert(artifacts).values(Array.from({ length: 199 }, (_, index) => ({ ...file, name: `${index}.txt` })));
+  const { add } = artifactsOf(world, home, task_id);
+  expect((await add({ name: "last.txt", content: "" })).status).toBe(200);
   const refused = await add({ name: "more.txt", content: "" });
   expect([refused.status, refused.body.detail]).toMatchObject([409, { used: 200, limit: 200 }]);
 });

@@ -34,7 +34,10 @@ test("a client uploads 25 MB to the bucket and downloads it from there, without 
   const content = randomBytes(26_214_400);
   const { announce, complete, content: read, upload } = await openTask();
   const { id, upload: plan } = (await announce(content, "Grün.bin")).body;
-  expect(plan).toMatchObject({ authenticated: false, headers: { "x-amz-checksum-sha256": base64(Buffer.from(sha256(content), "hex")) } });
+  expect(plan).toMatchObject({
+    authenticated: false,
+    headers: { "x-amz-checksum-sha256": base64(Buffer.from(sha256(content), "hex")) },
+  });
   expect((await upload(id, content)).status).toBe(409);
   expect((await complete(id)).status).toBe(409);
   expect((await put(plan.url, plan.headers, content)).status).toBe(200);

@@ -25,7 +25,9 @@ beforeAll(async () => {
 
 const openTask = async () => artifactsOf(world, home, (await addTask(world, home)).id);
 const files = () =>
-  readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name);
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
 
 /** A file of the largest size, as an upload in pieces. */
 const LARGE = randomBytes(26_214_400);
@@ -80,11 +82,9 @@ test("a file above 64 KB that is sent along is in the storage, and a smaller one
   const { add, content } = await openTask();
   const sizes = [65_536, 65_537, 262_144];
   const ids: string[] = [];
-  for (const size of sizes)
-    ids.push((await add({ name: "part.bin", content: base64(LARGE.subarray(0, size)) })).body.id);
+  for (const size of sizes) ids.push((await add({ name: "part.bin", content: base64(LARGE.subarray(0, size)) })).body.id);
   expect(ids.map((id) => files().includes(id))).toEqual([false, true, true]);
-  for (const [index, id] of ids.entries())
-    expect((await content(id)).bytes.equals(LARGE.subarray(0, sizes[index]))).toBe(true);
+  for (const [index, id] of ids.entries()) expect((await content(id)).bytes.equals(LARGE.subarray(0, sizes[index]))).toBe(true);
 });
 
 test("an upload that is not completed in a day is removed, and its content an hour later", async () => {

@@ -39,7 +39,8 @@ export async function startFakeBucket(): Promise<FakeBucket> {
       const isSigned = (name: string) => searchParams.get("X-Amz-SignedHeaders")?.split(";").includes(name) ?? false;
       if (isPresigned && !(isSigned("content-length") && isSigned("x-amz-checksum-sha256"))) return refuse(403, "AccessDenied");
       const sum = isPresigned ? sha256(body) : checksum(body);
-      if (request.headers[isPresigned ? "x-amz-checksum-sha256" : "x-amz-checksum-crc32"] !== sum) return refuse(400, "BadDigest");
+      if (request.headers[isPresigned ? "x-amz-checksum-sha256" : "x-amz-checksum-crc32"] !== sum)
+        return refuse(400, "BadDigest");
       bucket.objects.set(pathname, body);
       return response.writeHead(200).end();
     }

@@ -19,7 +19,7 @@ export const BUILDERS: Record<string, (text: string) => string> = {
     taskText("CHANGES REQUESTED", { name: text }, { id: ID, title: text, description: text, status: "inbox" }, text),
   "a comment": (text) =>
     commentText({
-      anchor: null,
+      anchor: { artifact_id: ID, path: text, line: 3, side: "new" },
       board: { name: text },
       task: { id: ID, title: text },
       from: called(text),

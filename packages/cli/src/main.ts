@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import type { Host } from "./cli.ts";
 import { addAgent } from "./commands/agent.ts";
 import { addApprovals } from "./commands/approvals.ts";
+import { addArtifacts } from "./commands/artifacts.ts";
 import { addBoards } from "./commands/boards.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -40,6 +41,7 @@ export function createProgram(host: Host): Command {
     addWork,
     addRun,
     addRuns,
+    addArtifacts,
     addApprovals,
     addMemory,
     addUsage,

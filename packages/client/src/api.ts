@@ -1922,6 +1922,26 @@ export interface paths {
         patch: operations["update_board_task"];
         trace?: never;
     };
+    "/api/v1/boards/{board_id}/tasks/{task_id}/send-back": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a task back from its review
+         * @description Moves a task in review to in_progress of the agent that handed it in, or of the named agent. The agent gets one message with the comments that others have made since then, each with its place in an artifact.
+         */
+        post: operations["create_board_task_send_back"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/boards/{board_id}/tasks/{task_id}/follow": {
         parameters: {
             query?: never;
@@ -2107,6 +2127,122 @@ export interface paths {
          */
         get: operations["stream_board_run_steps"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/tasks/{task_id}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List artifacts of a task
+         * @description Oldest first, with those whose upload is not complete.
+         */
+        get: operations["list_board_task_artifacts"];
+        put?: never;
+        /**
+         * Add an artifact to a task
+         * @description A content of at most 262,144 bytes may be sent along. For any other, the answer has an address in `upload`: PUT the content there, then complete the artifact. An artifact that is not complete after a day is removed. Answers 413 for a file that is too large, and 409 with `used` and `limit` when the task or the organization has no room.
+         */
+        post: operations["create_board_task_artifact"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/artifacts/{artifact_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an artifact
+         * @description Get an artifact.
+         */
+        get: operations["get_board_artifact"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove an artifact
+         * @description Agents may only remove what they added themselves.
+         */
+        delete: operations["delete_board_artifact"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/artifacts/{artifact_id}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the content of an artifact
+         * @description The bytes, always as a file to save, with `Range` and `If-None-Match`. Where files are in a bucket, the answer is a redirect to an address that may be used for a few minutes without credentials.
+         */
+        get: operations["get_board_artifact_content"];
+        /**
+         * Upload the content of an artifact
+         * @description For an artifact whose `upload` names this address. A content of another size or SHA-256 is refused.
+         */
+        put: operations["replace_board_artifact_content"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/artifacts/{artifact_id}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete an artifact
+         * @description Checks the uploaded content and makes the artifact ready. Answers 409 when the content is missing or differs.
+         */
+        post: operations["create_board_artifact_complete"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/artifacts/{artifact_id}/reviewed-files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get reviewed files
+         * @description Which files of a diff the calling person has reviewed.
+         */
+        get: operations["list_board_artifact_reviewed_files"];
+        /**
+         * Set reviewed files
+         * @description Replaces the list of the calling person. Who may read the diff may do this.
+         */
+        put: operations["replace_board_artifact_reviewed_files"];
         post?: never;
         delete?: never;
         options?: never;
@@ -5089,6 +5225,15 @@ export interface components {
             /** @description A comment on the task. Blank counts as absent. */
             comment?: string | null;
         };
+        TaskSendBack: {
+            /** @description A last comment on the review. Blank counts as absent. */
+            comment?: string | null;
+            /**
+             * Format: uuid
+             * @description Agent that does the work. By default the one that handed it in.
+             */
+            assigned_agent_id?: string;
+        };
         TaskCommentWrite: {
             /** @description Text of the comment. `@name` or `@lead` notifies that agent. */
             content?: string;
@@ -5099,10 +5244,58 @@ export interface components {
              * @default null
              */
             tags?: string[] | null;
+            /**
+             * @description The place in an artifact of the task that the comment is about.
+             * @default null
+             */
+            anchor?: components["schemas"]["CommentAnchorWrite"] | null;
+        };
+        CommentAnchorWrite: {
+            /**
+             * Format: uuid
+             * @description Artifact of the task, such as a diff.
+             */
+            artifact_id: string;
+            /**
+             * @description File in the diff. Null: the whole artifact.
+             * @default null
+             */
+            path?: string | null;
+            /**
+             * @description Line of the file, counted from 1. Null: the whole file.
+             * @default null
+             */
+            line?: number | null;
+            /**
+             * @description Of which version the line is; `new` when absent.
+             * @default null
+             */
+            side?: ("old" | "new") | null;
         };
         RunStop: {
             /** @description Why it is stopped, in one sentence. The agent reads it. */
             reason?: string | null;
+        };
+        ArtifactCreate: {
+            /** @description Name of the file, without a folder. */
+            name: string;
+            /**
+             * @description Media type. Of texts, `text/markdown`, `text/csv`, `text/x-diff` and `application/json` are kept.
+             * @default application/octet-stream
+             */
+            content_type?: string;
+            /** @description The content in Base64, of at most 262144 bytes. Without it, the file is uploaded afterwards. */
+            content?: string;
+            /** @description Bytes of the content. Needed without `content`. */
+            size?: number;
+            /** @description SHA-256 of the content, in hex digits. Needed without `content`. */
+            sha256?: string;
+            /** @description Run of the task in which it was made. By default the run of the caller's token. */
+            run_id?: string | null;
+        };
+        ReviewedFilesUpdate: {
+            /** @description Paths as the diff names them. They replace the earlier list. */
+            paths: string[];
         };
         ApprovalCreate: {
             /** @description Action to approve. */
@@ -7691,6 +7884,8 @@ export interface components {
             content: string;
             /** @description Labels. */
             tags: string[];
+            /** @description The place in an artifact that the comment is about. */
+            anchor: components["schemas"]["CommentAnchor"] | null;
             /**
              * Format: date-time
              * @description When the comment was written.
@@ -7699,6 +7894,20 @@ export interface components {
             created_at: string;
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
+        };
+        /** @description The place in an artifact that a comment is about. */
+        CommentAnchor: {
+            /**
+             * Format: uuid
+             * @description Artifact of the task, such as a diff.
+             */
+            artifact_id: string;
+            /** @description File in the diff; null for the whole artifact. */
+            path: string | null;
+            /** @description Line of the file; null for the whole file. */
+            line: number | null;
+            /** @description Whether the line is one before (`old`) or after (`new`) the change. */
+            side: ("old" | "new") | null;
         };
         /** @description The data of a `task` event. */
         TaskEvent: {
@@ -8090,6 +8299,138 @@ export interface components {
              * @enum {string}
              */
             status: "pending" | "in_progress" | "completed";
+        };
+        /** @description A page of a list. */
+        ArtifactPage: {
+            /** @description The items of this page, in the order of the list. */
+            items: components["schemas"]["Artifact"][];
+            /** @description Total number of items in the list; -1 with `cursor`. */
+            total: number;
+            /** @description The limit that was applied. */
+            limit: number;
+            /** @description The offset that was applied. */
+            offset: number;
+        };
+        /** @description A file of a task: a log, a picture, a diff or a document. */
+        Artifact: {
+            /**
+             * Format: uuid
+             * @description Id of the artifact.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Board of the task.
+             */
+            board_id: string;
+            /**
+             * Format: uuid
+             * @description Task that the file belongs to.
+             */
+            task_id: string;
+            /** @description Run in which it was made; null if it was made outside of runs. */
+            run_id: string | null;
+            /** @description Name of the file, without a folder. */
+            name: string;
+            /** @description Media type: once the artifact is ready, by its content and not by its name. Other binary types are `application/octet-stream`, and texts that a browser would execute are `text/plain`. */
+            content_type: string;
+            /** @description Bytes of the content. */
+            size: number;
+            /** @description SHA-256 of the content, in hex digits. */
+            sha256: string;
+            /**
+             * @description `uploading` until the content is there and checked.
+             * @enum {string}
+             */
+            status: "uploading" | "ready";
+            /** @description Agent that added it. */
+            agent_id: string | null;
+            /** @description Person who added it. */
+            user_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it was announced.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /** @description When its content was complete. */
+            completed_at: string | null;
+        };
+        /** @description An artifact that was just created. */
+        NewArtifact: {
+            /**
+             * Format: uuid
+             * @description Id of the artifact.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Board of the task.
+             */
+            board_id: string;
+            /**
+             * Format: uuid
+             * @description Task that the file belongs to.
+             */
+            task_id: string;
+            /** @description Run in which it was made; null if it was made outside of runs. */
+            run_id: string | null;
+            /** @description Name of the file, without a folder. */
+            name: string;
+            /** @description Media type: once the artifact is ready, by its content and not by its name. Other binary types are `application/octet-stream`, and texts that a browser would execute are `text/plain`. */
+            content_type: string;
+            /** @description Bytes of the content. */
+            size: number;
+            /** @description SHA-256 of the content, in hex digits. */
+            sha256: string;
+            /**
+             * @description `uploading` until the content is there and checked.
+             * @enum {string}
+             */
+            status: "uploading" | "ready";
+            /** @description Agent that added it. */
+            agent_id: string | null;
+            /** @description Person who added it. */
+            user_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it was announced.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /** @description When its content was complete. */
+            completed_at: string | null;
+            /** @description How to upload the content; null if it was sent along. */
+            upload: components["schemas"]["ArtifactUpload"] | null;
+        };
+        /** @description How the content of an artifact is uploaded. Then complete the artifact. */
+        ArtifactUpload: {
+            /** @description Where to PUT the content. A path is one of this service. */
+            url: string;
+            /** @description Headers that the request must have. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description Whether the request also needs the caller's credentials. Elsewhere they must not be sent. */
+            authenticated: boolean;
+            /**
+             * Format: date-time
+             * @description Until when the upload must have begun.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            expires_at: string;
+        };
+        /** @description The files of a diff that a person has reviewed. */
+        ReviewedFiles: {
+            /**
+             * Format: uuid
+             * @description Id of the diff.
+             */
+            artifact_id: string;
+            /** @description The files that the caller has reviewed. */
+            paths: string[];
+            /** @description When the caller last changed the list; null if the caller never did. */
+            updated_at: string | null;
         };
         /** @description A page of a list. */
         ApprovalPage: {
@@ -9399,7 +9740,7 @@ export interface components {
              * @description What has changed. `memory` is an entry of a board's memory.
              * @enum {string}
              */
-            type: "task" | "comment" | "approval" | "memory" | "agent" | "board" | "run" | "budget";
+            type: "task" | "comment" | "approval" | "memory" | "agent" | "board" | "run" | "budget" | "artifact";
             /**
              * @description How it has changed.
              * @enum {string}
@@ -10158,8 +10499,12 @@ export type TaskCreateOnBoard = components['schemas']['TaskCreateOnBoard'];
 export type TaskBudget = components['schemas']['TaskBudget'];
 export type TaskCreate = components['schemas']['TaskCreate'];
 export type TaskUpdate = components['schemas']['TaskUpdate'];
+export type TaskSendBack = components['schemas']['TaskSendBack'];
 export type TaskCommentWrite = components['schemas']['TaskCommentWrite'];
+export type CommentAnchorWrite = components['schemas']['CommentAnchorWrite'];
 export type RunStop = components['schemas']['RunStop'];
+export type ArtifactCreate = components['schemas']['ArtifactCreate'];
+export type ReviewedFilesUpdate = components['schemas']['ReviewedFilesUpdate'];
 export type ApprovalCreate = components['schemas']['ApprovalCreate'];
 export type ApprovalUpdate = components['schemas']['ApprovalUpdate'];
 export type BoardWebhookCreate = components['schemas']['BoardWebhookCreate'];
@@ -10259,6 +10604,7 @@ export type Task = components['schemas']['Task'];
 export type TaskPage = components['schemas']['TaskPage'];
 export type TaskCommentPage = components['schemas']['TaskCommentPage'];
 export type TaskComment = components['schemas']['TaskComment'];
+export type CommentAnchor = components['schemas']['CommentAnchor'];
 export type TaskEvent = components['schemas']['TaskEvent'];
 export type TaskActivity = components['schemas']['TaskActivity'];
 export type RunPage = components['schemas']['RunPage'];
@@ -10271,6 +10617,11 @@ export type RunStep = components['schemas']['RunStep'];
 export type RunLocation = components['schemas']['RunLocation'];
 export type RunDiff = components['schemas']['RunDiff'];
 export type RunPlanEntry = components['schemas']['RunPlanEntry'];
+export type ArtifactPage = components['schemas']['ArtifactPage'];
+export type Artifact = components['schemas']['Artifact'];
+export type NewArtifact = components['schemas']['NewArtifact'];
+export type ArtifactUpload = components['schemas']['ArtifactUpload'];
+export type ReviewedFiles = components['schemas']['ReviewedFiles'];
 export type ApprovalPage = components['schemas']['ApprovalPage'];
 export type ApprovalEvent = components['schemas']['ApprovalEvent'];
 export type ApprovalTaskCounts = components['schemas']['ApprovalTaskCounts'];
@@ -14996,6 +15347,52 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    create_board_task_send_back: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Fence of the caller's lease; the write is refused when it is not the current one. */
+                "X-Task-Fence"?: number;
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the task. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskSendBack"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     get_board_task_follow: {
         parameters: {
             query?: never;
@@ -15452,6 +15849,331 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_board_task_artifacts: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the task. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_board_task_artifact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the task. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ArtifactCreate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewArtifact"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_board_artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the artifact. */
+                artifact_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Artifact"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_board_artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the artifact. */
+                artifact_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_board_artifact_content: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the artifact. */
+                artifact_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replace_board_artifact_content: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the artifact. */
+                artifact_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Artifact"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_board_artifact_complete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the artifact. */
+                artifact_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Artifact"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_board_artifact_reviewed_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the artifact. */
+                artifact_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewedFiles"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replace_board_artifact_reviewed_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the artifact. */
+                artifact_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReviewedFilesUpdate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewedFiles"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -18956,7 +19678,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Only changes on this board. */
                 board_id?: string;
-                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board, run, budget. All when absent. */
+                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board, run, budget, artifact. All when absent. */
                 types?: string;
                 /** @description Maximum number of changes to return. */
                 limit?: number;
@@ -18993,7 +19715,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Only changes on this board. */
                 board_id?: string;
-                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board, run, budget. All when absent. */
+                /** @description Only changes of these types, separated by commas: task, comment, approval, memory, agent, board, run, budget, artifact. All when absent. */
                 types?: string;
                 /** @description Any name of this client, such as one random id per browser tab. When the client opens another stream of the same rows, its previous one ends at once. Without the name, a stream whose client was lost may stay open for a while. */
                 client_id?: string;

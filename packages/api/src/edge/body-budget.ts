@@ -83,12 +83,10 @@ export function createBodyBudget(limits: Limits) {
     const now = performance.now();
     for (const body of unfinished()) {
       const { request_body_seconds, request_body_bytes_per_second } = limits;
-      const expired =
-        body.begun_at !== null && request_body_seconds > 0 && now - body.begun_at > request_body_seconds * 1_000;
+      const expired = body.begun_at !== null && request_body_seconds > 0 && now - body.begun_at > request_body_seconds * 1_000;
       const arrived = body.bytes + body.passed;
       const window = now - body.checked_at;
-      const stalled =
-        window >= PACE_WINDOW_MS && arrived - body.checked_bytes < (request_body_bytes_per_second * window) / 1_000;
+      const stalled = window >= PACE_WINDOW_MS && arrived - body.checked_bytes < (request_body_bytes_per_second * window) / 1_000;
       if (expired || stalled) refuse(body, tooSlow());
       else if (window >= PACE_WINDOW_MS) Object.assign(body, { checked_at: now, checked_bytes: arrived });
     }

@@ -1,10 +1,4 @@
-import {
-  Artifact,
-  getArtifact,
-  listArtifacts,
-  removeArtifact,
-  requireRemovable,
-} from "@board/core/artifact/artifact";
+import { Artifact, getArtifact, listArtifacts, removeArtifact, requireRemovable } from "@board/core/artifact/artifact";
 import { openContent } from "@board/core/artifact/content";
 import { CreateArtifact, createArtifact, NewArtifact } from "@board/core/artifact/create";
 import { getReviewedFiles, ReviewedFiles, SetReviewedFiles, setReviewedFiles } from "@board/core/artifact/reviewed-files";
@@ -92,7 +86,8 @@ export const artifacts = [
     {
       as: userOrAgent,
       summary: "Complete an artifact",
-      description: "Checks the uploaded content and makes the artifact ready. Answers 409 when the content is missing or differs.",
+      description:
+        "Checks the uploaded content and makes the artifact ready. Answers 409 when the content is missing or differs.",
       errors: [409],
       authorize: (ctx, params) => getArtifact(ctx, params.board_id, params.artifact_id, "write"),
       calls_out: true,

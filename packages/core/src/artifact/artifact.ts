@@ -23,7 +23,9 @@ export const Artifact = lazyObject(() => ({
   name: z.string().describe("Name of the file, without a folder."),
   content_type: z
     .string()
-    .describe("Media type: once the artifact is ready, by its content and not by its name. Other binary types are `application/octet-stream`, and texts that a browser would execute are `text/plain`."),
+    .describe(
+      "Media type: once the artifact is ready, by its content and not by its name. Other binary types are `application/octet-stream`, and texts that a browser would execute are `text/plain`.",
+    ),
   size: z.int().describe("Bytes of the content."),
   sha256: z.string().describe("SHA-256 of the content, in hex digits."),
   status: z.enum(ARTIFACT_STATUSES).describe("`uploading` until the content is there and checked."),

@@ -29,7 +29,10 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 export const CreateArtifact = lazyObject(() => ({
   name: NonEmpty(MAX_NAME)
-    .refine((name) => FILE_NAME.test(name) && !/^\.+$/.test(name), valueError("name must be the name of a file, without a folder"))
+    .refine(
+      (name) => FILE_NAME.test(name) && !/^\.+$/.test(name),
+      valueError("name must be the name of a file, without a folder"),
+    )
     .describe("Name of the file, without a folder."),
   content_type: z
     .string()
@@ -101,8 +104,7 @@ const noStorage = () =>
 function toNewFile(ctx: CallerContext, input: CreateArtifact): NewFile {
   const { name, content_type } = input;
   const run_id = input.run_id ?? (ctx.actor.type === "agent" ? (ctx.actor.run?.run_id ?? null) : null);
-  if (input.content === undefined)
-    return { name, content_type, size: input.size!, sha256: input.sha256!, run_id, content: null };
+  if (input.content === undefined) return { name, content_type, size: input.size!, sha256: input.sha256!, run_id, content: null };
   const content = Buffer.from(input.content, "base64");
   const sha256 = createHash("sha256").update(content).digest("hex");
   if ((input.size ?? content.length) !== content.length || (input.sha256 ?? sha256) !== sha256)
@@ -153,10 +155,7 @@ function insertArtifact(
 
 /** The lock on the task makes the number exact. */
 async function requireRoomOnTask(ctx: CallerContext, task_id: string): Promise<void> {
-  const [found] = await ctx.db
-    .select({ used: count() })
-    .from(artifacts)
-    .where(eq(artifacts.task_id, task_id));
+  const [found] = await ctx.db.select({ used: count() }).from(artifacts).where(eq(artifacts.task_id, task_id));
   const { used } = found!;
   if (used < MAX_PER_TASK) return;
   throw new DomainError("conflict", `The task has ${used} files, which is the limit. Remove some first.`, {

@@ -11,7 +11,9 @@ const UPLOAD_MS = 900_000;
 export const ArtifactUpload = lazyObject(() => ({
   url: z.string().describe("Where to PUT the content. A path is one of this service."),
   headers: z.record(z.string(), z.string()).describe("Headers that the request must have."),
-  authenticated: z.boolean().describe("Whether the request also needs the caller's credentials. Elsewhere they must not be sent."),
+  authenticated: z
+    .boolean()
+    .describe("Whether the request also needs the caller's credentials. Elsewhere they must not be sent."),
   expires_at: Instant.describe("Until when the upload must have begun."),
 })).meta({ id: "ArtifactUpload", description: "How the content of an artifact is uploaded. Then complete the artifact." });
 export type ArtifactUpload = z.infer<typeof ArtifactUpload>;

@@ -5,7 +5,10 @@ import { createPendingWakeups } from "./pending-wakeups.ts";
 
 /** What the contexts of a process share. */
 export interface SharedServices
-  extends Pick<Context, "db" | "gateways" | "http" | "bus" | "bodies" | "files" | "mail" | "settings" | "now" | "meter" | "tracer"> {
+  extends Pick<
+    Context,
+    "db" | "gateways" | "http" | "bus" | "bodies" | "files" | "mail" | "settings" | "now" | "meter" | "tracer"
+  > {
   readonly log: Log;
 }
 

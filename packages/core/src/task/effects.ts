@@ -128,9 +128,15 @@ function updateNotifications(update: TaskUpdate): Notification[] {
           { former_assignee_id, agents, acting_agent_id },
         ),
       ),
-    // What the agent is requested to do contains the comment.
-    ...(comment && requested === undefined
-      ? commentNotifications(actor, board, after, { message: comment, anchor: null }, agents)
+    // What the assignee is requested to do contains the comment.
+    ...(comment
+      ? commentNotifications(
+          actor,
+          board,
+          after,
+          { message: comment, anchor: null },
+          agents.filter(({ agent_id }) => requested === undefined || agent_id !== after.assigned_agent_id),
+        )
       : []),
   ];
 }

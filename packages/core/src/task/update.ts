@@ -47,7 +47,9 @@ export async function updateTask(
   // Read before the wait for a lock: if the task is free here but assigned under the lock, a faster agent has claimed it.
   const was_unassigned = isWorkersMove && (await findAssigneeId(ctx, board, task_id)) === null;
   const match = () => matchSentValues(ctx, board, patch.custom_field_values);
-  return withMatchResults(match, (matched) => changeTask(ctx, board, task_id, { patch, was_unassigned, matched, fence, ...review }));
+  return withMatchResults(match, (matched) =>
+    changeTask(ctx, board, task_id, { patch, was_unassigned, matched, fence, ...review }),
+  );
 }
 
 interface Review {

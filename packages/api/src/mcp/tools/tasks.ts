@@ -162,7 +162,13 @@ export const updateTaskTool = tool({
   description: "Moves or changes a task, with a comment in one call. Submit work with status review and a comment on the result.",
   as: userOrAgent,
   for_runs: true,
-  input: UpdateTask.pick({ ...TASK_FIELDS, comment: true }).extend({ task_id, board_id, fence, usage, artifact: ArtifactNote.optional() }),
+  input: UpdateTask.pick({ ...TASK_FIELDS, comment: true }).extend({
+    task_id,
+    board_id,
+    fence,
+    usage,
+    artifact: ArtifactNote.optional(),
+  }),
   about: { fence: "Of your lease", usage: USAGE, artifact: "A file to add: name, and text up to 64 KB" },
   output: z.object({ task: TaskView }),
   async run(ctx, { task_id, board_id, fence = null, usage, artifact, ...input }) {
