@@ -61,7 +61,7 @@ test("an anchor in an artifact of another task, or a line without a path, is ref
     expect((await post(task, { content: "Why?", anchor })).status).toBe(422);
 });
 
-test("an agent is told the place of a comment on its task", async () => {
+test("the message about a comment names its place in the artifact", async () => {
   const task = await addTask(world, team, { assigned_agent_id: team.worker.id });
   const artifact_id = await addDiff(task);
   readNotices = await recordNotices(world, team);
@@ -75,12 +75,12 @@ test("a task that is sent back is in progress of its agent, which gets one messa
   const artifact_id = await addDiff(task);
   await post(task, { content: "This leaks.", anchor: { artifact_id, path: "src/a.ts", line: 12 } });
   await post(task, { content: "Tests are missing." }, lead);
-  const sent = await sendBack(task, { comment: "Please mend both." });
+  const sent = await sendBack(task, { comment: "Please fix both." });
   expect(sent.body).toMatchObject({ status: "in_progress", assigned_agent_id: team.worker.id });
   const notices = (await readNotices()).filter(({ session_key }) => session_key === team.worker.session_key);
   expect(headersOf(notices)).toEqual([`${team.worker.session_key} CHANGES REQUESTED`]);
   const { message } = notices[0]!;
-  expect(message).toMatch(/src\/a\.ts, line 12 after the change[^]*This leaks\.[^]*Tests are missing\.[^]*Please mend both\./);
+  expect(message).toMatch(/src\/a\.ts, line 12 after the change[^]*This leaks\.[^]*Tests are missing\.[^]*Please fix both\./);
   expect(message).not.toContain("Finished, I think");
 });
 

@@ -105,7 +105,7 @@ export async function getArtifact(
   return toArtifact(await readArtifact(ctx, board_id, artifact_id, need));
 }
 
-/** Throws when an agent would remove what somebody else has added. */
+/** Throws when an agent would remove a file that it did not add. */
 export async function requireRemovable(ctx: CallerContext, board_id: string, artifact_id: string): Promise<ArtifactRow> {
   const row = await readArtifact(ctx, board_id, artifact_id, "write");
   if (ctx.actor.type === "agent" && row.agent_id !== agentIdOf(ctx.actor))

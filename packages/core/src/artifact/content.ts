@@ -9,7 +9,7 @@ import { fileKeyOf, withFiles } from "./file-key.ts";
 /** How the content of an artifact reaches its reader. */
 export interface OpenContent {
   artifact: Artifact;
-  /** Where the file storage gives the content to whoever has the address; null if it comes from here. */
+  /** Address in the file storage, which needs no credentials; null if the content comes from here. */
   address: string | null;
   /** Reads the content or a part of it. */
   read(this: void, range: ByteRange): Promise<AsyncIterable<Uint8Array>>;

@@ -13,7 +13,7 @@ const RETRY_AFTER = 30;
 /** Uses the file storage for a request. A failure of the storage tells the caller to try again. */
 export async function withFiles<T>(ctx: Context, work: (files: FileStorage) => Promise<T>): Promise<T> {
   try {
-    if (!ctx.files) throw new BodyStorageError("Files are in a storage, but none is configured");
+    if (!ctx.files) throw new BodyStorageError("Files have been stored, but no storage is configured");
     return await work(ctx.files);
   } catch (error) {
     if (!(error instanceof BodyStorageError)) throw error;

@@ -39,7 +39,7 @@ export async function getReviewedFiles(ctx: Context<User>, board_id: string, art
   return { artifact_id: id, paths: row?.paths ?? [], updated_at: row?.updated_at.toISOString() ?? null };
 }
 
-/** Replaces the list of the calling person. Whoever may read a diff may note what was read, so no right to write is needed. */
+/** Replaces the list of the calling person. Noting what one has read needs no right to write. */
 export async function setReviewedFiles(
   ctx: Context<User>,
   board_id: string,

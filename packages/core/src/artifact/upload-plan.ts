@@ -5,7 +5,7 @@ import { Instant, lazyObject } from "../values/wire.ts";
 import type { ArtifactRow } from "./artifact.ts";
 import { fileKeyOf, withFiles } from "./file-key.ts";
 
-/** Presigned addresses end before the objects of removed artifacts are deleted, so that none is written afterwards. */
+/** Presigned addresses end before the objects of removed artifacts are deleted, so that no object is written afterwards. */
 const UPLOAD_MS = 900_000;
 
 export const ArtifactUpload = lazyObject(() => ({

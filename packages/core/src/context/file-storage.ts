@@ -10,7 +10,7 @@ export interface UploadPlan {
   sha256: string;
 }
 
-/** An address that whoever has it may use for a while. */
+/** An address that needs no credentials and works for a limited time. */
 export interface PresignedUpload {
   url: string;
   /** Headers that the upload must have. */

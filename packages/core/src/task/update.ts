@@ -53,7 +53,7 @@ export async function updateTask(
 }
 
 interface Review {
-  /** Set to send a task in review back to an agent: what others have said in the review, which the agent is told. */
+  /** Set to send a task in review back to an agent: the comments of the review, for the message to the agent. */
   requested?: string | null;
 }
 
