@@ -46,13 +46,20 @@ interface Trial {
   accepted_tokens: number;
 }
 
+/** An unexpected answer with the reasons that only the log has. */
+const whatHappened = (answer: string): string =>
+  [
+    answer,
+    ...server.world.log.filter(({ level }) => level === "warn" || level === "error").map((line) => JSON.stringify(line)),
+  ].join("\n");
+
 /** An agent that loops: it takes a task, comments, reports usage, and never ends. */
 async function loop(board: RaceBoard, agent: string, trial: Trial, mark: string): Promise<void> {
   const held: { id: string; fence: number }[] = [];
   for (let turn = 0; turn < 30; turn++) {
     const wasSpent = trial.is_spent;
     const taken = await server.world.call("POST", "/api/v1/agent/tasks/next", { agent, body: { parallel: turn % 3 === 0 } });
-    expect([taken.status, taken.status === 200 ? "" : taken.text]).toEqual([200, ""]);
+    expect([taken.status, taken.status === 200 ? "" : whatHappened(taken.text)]).toEqual([200, ""]);
     if (taken.body.task === null) {
       if (wasSpent) break;
       continue;

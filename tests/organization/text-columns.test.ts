@@ -20,6 +20,7 @@ const NOT_COUNTED: Record<string, string> = {
   organization_members: "roles",
   organizations: "one row",
   processes: "of the service",
+  host_usage: "one row an agent, of the service",
   rate_counters: "removed after ten minutes",
   run_steps: "50 MB a run, removed after RUN_STEPS_RETENTION_DAYS",
   run_tokens: "one digest a run",

@@ -99,6 +99,7 @@ const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
   "packages/core/src/subscription/subscription.ts": "the owner is checked by its route (subscription/owner.ts)",
   "packages/core/src/task/field/custom-field.ts": "an admin binds a field to boards; counts of tasks with it",
   "packages/core/src/task/transition.ts": "writes of a task that the caller has locked",
+  "packages/core/src/usage/host-usage.ts": "a job books for the agent that its payload names",
   "packages/core/src/usage/stop.ts": "an agent reports: the runs of its organization under a budget",
   "packages/openclaw/src/gateway/gateway.ts": "an admin: what uses a gateway of the organization",
   "packages/openclaw/src/gateway/session-entry.ts": "an admin: agents of a gateway of the organization",

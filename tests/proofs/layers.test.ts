@@ -38,7 +38,7 @@ const CORE_UPWARD: readonly string[] = [
   "organization -> webhook",
 ];
 
-const OPENCLAW_FLOORS = "wire soul template host provisioning gateway skill coordination sync onboarding".split(" ");
+const OPENCLAW_FLOORS = "wire soul template host usage provisioning gateway skill coordination sync onboarding".split(" ");
 const OPENCLAW_UPWARD: readonly string[] = [];
 
 const API_FLOORS = "work guidance sign-in edge runtime.ts endpoint.ts mcp openapi routes stream groups.ts app.ts".split(" ");

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { transaction } from "@board/core/context/context";
+import { enqueue } from "@board/core/job/job";
 import type { LogLine } from "../../support/world.ts";
 import { type Actor, createHostInspector, type HostInspector, waitUntil } from "./host-inspector.ts";
 import { expectNoOrders } from "./orders.ts";
@@ -281,6 +283,25 @@ export function hostContract({ release, stage, start, timeout_ms, max_wakes }: C
     await waitForJobs();
     expect(await peer.heard(agents.ben, /BOARD CHAT MENTION[^]*oil the hinges/)).toBe(1);
     expect(await ask("GET", `/api/v1/gateways/${gateway_id}`)).toMatchObject({ connected: true, last_error: null });
+  });
+
+  step("what the host tells about the sessions of agents is booked once", async () => {
+    const { world } = stage();
+    const readUsage = async () => {
+      for (const { id: agent_id } of workers())
+        await transaction(world.context(), (ctx) =>
+          enqueue(ctx, "agent.read_usage", { agent_id }, { organization_id, gateway_id }),
+        );
+      await waitForJobs();
+      const { rows } = await ask("GET", "/api/v1/metrics/usage?group_by=agent");
+      return workers().map(({ id }) => rows.find(({ key }: { key: string }) => key === id));
+    };
+    const first = await readUsage();
+    for (const { idle, reported, name } of first) {
+      expect([reported, idle.cost_usd], name).toEqual([true, null]);
+      expect(Math.min(idle.input_tokens, idle.output_tokens), name).toBeGreaterThan(0);
+    }
+    expect(await readUsage()).toEqual(first);
   });
 
   step("agents that are deleted together leave nothing on the host", async () => {

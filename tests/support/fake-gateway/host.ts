@@ -49,6 +49,8 @@ export interface SessionEntry {
   updatedAt: number;
   label?: string;
   messages: { role: "user" | "assistant" | "system"; content: { type: "text"; text: string }[]; timestamp: number }[];
+  /** What its runs have used so far, by model; by default a token for each message and its answer. */
+  usage?: { provider: string; model: string; totals: Record<string, number> }[];
 }
 
 export interface PairedDevice {

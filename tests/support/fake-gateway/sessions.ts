@@ -23,7 +23,7 @@ export function ensureSession(host: Host, key: string): SessionEntry {
   return entry;
 }
 
-function withoutMessages({ messages: _messages, ...entry }: SessionEntry): object {
+function withoutMessages({ messages: _messages, usage: _usage, ...entry }: SessionEntry): object {
   return entry;
 }
 
@@ -40,7 +40,7 @@ const listOptions = {
   search: text({ min: 0 }),
 };
 
-/** sessions.list, patch, reset and delete. Patch and reset create a missing session; deleting one succeeds. */
+/** sessions.list, usage, patch, reset and delete. Patch and reset create a missing session; deleting one succeeds. */
 export const sessionMethods: Record<string, Method> = {
   "sessions.list": {
     params: () => shape({}, listOptions),
@@ -65,6 +65,20 @@ export const sessionMethods: Record<string, Method> = {
         }));
       const defaults = { modelProvider: "anthropic", model: "default", contextTokens: 200_000 };
       return { ts: Date.now(), path: "(multiple)", count: sessions.length, defaults, sessions };
+    },
+  },
+  "sessions.usage": {
+    params: () => shape({}, { key: text(), startDate: text(), endDate: text(), limit: integer({ min: 1 }) }),
+    scope: readScope,
+    run(host, params: { key?: string; startDate?: string; endDate?: string } | null) {
+      const sessions = [...host.sessions]
+        .filter(([key]) => params?.key === undefined || key === params.key)
+        .map(([key, { sessionId, updatedAt, usage, messages }]) => {
+          const answered = messages.filter(({ role }) => role === "user").length;
+          const echo = { provider: "fake", model: "echo", totals: { input: answered, output: answered } };
+          return { key, sessionId, updatedAt, usage: { modelUsage: usage ?? [echo] } };
+        });
+      return { updatedAt: Date.now(), startDate: params?.startDate, endDate: params?.endDate, sessions };
     },
   },
   "sessions.patch": {

@@ -3,6 +3,7 @@ import { cleanUpAgent } from "@board/openclaw/provisioning/cleanup";
 import { configureHeartbeats } from "@board/openclaw/provisioning/heartbeat-config";
 import { provisionAgent, updateAgentFiles } from "@board/openclaw/provisioning/provision";
 import { checkWakeUp } from "@board/openclaw/provisioning/wake";
+import { readAgentUsage } from "@board/openclaw/usage/read";
 import { publishBoardEvent } from "@board/core/subscription/board-event";
 import { probeHost } from "@board/openclaw/provisioning/probe";
 import { sendNotification } from "@board/core/notification/notification";
@@ -21,6 +22,7 @@ import { runJob, runLeased } from "@board/core/job/runner";
 const handlers: JobHandlers = {
   "agent.cleanup": cleanUpAgent,
   "agent.provision": provisionAgent,
+  "agent.read_usage": readAgentUsage,
   "agent.update": updateAgentFiles,
   "agent.wake_check": checkWakeUp,
   "config.heartbeat": configureHeartbeats,

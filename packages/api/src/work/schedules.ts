@@ -22,6 +22,7 @@ import { recordHorizonAge } from "@board/core/stream/horizon";
 import { removeExpiredWaits } from "@board/core/inbox/shared-waits";
 import { removeGoneProcesses } from "@board/core/process/presence";
 import { removeExpiredLeases } from "@board/core/stream/lease-registry";
+import { enqueueUsageReads } from "@board/openclaw/usage/enqueue-reads";
 import { startDueSyncs } from "@board/openclaw/sync/schedule";
 import { expireLeases } from "@board/core/task/lease/lease-expiry";
 import { moveOldSteps } from "@board/core/run/steps/move";
@@ -43,6 +44,7 @@ export const scheduled = {
     await expireLeases(ctx);
     await countNewEvents(ctx);
     await countNewTransitions(ctx);
+    await enqueueUsageReads(ctx);
   },
   async probe(ctx: Context<System>) {
     await enqueueProbes(ctx);

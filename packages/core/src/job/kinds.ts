@@ -71,6 +71,8 @@ export interface JobPayloads {
   "agent.cleanup": CleanupPayload;
   /** The job's secret is the agent's new token. */
   "agent.provision": ProvisionPayload;
+  /** Reads what the agent has used from its host. */
+  "agent.read_usage": { agent_id: string };
   "agent.update": ProvisionPayload & { force_bootstrap: boolean };
   "agent.wake_check": WakeCheckPayload;
   "config.heartbeat": { gateway_id: string; agent_ids: string[] };
@@ -119,6 +121,8 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600, retry_refusal: true },
   "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
   "agent.update": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
+  // The next reading books what this one could not.
+  "agent.read_usage": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   "agent.wake_check": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   // While others write to a host's configuration, the host may report a permanent failure that is over a moment later.
   "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, retry_permanent: true },
@@ -201,4 +205,4 @@ export const RESUMED_KINDS: readonly JobKind[] = ["agent.cleanup", "agent.update
  * Kinds that run while a circuit is open. The probe closes the circuit. The wake check reports an agent as not checked in, even
  * if its host is down.
  */
-export const CIRCUIT_FREE_KINDS: readonly JobKind[] = ["agent.wake_check", "gateway.probe"];
+export const CIRCUIT_FREE_KINDS: readonly JobKind[] = ["agent.read_usage", "agent.wake_check", "gateway.probe"];

@@ -56,6 +56,7 @@ export const agents = pgTable(
     index("agents_by_gateway").on(t.gateway_id, t.created_at, t.id),
     index("agents_by_presence").on(t.status, t.last_seen_at),
     index("agents_by_deadline").on(t.checkin_deadline_at).where(sql`checkin_deadline_at is not null`),
+    index("agents_by_wake").on(t.last_wake_sent_at).where(sql`last_wake_sent_at is not null`).concurrently(),
     index("agents_imported").on(t.created_at).where(sql`agent_token_lookup is null and agent_token_hash is not null`),
     index("agents_by_change").on(t.change_tx, t.change_seq),
     index("agents_by_word").using("gin", agentWords(t)).concurrently(),

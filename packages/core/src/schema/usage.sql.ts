@@ -1,5 +1,19 @@
 import { sql } from "drizzle-orm";
-import { bigint, boolean, check, date, index, integer, numeric, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import {
+  bigint,
+  boolean,
+  check,
+  date,
+  index,
+  integer,
+  jsonb,
+  numeric,
+  pgTable,
+  primaryKey,
+  text,
+  uuid,
+} from "drizzle-orm/pg-core";
+import { agents } from "./agent.sql.ts";
 import { instant, isOneOf } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 
@@ -96,3 +110,29 @@ export const usage_counts = pgTable(
 export const usage_models = pgTable("usage_models", { ...organization(), model: text().notNull() }, (t) => [
   primaryKey({ columns: [t.organization_id, t.model] }),
 ]);
+
+/** What a host has told about a model in the present session of an agent, from the first day on. */
+export interface HostModelUsage {
+  /** Empty if the host names none. */
+  model: string;
+  input_tokens: number;
+  output_tokens: number;
+  cached_input_tokens: number;
+  /** In dollars; 0 if the host knows no price. */
+  cost: number;
+}
+
+/** How much of what hosts tell about the sessions of agents is booked. Hosts tell sums, so the difference is booked. */
+export const host_usage = pgTable("host_usage", {
+  agent_id: uuid()
+    .primaryKey()
+    .references(() => agents.id, { onDelete: "cascade" }),
+  /** The first day that is asked for: what an agent used before it was first read is not known as use of the service. */
+  since: date().notNull(),
+  session_id: text().notNull().default(""),
+  models: jsonb().$type<HostModelUsage[]>().notNull().default([]),
+  /** Null until the host has answered. */
+  read_at: instant(),
+  /** The run that had ended last when the host was asked. */
+  run_id: uuid(),
+});

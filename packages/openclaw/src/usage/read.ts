@@ -1,0 +1,34 @@
+import type { JobHandler } from "@board/core/job/handler";
+import { findUsableGateway, toTarget } from "@board/core/gateway/target";
+import { beginUsageReading, bookHostUsage } from "@board/core/usage/host-usage";
+import { addMs, DAY_MS } from "@board/core/values/time";
+import { GatewayError } from "../wire/gateway-error.ts";
+import { toSessionUsage } from "./session-usage.ts";
+
+/**
+ * Reads what an agent has used from its host, and books what is new. A host that does not offer it books nothing. One that cannot
+ * be reached is asked again by a later job.
+ */
+export const readAgentUsage: JobHandler<"agent.read_usage"> = {
+  async run(ctx, { agent_id }) {
+    const reading = await beginUsageReading(ctx, agent_id);
+    const gateway = reading && (await findUsableGateway(ctx, reading.agent.gateway_id));
+    if (!gateway) return;
+    const key = reading.agent.openclaw_session_id;
+    // Days of a host may end later than those of UTC.
+    const endDate = addMs(ctx.now(), DAY_MS).toISOString().slice(0, 10);
+    try {
+      const payload = await ctx.gateways.request(toTarget(ctx, gateway), "sessions.usage", {
+        key,
+        startDate: reading.since,
+        endDate,
+      });
+      const told = toSessionUsage(payload, key);
+      return (ctx) => bookHostUsage(ctx, reading, told);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      if (error.is_transient || error.is_refusal) return;
+      return (ctx) => bookHostUsage(ctx, reading, null);
+    }
+  },
+};
