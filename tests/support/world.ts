@@ -189,6 +189,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     settings,
     createContext: () => ({ ...forUnitOfWork(), actor: { type: "public" } }),
     relay: async () => {},
+    ...(settings.auth.mode === "accounts" && {
+      openAccounts: async () => (await import("@board/accounts/accounts")).openAccounts(settings, () => runtime.createContext()),
+    }),
     peerAddress: options.socketAddress ?? (() => "127.0.0.1"),
     readConsoleFile,
     readAsset: async (name) => readFileSync(new URL(import.meta.resolve(`swagger-ui-dist/${name}`))),

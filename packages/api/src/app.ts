@@ -37,6 +37,8 @@ import { jsonResponse, representation } from "./edge/representation.ts";
 import { createStreamOpener } from "./stream/streams.ts";
 import { confirmStrictness } from "./edge/strictness.ts";
 import { traceIdOf } from "./edge/trace-id.ts";
+import { mountAccounts } from "./edge/accounts.ts";
+import { requireOwnOrigin } from "./sign-in/session-cookie.ts";
 import { createUserVerifier } from "./sign-in/user-verifier.ts";
 
 type AppContext = HonoContext<Env>;
@@ -46,7 +48,8 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   const app = new Hono<Env>({ strict: false });
   const { settings } = runtime;
   const log = runtime.createContext().log;
-  const verifyUser = createUserVerifier(settings, log);
+  const accounts = runtime.openAccounts && createOnce(runtime.openAccounts);
+  const verifyUser = createUserVerifier(settings, log, accounts);
   const resolveAddress = createClientAddressResolver(settings.trusted_proxies, log, runtime.recordUntrustedProxy);
   const openStream = createStreamOpener(runtime, verifyUser);
   const publicFile = createPublicFiles();
@@ -105,6 +108,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       // A stream checks its access itself, now and at every poll.
       const board_id = isStream(endpoint) ? undefined : Id.safeParse(c.req.param("board_id")).data;
       if (board_id !== undefined) c.set("ctx", { ...c.var.ctx, prefetched_board: createPrefetchedBoard(board_id) });
+      requireOwnOrigin(c.req.method, c.req.raw.headers, settings);
       if (isSuspect(c.var.ctx, c.var.client_address)) await c.var.slot.take(c.var.ctx, c.var.client_address);
       const actor = await authenticate(c.var.ctx, role, c.req.raw.headers, c.var.client_address, verifyUser);
       c.var.slot.end();
@@ -120,6 +124,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       await next();
     };
 
+  if (accounts) mountAccounts(app, accounts);
   for (const endpoint of sortFixedSegmentsFirst(endpoints)) {
     const limitConcurrency = isHeld(endpoint, runtime) ? proceed : limitCaller(endpoint.spec.as);
     for (const path of endpoint.paths)
@@ -135,6 +140,11 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   }
   return app;
 }
+
+const createOnce = <T>(open: () => Promise<T>): (() => Promise<T>) => {
+  let opened: Promise<T> | undefined;
+  return () => (opened ??= open());
+};
 
 const proceed: MiddlewareHandler<Env> = (_, next) => next();
 

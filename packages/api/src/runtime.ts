@@ -8,6 +8,7 @@ import type { Context as HonoContext, Hono } from "hono";
 import type { RequestBody } from "./edge/body.ts";
 import type { PublicFiles } from "./edge/public-file.ts";
 import type { RequestSlot } from "./edge/request-slot.ts";
+import type { LoadAccounts } from "./sign-in/accounts.ts";
 
 /** Everything that differs between Lambda, the local server and the tests. The app gets it when it is created. */
 export interface Runtime {
@@ -27,6 +28,8 @@ export interface Runtime {
   /** Reads a file of the built console. Rejects with ENOENT when the file does not exist. */
   readConsoleFile(name: string): Promise<Uint8Array>;
   streams: StreamOptions;
+  /** Opens the accounts of people in accounts mode. It is called at the first use. */
+  openAccounts?: LoadAccounts;
   /** How processes tell each other of changes. Without it, streams learn of changes by their polls. */
   changes?: ChangeHints;
 }

@@ -11420,7 +11420,7 @@ export interface operations {
                 /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
                 cursor?: string;
                 /** @description Only this action. */
-                action?: "agent.created" | "agent.removed" | "approval.decided" | "audit.exported" | "board.created" | "board.removed" | "board.updated" | "budget.created" | "budget.removed" | "budget.updated" | "gateway.created" | "gateway.removed" | "gateway.updated" | "invite.accepted" | "invite.created" | "invite.removed" | "key.created" | "key.revoked" | "key.rotated" | "member.access_changed" | "member.removed" | "member.role_changed" | "organization.updated" | "subscription.created" | "subscription.removed" | "subscription.updated" | "webhook.created" | "webhook.removed" | "webhook.updated";
+                action?: "agent.created" | "agent.removed" | "approval.decided" | "audit.exported" | "board.created" | "board.removed" | "board.updated" | "budget.created" | "budget.removed" | "budget.updated" | "gateway.created" | "gateway.removed" | "gateway.updated" | "invite.accepted" | "invite.created" | "invite.removed" | "key.created" | "key.revoked" | "key.rotated" | "member.access_changed" | "member.removed" | "member.role_changed" | "organization.updated" | "sign_in.failed" | "sign_in.succeeded" | "subscription.created" | "subscription.removed" | "subscription.updated" | "webhook.created" | "webhook.removed" | "webhook.updated";
                 /** @description Only what this user, key or agent did. */
                 actor_id?: string;
                 /** @description Only changes of this member, key, board or other thing. */

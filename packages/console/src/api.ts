@@ -7,6 +7,8 @@ const STORAGE_KEY = "board.token";
 
 const storage = () => globalThis.localStorage;
 
+/** Stands for a token where the browser has the cookie of a session, which no page can read. */
+export const SESSION = "session";
 /** The token of the person who is signed in. */
 export const token = signal<string | null>(storage().getItem(STORAGE_KEY));
 /** Set when the service refused the token. The page stays open, and requests wait until there is a new token. */
@@ -28,9 +30,12 @@ export function useToken(value: string): void {
 }
 
 export function signOut(): void {
+  const ends = token.value === SESSION ? fetch("/api/auth/sign-out", JSON_POST) : Promise.resolve();
   storage().removeItem(STORAGE_KEY);
-  location.reload();
+  void ends.finally(() => location.reload());
 }
+
+const JSON_POST = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
 
 /**
  * Sends a request with the current token. After a 401 it waits until the person has signed in again, so that no change is lost.
@@ -39,7 +44,7 @@ async function send(request: Request): Promise<Response> {
   for (;;) {
     const used = token.value;
     const attempt = request.clone();
-    if (used !== null) attempt.headers.set("Authorization", `Bearer ${used}`);
+    if (used !== null && used !== SESSION) attempt.headers.set("Authorization", `Bearer ${used}`);
     const response = await fetchOnce(attempt);
     if (response.status !== 401) return response;
     if (token.value === used) {

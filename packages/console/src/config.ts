@@ -1,6 +1,9 @@
 import { hasReturned, type Provider } from "./oidc.ts";
 
-export type Auth = { mode: "local" } | ({ mode: "oidc" } & Omit<Provider, "client_id"> & { client_id: string | null });
+export type Auth =
+  | { mode: "local" }
+  | { mode: "accounts" }
+  | ({ mode: "oidc" } & Omit<Provider, "client_id"> & { client_id: string | null });
 
 let reading: Promise<Auth> | undefined;
 

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { signInByLink } from "./accounts.ts";
 import { isAccepted, token, useToken } from "./api.ts";
 import { readAuth } from "./config.ts";
 import { replace } from "./route.ts";
@@ -17,14 +18,27 @@ async function checkToken(candidate: string): Promise<void> {
   else offeredToken.value = candidate;
 }
 
+/** The invite of a link that was opened. The page asks for a name and a password. */
+export const openedInvite = signal<string | null>(null);
+
 /** Signs in with the token of a link that a local server printed. First of all, the token is removed from the address bar. */
 async function openLink(): Promise<void> {
-  const candidate = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (!candidate) return;
+  const fields = new URLSearchParams(location.hash.slice(1));
+  const [candidate, link, invite] = [fields.get("token"), fields.get("link"), fields.get("invite")];
+  if (!candidate && !link && !invite) return;
   replace("/");
+  openedInvite.value = invite;
+  if (invite) return;
   isCheckingLink.value = true;
-  await checkToken(candidate).catch((error: unknown) => showError("The link did not sign you in", error));
+  await (link ? openSignInLink(link) : checkToken(candidate!)).catch((error: unknown) =>
+    showError("The link did not sign you in", error),
+  );
   isCheckingLink.value = false;
+}
+
+/** A person who is signed in stays so, because anybody can make a page that leads here. */
+async function openSignInLink(link: string): Promise<void> {
+  if (token.value === null) await signInByLink(link);
 }
 
 /** Also handles a link that is opened in a page that is already open. */

@@ -31,7 +31,7 @@ async function openService(folder: string) {
   const settings = parseSettings(withGeneratedSecrets(chosen), "local");
   const server = await startServer(settings, withRefusedOrigins(createLog(settings.log_level)));
   const token = settings.auth.mode === "local" ? settings.auth.token : "";
-  return { server, token, signIn: signInLines(server.url, settings.auth, chosen) };
+  return { server, token, signIn: signInLines(server.url, settings.auth, chosen, server.first_link) };
 }
 
 /** Logs refused origins at every level, because a dashboard on the demo would otherwise show an empty page without a reason. */

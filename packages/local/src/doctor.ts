@@ -3,19 +3,24 @@ import { errorText } from "@board/core/values/log";
 import { formatFindings } from "./doctor/finding.ts";
 import { exitWithError, printLine } from "./terminal.ts";
 
-const HELP = `Checks everything that the service depends on, and reports what is wrong and how to fix it. It changes nothing.
+const HELP = `Checks everything that the service depends on, and reports what is wrong and how to fix it. Except for a link, it changes nothing.
 
   npm run doctor              settings, database, schema, clock, jobs, gateways, sign-in, souls directory
   npm run doctor -- --lambda  checks a stage on AWS, which generates no secrets and has stricter rules
   npm run doctor -- --json    prints JSON
+  npm run doctor -- --owner-link  makes a link that signs in as the owner once, within a day (AUTH_MODE=accounts)
 
 It reads the settings from the environment. If the URLs of the queues (QUEUE_URLS) are set, it checks a stage on AWS,
 including the queues. An embedded database (no DATABASE_URL) can only be checked while its service is stopped.
 The exit code is 0 if nothing is wrong, 1 if something is, 2 for wrong arguments.`;
 
 async function main(): Promise<void> {
-  const { help, json, lambda } = readArguments();
+  const { help, json, lambda, owner_link } = readArguments();
   if (help) return void printLine(HELP);
+  if (owner_link) {
+    const { createOwnerLink } = await import("./owner-link.ts");
+    return void printLine(await createOwnerLink(process.env));
+  }
   // Loading the checks takes a second, and --help does not need them.
   const { runChecks } = await import("./doctor/run-checks.ts");
   const findings = await runChecks(process.env, lambda ? { edge: "lambda" } : {});
@@ -24,12 +29,12 @@ async function main(): Promise<void> {
   process.exitCode = wrong ? 1 : 0;
 }
 
-function readArguments(): { help: boolean; json: boolean; lambda: boolean } {
+function readArguments(): { help: boolean; json: boolean; lambda: boolean; owner_link: boolean } {
   try {
     const flag = { type: "boolean" } as const;
-    const { values } = parseArgs({ options: { help: { ...flag, short: "h" }, json: flag, lambda: flag } });
+    const { values } = parseArgs({ options: { help: { ...flag, short: "h" }, json: flag, lambda: flag, "owner-link": flag } });
     const { help = false, json = false, lambda = false } = values;
-    return { help, json, lambda };
+    return { help, json, lambda, owner_link: values["owner-link"] ?? false };
   } catch (error) {
     return exitWithError(`${errorText(error)} Try npm run doctor -- --help`, 2);
   }

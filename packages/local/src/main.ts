@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   const server = await starting;
   if (stopping) return;
   printLine(`Board coordination is ready at ${server.url} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
-  const signIn = signInLines(server.url, settings.auth, process.env);
+  const signIn = signInLines(server.url, settings.auth, process.env, server.first_link);
   printLine(`  console    ${signIn.console}`);
   printLine(`  reference  ${server.url}/docs`);
   if (signIn.token !== null) printLine(`  token      ${signIn.token}`);

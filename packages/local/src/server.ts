@@ -2,9 +2,11 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { Accounts } from "@board/accounts/accounts";
 import { createApp } from "@board/api/app";
 import type { Runtime } from "@board/api/runtime";
 import { endpoints } from "@board/api/groups";
+import type { Context } from "@board/core/context/context";
 import { createContextFactory } from "@board/core/context/context-factory";
 import { openChangeChannel } from "@board/core/db/change-channel";
 import type { Database } from "@board/core/db/database";
@@ -38,6 +40,8 @@ import { announceService, withdrawService } from "./running-service.ts";
 
 export interface LocalServer {
   url: string;
+  /** The token of the link by which the owner signs in the first time, in accounts mode. */
+  first_link: string | null;
   stop(): Promise<void>;
 }
 
@@ -74,9 +78,9 @@ export async function startServer(
     await database.migrate();
     // With PORT=0, the address that agents call is known only now.
     const service_url = settings.base_url ?? listener.url;
-    await startService({ ...settings, service_url }, log, database, listener, cleanups);
+    const first_link = await startService({ ...settings, service_url }, log, database, listener, cleanups);
     if (folder !== null) announceService(folder, listener.url);
-    return { url: listener.url, stop };
+    return { url: listener.url, first_link, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -107,7 +111,7 @@ async function startService(
   { db }: Database,
   listener: Listener,
   cleanups: (() => unknown)[],
-): Promise<void> {
+): Promise<string | null> {
   const process_id = crypto.randomUUID();
   const telemetry = await openTelemetryIfCollected(settings, process_id, log);
   if (telemetry) cleanups.push(() => telemetry.close());
@@ -163,10 +167,13 @@ async function startService(
     cleanups.push(() => clearInterval(looking));
   }
   const stopping = new AbortController();
+  const createPublicContext = () => createContext({ type: "public" } as const);
+  const accounts = settings.auth.mode === "accounts" ? await openAccounts(settings, createPublicContext) : null;
   const runtime: Runtime = {
     settings,
+    ...(accounts && { openAccounts: async () => accounts }),
     shares_connection: settings.database.driver === "pglite",
-    createContext: () => createContext({ type: "public" }),
+    createContext: createPublicContext,
     relay: async (ctx) => consumer.requestRelay(ctx.pendingWakeups),
     peerAddress: (c) => (c.env as { incoming?: { socket: { remoteAddress?: string } } }).incoming?.socket.remoteAddress ?? null,
     recordUntrustedProxy: (address) => recordUntrustedProxy(settings.data_dir, address),
@@ -195,4 +202,10 @@ async function startService(
     }),
   );
   consumer.requestRelay(createPendingWakeups(true));
+  return accounts?.createFirstLink() ?? null;
+}
+
+/** The library of accounts is loaded only in their mode, because it takes time and memory. */
+async function openAccounts(settings: Settings, createContext: () => Context): Promise<Accounts> {
+  return (await import("@board/accounts/accounts")).openAccounts(settings, createContext);
 }

@@ -19,10 +19,16 @@ export function signInLines(
   url: string,
   auth: Settings["auth"],
   environment: NodeJS.ProcessEnv,
+  first_link: string | null,
   isTerminal = process.stdout.isTTY,
 ): SignInLines {
+  if (auth.mode === "accounts") {
+    const link = first_link !== null && isTerminal ? `#link=${first_link}` : "";
+    const shell = `${LOGIN} --url ${toLocalUrl(url)} < ${quote(tokenFile(environment))}`;
+    return { console: `${url}/${link}`, token: null, shell: environment["LOCAL_AUTH_TOKEN"]?.trim() ? null : shell };
+  }
   if (auth.mode !== "local") return { console: `${url}/`, token: null, shell: null };
-  const login = `npx board login --url ${url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//127.0.0.1:")}`;
+  const login = `${LOGIN} --url ${toLocalUrl(url)}`;
   if (environment["LOCAL_AUTH_TOKEN"]?.trim()) return { console: `${url}/`, token: "as set in LOCAL_AUTH_TOKEN", shell: login };
   const file = tokenFile(environment);
   const shell = `${login} < ${quote(file)}`;
@@ -30,6 +36,9 @@ export function signInLines(
     ? { console: `${url}/#token=${auth.token}`, token: auth.token, shell }
     : { console: `${url}/`, token: `in ${file}`, shell };
 }
+
+const LOGIN = "npx board login";
+const toLocalUrl = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//127.0.0.1:");
 
 function tokenFile(environment: NodeJS.ProcessEnv): string {
   const file = path.join(dataFolder(environment), "secrets/local_auth_token");

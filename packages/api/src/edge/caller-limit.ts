@@ -31,7 +31,7 @@ export function limitRequestsOfCaller(limits: Pick<Budgets, "caller_running_requ
   const limit =
     (role: Role): MiddlewareHandler<Env> =>
     async (c, next) => {
-      const key = credentialOf(role, c.req.raw.headers);
+      const key = credentialOf(c.var.ctx, role, c.req.raw.headers);
       if (max === 0 || key === null) return next();
       const caller = callers.get(key) ?? { running: 0, waiting: [] };
       callers.set(key, caller);

@@ -31,7 +31,7 @@ const SUFFIXES = { br: ".br", gzip: ".gz" } as const;
 
 const ConsoleConfig = lazyObject(() => ({
   auth: z.union([
-    z.object({ mode: z.literal("local") }),
+    z.object({ mode: z.enum(["local", "accounts"]) }),
     z.object({
       mode: z.literal("oidc"),
       issuer: z.string(),
@@ -97,7 +97,7 @@ const nullIfMissing = <T>(file: Promise<T>): Promise<T | null> =>
   });
 
 function toConfig({ auth }: Settings): z.infer<typeof ConsoleConfig> {
-  if (auth.mode === "local") return { auth: { mode: "local" } };
+  if (auth.mode !== "oidc") return { auth: { mode: auth.mode } };
   const { client_id, scope } = auth.console;
   return { auth: { mode: "oidc", issuer: auth.issuer, client_id, scope, audience: auth.audience } };
 }

@@ -9,6 +9,7 @@ import { findMembership, recheckUsers, resolveUser } from "@board/core/organizat
 import { ensureActiveOrganization } from "@board/core/organization/active-organization";
 import { parseEventId } from "@board/core/stream/cursor";
 import { countRequest, decrementCounter, startOfMinute, toCounterKey } from "@board/core/db/rate-limit";
+import { sessionCookie } from "./session-cookie.ts";
 import type { UserVerifier, VerifiedIdentity } from "./verified-identity.ts";
 
 /**
@@ -23,7 +24,7 @@ export async function authenticate(
   verifyUser: UserVerifier,
 ): Promise<Actor> {
   if (!role.users && !role.agents) return ctx.actor;
-  const { agentToken, bearer } = readCredentials(role, headers);
+  const { agentToken, bearer } = readCredentials(ctx, role, headers);
   if (agentToken) return (await authenticateAgent(ctx, agentToken, address)) ?? rejectCredential(ctx, agentToken);
   if (!bearer) throw unauthenticated();
   if (isKey(bearer)) return (role.users && (await findUserByKey(ctx, bearer))) || rejectKey(ctx, bearer, address);
@@ -75,7 +76,7 @@ export async function reauthenticate(
   requests: readonly StreamRequest[],
   verifyUser: UserVerifier,
 ): Promise<(Actor | null)[]> {
-  const sent = requests.map(({ headers }) => readCredentials(role, headers));
+  const sent = requests.map(({ headers }) => readCredentials(ctx, role, headers));
   const identities = await Promise.all(
     sent.map(async ({ agentToken, bearer }, index) => {
       const wantsUser = role.users && !agentToken && bearer && !isKey(bearer);
@@ -129,17 +130,23 @@ async function reverifyUser(
 }
 
 /** Returns the credential that `authenticate` uses, or null if the caller sent none that the role accepts. */
-export function credentialOf(role: Role, headers: Headers): string | null {
+export function credentialOf(ctx: Context, role: Role, headers: Headers): string | null {
   if (!role.users && !role.agents) return null;
-  const { agentToken, bearer } = readCredentials(role, headers);
+  const { agentToken, bearer } = readCredentials(ctx, role, headers);
   return agentToken || bearer || null;
 }
 
 /** Reads the credentials that the role accepts. A blank or malformed header counts as absent. */
-function readCredentials(role: Role, headers: Headers): { agentToken: string | undefined; bearer: string | undefined } {
+function readCredentials(
+  { settings }: Context,
+  role: Role,
+  headers: Headers,
+): { agentToken: string | undefined; bearer: string | undefined } {
+  const authorization = headers.get("authorization")?.trim() ?? "";
+  const takesCookie = settings.auth.mode === "accounts" && role.users && authorization === "";
   return {
     agentToken: role.agents ? headers.get("x-agent-token")?.trim() : undefined,
-    bearer: /^bearer\s+(\S+)\s*$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1],
+    bearer: takesCookie ? sessionCookie(headers) : /^bearer\s+(\S+)\s*$/i.exec(authorization)?.[1],
   };
 }
 

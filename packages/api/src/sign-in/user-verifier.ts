@@ -1,11 +1,16 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { LOCAL_IDENTITY } from "@board/core/organization/identity";
 import type { Log } from "@board/core/values/log";
-import { acceptsAnyAudience, type Settings } from "@board/core/config/settings";
+import { acceptsAnyAudience, type Settings, SettingsError } from "@board/core/config/settings";
+import type { LoadAccounts } from "./accounts.ts";
 import type { UserVerifier } from "./verified-identity.ts";
 
-/** Creates the verifier that AUTH_MODE selects. In OIDC mode, its code is loaded with the first token. */
-export function createUserVerifier({ auth }: Pick<Settings, "auth">, log: Log): UserVerifier {
+/** Creates the verifier that AUTH_MODE selects. The code of the other modes is not loaded. */
+export function createUserVerifier({ auth }: Pick<Settings, "auth">, log: Log, accounts?: LoadAccounts): UserVerifier {
+  if (auth.mode === "accounts") {
+    if (!accounts) throw new SettingsError("AUTH_MODE=accounts is not available on this platform. Use AUTH_MODE=oidc.");
+    return async (token) => (await accounts()).verify(token);
+  }
   if (auth.mode === "local") {
     const expected = digest(auth.token);
     return async (token) => (timingSafeEqual(digest(token), expected) ? { identity: LOCAL_IDENTITY, expires_at: null } : null);

@@ -1,6 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
+import { joinByInvite, signInByPassword } from "../accounts.ts";
 import { isAccepted, messageOf, useToken } from "../api.ts";
 import { type Auth, readAuth } from "../config.ts";
+import { openedInvite } from "../sign-in-link.ts";
 import { finishSignIn, hasReturned, leaveToSignIn, type Provider } from "../oidc.ts";
 
 /** The two ways to sign in. Shown as a page, and above a page whose token has expired. */
@@ -31,6 +33,7 @@ export function SignInForm() {
         </p>
       )}
       {auth?.mode === "local" && <TokenForm isBusy={isBusy} attempt={attempt} />}
+      {auth?.mode === "accounts" && <AccountForm isBusy={isBusy} attempt={attempt} />}
       {auth?.mode === "oidc" &&
         (isProvider(auth) ? (
           <button type="button" class="primary" disabled={isBusy} onClick={() => attempt(() => leaveToSignIn(auth))}>
@@ -80,6 +83,50 @@ function TokenForm({ isBusy, attempt }: { isBusy: boolean; attempt: (act: () => 
     </form>
   );
 }
+
+/** Signs in by password, or joins by the invite of the link that was opened. */
+function AccountForm({ isBusy, attempt }: { isBusy: boolean; attempt: (act: () => Promise<unknown>) => Promise<void> }) {
+  const [who, setWho] = useState("");
+  const [password, setPassword] = useState("");
+  const invite = openedInvite.value;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void attempt(() => (invite ? joinByInvite(invite, who.trim(), password) : signInByPassword(who.trim(), password)));
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <label>
+        {invite ? "Name" : "E-mail"}
+        <input
+          type="text"
+          inputMode={invite ? "text" : "email"}
+          required
+          autofocus
+          autocomplete={invite ? "name" : "username"}
+          value={who}
+          onInput={(event) => setWho(event.currentTarget.value)}
+        />
+      </label>
+      <label>
+        Password
+        <input
+          type="password"
+          required
+          minLength={invite ? MIN_PASSWORD : undefined}
+          autocomplete={invite ? "new-password" : "current-password"}
+          value={password}
+          onInput={(event) => setPassword(event.currentTarget.value)}
+        />
+      </label>
+      {invite && <p class="muted">At least {MIN_PASSWORD} characters.</p>}
+      <button type="submit" class="primary" disabled={isBusy}>
+        {invite ? "Join" : "Sign in"}
+      </button>
+    </form>
+  );
+}
+
+const MIN_PASSWORD = 12;
 
 export function SignInPage() {
   return (

@@ -23,6 +23,8 @@ export const AUDIT_ACTIONS = [
   "member.removed",
   "member.role_changed",
   "organization.updated",
+  "sign_in.failed",
+  "sign_in.succeeded",
   "subscription.created",
   "subscription.removed",
   "subscription.updated",

@@ -35,14 +35,20 @@ export const Environment = lazyObject(() => ({
     ),
   BASE_URL: httpUrl.optional().describe("Public URL of the service, used in links and in files of agents."),
   STREAM_URL: httpUrl.optional().describe("Public URL of the streams when it differs from BASE_URL."),
-  AUTH_MODE: z.enum(["local", "oidc"]).default("local").describe("How users sign in."),
+  AUTH_MODE: z.enum(["local", "oidc", "accounts"]).default("local").describe("How users sign in."),
   LOCAL_AUTH_TOKEN: z
     .string()
     .refine((text) => !FORBIDDEN_TOKENS.includes(text.toLowerCase()), { error: "must not be a placeholder" })
     .min(MIN_LOCAL_TOKEN, `must have at least ${MIN_LOCAL_TOKEN} characters`)
     .optional()
     .meta({ rule: `at least ${MIN_LOCAL_TOKEN} characters, no placeholder`, secret: true })
-    .describe("Shared token of local mode. A local server generates one; required on Lambda in local mode."),
+    .describe(
+      "Shared token of local mode, and the first owner's token in accounts mode. A local server generates one; required on Lambda in local mode.",
+    ),
+  GITHUB_CLIENT_ID: z.string().optional().describe("OAuth app by which people may sign in with GitHub, in accounts mode."),
+  GITHUB_CLIENT_SECRET: z.string().optional().meta({ secret: true }).describe("Secret of the GitHub app."),
+  GOOGLE_CLIENT_ID: z.string().optional().describe("OAuth client by which people may sign in with Google, in accounts mode."),
+  GOOGLE_CLIENT_SECRET: z.string().optional().meta({ secret: true }).describe("Secret of the Google client."),
   OIDC_ISSUER: issuer.optional().describe("Issuer of user tokens, exactly as in their `iss` claim. Required in oidc mode."),
   OIDC_JWKS_URL: httpUrl.optional().describe("URL of the issuer's keys; the issuer's /.well-known/jwks.json when unset."),
   OIDC_AUDIENCE: z.string().optional().describe("Required `aud` claim; not checked when unset."),

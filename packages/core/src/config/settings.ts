@@ -28,7 +28,7 @@ export interface Settings {
   readonly stream_url: string | null;
   /** URL in files and messages: BASE_URL, or the address of the local listener. */
   readonly service_url: string;
-  readonly auth: LocalAuth | OidcAuth;
+  readonly auth: LocalAuth | OidcAuth | AccountsAuth;
   readonly cors_origins: readonly string[];
   readonly trusted_proxies: readonly string[];
   readonly budgets: Budgets;
@@ -70,6 +70,18 @@ export interface Settings {
 export interface LocalAuth {
   mode: "local";
   token: string;
+}
+export interface AccountsAuth {
+  mode: "accounts";
+  /** Signs programs in as the first owner; null if there is none. */
+  owner_token: string | null;
+  /** Other services by which people may sign in. */
+  github: ProviderClient | null;
+  google: ProviderClient | null;
+}
+export interface ProviderClient {
+  client_id: string;
+  client_secret: string;
 }
 export interface OidcAuth {
   mode: "oidc";
@@ -206,7 +218,17 @@ function toDatabase(url: string | undefined, driver: "pglite" | "postgres" | "ne
   return { driver: driver ?? (neon ? "neon" : "postgres"), url };
 }
 
-function toAuth(env: z.infer<typeof Environment>): LocalAuth | OidcAuth {
+const toClient = (client_id: string | undefined, client_secret: string | undefined): ProviderClient | null =>
+  client_id && client_secret ? { client_id, client_secret } : null;
+
+function toAuth(env: z.infer<typeof Environment>): Settings["auth"] {
+  if (env.AUTH_MODE === "accounts")
+    return {
+      mode: "accounts",
+      owner_token: env.LOCAL_AUTH_TOKEN ?? null,
+      github: toClient(env.GITHUB_CLIENT_ID, env.GITHUB_CLIENT_SECRET),
+      google: toClient(env.GOOGLE_CLIENT_ID, env.GOOGLE_CLIENT_SECRET),
+    };
   if (env.AUTH_MODE === "local") {
     if (!env.LOCAL_AUTH_TOKEN) throw new SettingsError("LOCAL_AUTH_TOKEN is required with AUTH_MODE=local");
     return { mode: "local", token: env.LOCAL_AUTH_TOKEN };

@@ -33,7 +33,10 @@ export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promi
     const { email, active_organization_id } = await lockUser(ctx, user_id);
     const [invite] = await ctx.db.select().from(organization_invites).where(isOpen);
     if (!invite) throw notFound();
-    if (email?.toLowerCase() !== invite.invited_email) throw new DomainError("forbidden", "Invite is for another email");
+    // Accounts are made by the links of invites, so the holder of a link counts as the invited person.
+    const isLink = ctx.settings.auth.mode === "accounts";
+    if (!isLink && email?.toLowerCase() !== invite.invited_email)
+      throw new DomainError("forbidden", "Invite is for another email");
     const { organization_id } = invite;
     await lockOrganization(ctx, organization_id);
     const accepted = await ctx.db

@@ -122,6 +122,15 @@ export function removeInvite(ctx: Context<Admin>, invite_id: string): Promise<In
   });
 }
 
+/** The open invite with this token, without its sealed token. */
+export async function findOpenInvite(ctx: Context, token: string): Promise<{ id: string; invited_email: string } | null> {
+  const [invite] = await ctx.db
+    .select({ id: organization_invites.id, invited_email: organization_invites.invited_email })
+    .from(organization_invites)
+    .where(and(eq(organization_invites.token_digest, digestInviteToken(token)), isNull(organization_invites.accepted_at)));
+  return invite ?? null;
+}
+
 async function requireNotMember(ctx: Context, organization_id: string, email: string): Promise<void> {
   const [member] = await ctx.db
     .select({ id: organization_members.id })

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 5_000;
  * in.
  */
 export async function checkIssuer({ auth }: Pick<Settings, "auth">): Promise<Finding[]> {
-  if (auth.mode === "local") return [];
+  if (auth.mode !== "oidc") return [];
   return [...(await checkKeys(auth)), ...checkAudience(auth), ...checkEmails(auth)];
 }
 

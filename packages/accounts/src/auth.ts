@@ -1,0 +1,179 @@
+import { createHmac } from "node:crypto";
+import { drizzleAdapter } from "@better-auth/drizzle-adapter";
+import { passkey } from "@better-auth/passkey";
+import type { AccountsAuth, Settings } from "@board/core/config/settings";
+import type { Db } from "@board/core/context/db";
+import type { Mailer } from "@board/core/context/mailer";
+import { DomainError } from "@board/core/values/errors";
+import { betterAuth } from "better-auth";
+import { APIError, createAuthMiddleware } from "better-auth/api";
+import { magicLink } from "better-auth/plugins";
+import { type Invites, invitation } from "./invite-plugin.ts";
+import { accessLink } from "./link-plugin.ts";
+import { firstPassword } from "./password-plugin.ts";
+import { MAX_PASSWORD, MIN_PASSWORD, requireUncommonPassword } from "./password.ts";
+import * as tables from "./tables.sql.ts";
+
+export const AUTH_PATH = "/api/auth";
+/** The header in which the service names the client's address; a client's own header of this name is removed. */
+export const ADDRESS_HEADER = "x-board-client-address";
+
+const DAY_SECONDS = 86_400;
+const SESSION_DAYS = 30;
+/** Attempts in a minute from one address. Each costs the derivation of a key. */
+const ATTEMPTS = { window: 60, max: 10 };
+const GUARDED = [
+  "/sign-in/*",
+  "/sign-up/*",
+  "/change-password",
+  "/change-email",
+  "/add-password",
+  "/passkey/verify-authentication",
+];
+
+export interface AccountsOptions {
+  settings: Settings & { auth: AccountsAuth };
+  db: Db;
+  mail: Mailer | null;
+  invites: Invites;
+  attempts: Attempts;
+  /** Records a sign-in, or a failed one. */
+  onSignIn: (user: { id: string }, request: { succeeded: boolean }) => Promise<void>;
+}
+
+/** Limits the passwords that are tried for one account in a minute, from wherever. */
+export interface Attempts {
+  /** Throws a `DomainError` above the limit. Addresses without an account count as well, so that they show no difference. */
+  count(email: string): Promise<void>;
+  /** Takes back the attempt that succeeded. */
+  forget(email: string): Promise<void>;
+}
+
+export type Auth = ReturnType<typeof createAuth>;
+
+/** The sign-in of people by better-auth. Accounts are made by invites, so nobody can sign up. */
+export function createAuth({ settings, db, mail, invites, attempts, onSignIn }: AccountsOptions) {
+  const { github, google } = settings.auth;
+  const origin = new URL(settings.service_url).origin;
+  return betterAuth({
+    appName: "Board",
+    baseURL: origin,
+    basePath: AUTH_PATH,
+    secret: createHmac("sha256", settings.encryption_key).update("accounts").digest("base64url"),
+    database: drizzleAdapter(db, { provider: "pg", schema: tables }),
+    trustedOrigins: [...ownOrigins(origin), ...settings.cors_origins],
+    telemetry: { enabled: false },
+    user: {
+      additionalFields: {
+        issuer: { type: "string", required: true, input: false, defaultValue: ACCOUNTS_ISSUER },
+        subject: { type: "string", required: true, input: false, defaultValue: () => crypto.randomUUID() },
+      },
+      changeEmail: { enabled: true, updateEmailWithoutVerification: true },
+    },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: MIN_PASSWORD,
+      maxPasswordLength: MAX_PASSWORD,
+      revokeSessionsOnPasswordReset: true,
+    },
+    session: { expiresIn: SESSION_DAYS * DAY_SECONDS, updateAge: 7 * DAY_SECONDS, cookieCache: { enabled: false } },
+    socialProviders: {
+      ...(github && { github: { ...toProvider(github), disableImplicitSignUp: true } }),
+      ...(google && { google: { ...toProvider(google), disableImplicitSignUp: true } }),
+    },
+    account: { accountLinking: { enabled: true, trustedProviders: [] } },
+    plugins: [
+      accessLink(),
+      invitation(invites),
+      firstPassword(),
+      passkey({ rpID: new URL(origin).hostname, rpName: "Board", origin }),
+      ...mailPlugins(mail),
+    ],
+    rateLimit: {
+      enabled: true,
+      storage: "database",
+      window: 60,
+      max: 200,
+      customRules: Object.fromEntries(GUARDED.map((path) => [path, ATTEMPTS])),
+    },
+    advanced: {
+      cookiePrefix: "board",
+      // Its default depends on NODE_ENV.
+      disableOriginCheck: false,
+      useSecureCookies: origin.startsWith("https:"),
+      defaultCookieAttributes: { httpOnly: true, sameSite: "lax" },
+      ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
+      database: { generateId: () => crypto.randomUUID() },
+    },
+    hooks: { before: checkPassword(attempts), after: noteResult(attempts, onSignIn) },
+    databaseHooks: {
+      session: { create: { after: async ({ userId }) => onSignIn({ id: userId }, { succeeded: true }) } },
+    },
+    logger: { disabled: true },
+  });
+}
+
+/** Accounts that are no user of an earlier mode have this issuer. It is no URL, so no identity provider can have it. */
+export const ACCOUNTS_ISSUER = "accounts";
+
+const toProvider = ({ client_id, client_secret }: { client_id: string; client_secret: string }) => ({
+  clientId: client_id,
+  clientSecret: client_secret,
+});
+
+/** A service on this machine is reached by several names. */
+function ownOrigins(origin: string): string[] {
+  const { hostname, port, protocol } = new URL(origin);
+  if (!["127.0.0.1", "localhost", "[::1]", "0.0.0.0"].includes(hostname)) return [origin];
+  return ["127.0.0.1", "localhost"].map((name) => `${protocol}//${name}${port ? `:${port}` : ""}`);
+}
+
+const PASSWORD_PATH = "/sign-in/email";
+const emailOf = (body: unknown): string | null => {
+  const email = (body as { email?: unknown } | undefined)?.email;
+  return typeof email === "string" ? email.trim().toLowerCase() : null;
+};
+
+/** Refuses common passwords wherever one is set, and counts the ones that are tried. */
+const checkPassword = (attempts: Attempts) =>
+  createAuthMiddleware(async (ctx) => {
+    const { newPassword } = (ctx.body ?? {}) as { newPassword?: unknown };
+    if (typeof newPassword === "string") requireUncommonPassword(newPassword);
+    const email = ctx.path === PASSWORD_PATH ? emailOf(ctx.body) : null;
+    if (email === null) return;
+    await attempts.count(email).catch((error: unknown) => {
+      if (!(error instanceof DomainError)) throw error;
+      throw new APIError(
+        "TOO_MANY_REQUESTS",
+        { message: error.message },
+        { "Retry-After": String(error.extra.retry_after_seconds ?? 60) },
+      );
+    });
+  });
+
+/** Only an account that exists has an organization whose audit log can have the failure. */
+const noteResult = (attempts: Attempts, onSignIn: AccountsOptions["onSignIn"]) =>
+  createAuthMiddleware(async (ctx) => {
+    const email = ctx.path === PASSWORD_PATH ? emailOf(ctx.body) : null;
+    if (email === null) return;
+    if (!(ctx.context.returned instanceof APIError)) return attempts.forget(email);
+    const found = await ctx.context.internalAdapter.findUserByEmail(email);
+    if (found) await onSignIn(found.user, { succeeded: false });
+  });
+
+const mailPlugins = (mail: Mailer | null) =>
+  mail === null
+    ? []
+    : [
+        magicLink({
+          disableSignUp: true,
+          storeToken: "hashed",
+          sendMagicLink: async ({ email, url }) =>
+            mail.send({
+              to: email,
+              subject: "Sign in to Board",
+              text: `This link signs you in once, within five minutes:\n\n${url}\n`,
+            }),
+        }),
+      ];

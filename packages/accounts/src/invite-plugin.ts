@@ -1,0 +1,69 @@
+import { APIError, createAuthEndpoint } from "better-auth/api";
+import { DomainError } from "@board/core/values/errors";
+import type { BetterAuthPlugin, User } from "better-auth";
+import { setSessionCookie } from "better-auth/cookies";
+import * as z from "zod";
+import { MAX_PASSWORD, MIN_PASSWORD, requireUncommonPassword } from "./password.ts";
+
+const MAX_TOKEN = 200;
+const MAX_NAME = 200;
+
+/** What the service does with an invite. */
+export interface Invites {
+  /** The address of an open invite; null if there is none with this token. */
+  findEmail(token: string): Promise<string | null>;
+  /** Makes the account a member. Throws a `DomainError` if the invite no longer counts. */
+  accept(token: string, user: User): Promise<void>;
+}
+
+/**
+ * Creates an account by the link of an invite, joins the organization and signs in. The holder of the link counts as the invited
+ * person, but the address counts as verified only when the person has verified it.
+ */
+export const invitation = (invites: Invites) =>
+  ({
+    id: "invitation",
+    endpoints: {
+      signUpByInvite: createAuthEndpoint(
+        "/sign-up/invite",
+        {
+          method: "POST",
+          body: z.object({
+            token: z.string().max(MAX_TOKEN),
+            name: z.string().trim().min(1).max(MAX_NAME),
+            password: z.string().min(MIN_PASSWORD).max(MAX_PASSWORD).optional(),
+          }),
+        },
+        async (ctx) => {
+          const { token, name, password } = ctx.body;
+          const { internalAdapter } = ctx.context;
+          if (password !== undefined) requireUncommonPassword(password);
+          const email = await invites.findEmail(token);
+          if (email === null) throw new APIError("NOT_FOUND", { message: "The invite was used or removed. Ask for a new one." });
+          if (await internalAdapter.findUserByEmail(email))
+            throw new APIError("CONFLICT", {
+              code: "SIGN_IN_FIRST",
+              message: "There is an account with this address. Sign in to join.",
+            });
+          const user = await internalAdapter.createUser({ name, email, emailVerified: false }, { method: "email-password" });
+          try {
+            if (password !== undefined)
+              await internalAdapter.linkAccount({
+                userId: user.id,
+                providerId: "credential",
+                accountId: user.id,
+                password: await ctx.context.password.hash(password),
+              });
+            await invites.accept(token, user);
+          } catch (error) {
+            await internalAdapter.deleteUser(user.id);
+            if (error instanceof DomainError) throw new APIError("FORBIDDEN", { message: error.message });
+            throw error;
+          }
+          const session = await internalAdapter.createSession(user.id);
+          await setSessionCookie(ctx, { session, user });
+          return ctx.json({ user: { id: user.id, name: user.name } });
+        },
+      ),
+    },
+  }) satisfies BetterAuthPlugin;

@@ -1,0 +1,31 @@
+import { createAuthEndpoint } from "better-auth/api";
+import type { BetterAuthPlugin } from "better-auth";
+import { setSessionCookie } from "better-auth/cookies";
+import * as z from "zod";
+import { toIdentifier } from "./link.ts";
+
+const MAX_TOKEN = 200;
+
+/**
+ * Signs in by a link for one use: the first visit of the owner, and accounts whose person has lost every other way in. The link
+ * carries its token behind a #, and the page posts it, so that no program that only follows links uses it up.
+ */
+export const accessLink = () =>
+  ({
+    id: "access-link",
+    endpoints: {
+      signInByLink: createAuthEndpoint(
+        "/sign-in/link",
+        { method: "POST", body: z.object({ token: z.string().max(MAX_TOKEN) }) },
+        async (ctx) => {
+          const { internalAdapter } = ctx.context;
+          const stored = await internalAdapter.consumeVerificationValue(toIdentifier(ctx.body.token));
+          const found = stored && (await internalAdapter.findUserById(stored.value));
+          if (!found) throw ctx.error("UNAUTHORIZED", { message: "The link was used or is too old. Ask for a new one." });
+          const session = await internalAdapter.createSession(found.id);
+          await setSessionCookie(ctx, { session, user: found });
+          return ctx.json({ user: { id: found.id, name: found.name } });
+        },
+      ),
+    },
+  }) satisfies BetterAuthPlugin;

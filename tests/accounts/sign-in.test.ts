@@ -1,0 +1,241 @@
+import { openAccounts } from "@board/accounts/accounts";
+import { LOCAL_IDENTITY } from "@board/core/organization/identity";
+import { expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+
+const OWNER_TOKEN = "o".repeat(60);
+const PASSWORD = "a green fence by the sea";
+const ORIGIN = "http://board.test";
+
+let client_address = "10.0.0.1";
+let clients = 0;
+/** The clock is stopped, so that all attempts of a test are made in one minute. */
+const started = new Date();
+const world = await setupWorld({
+  clock: () => started,
+  environment: { AUTH_FAILURES_PER_MINUTE: "20", AUTH_MODE: "accounts", LOCAL_AUTH_TOKEN: OWNER_TOKEN, BASE_URL: ORIGIN },
+  streams: { max_seconds: 0 },
+  socketAddress: () => client_address,
+});
+const { settings } = world;
+const accounts = openAccounts(settings, () => world.runtime.createContext());
+
+interface Browser {
+  cookie: string;
+  send(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<{ status: number; body: any }>;
+}
+
+/** A browser: it keeps the cookie of the session and names the origin of its page. */
+function openBrowser(address = `10.0.1.${++clients % 250}`): Browser {
+  const browser: Browser = {
+    cookie: "",
+    async send(method, path, body, headers = {}) {
+      const init = {
+        method,
+        headers: {
+          origin: ORIGIN,
+          "content-type": "application/json",
+          ...(browser.cookie ? { cookie: browser.cookie } : {}),
+          ...headers,
+        },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      };
+      client_address = address;
+      const response = await world.app.request(`${ORIGIN}${path}`, init);
+      const set = response.headers.getSetCookie().find((line) => line.startsWith("board.session_token="));
+      if (set) browser.cookie = set.split(";")[0]!;
+      const text = await response.text();
+      return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+    },
+  };
+  return browser;
+}
+
+const signInByLink = async (token: string, browser = openBrowser()) => {
+  const answer = await browser.send("POST", "/api/auth/sign-in/link", { token });
+  return { browser, answer };
+};
+const openOwner = async () => (await signInByLink(await accounts.createOwnerLink())).browser;
+const invite = async (owner: Browser, email: string) =>
+  (await owner.send("POST", "/organizations/me/invites", { invited_email: email, all_boards_write: true })).body.token as string;
+const joinBy = async (token: string, name: string) => {
+  const browser = openBrowser();
+  const answer = await browser.send("POST", "/api/auth/sign-up/invite", { token, name, password: PASSWORD });
+  return { browser, answer };
+};
+const signIn = (email: string, password: string, browser = openBrowser()) =>
+  browser.send("POST", "/api/auth/sign-in/email", { email, password });
+
+test("the link of the first visit signs in as the owner, who is the shared user of local mode, and works once", async () => {
+  const link = await accounts.createOwnerLink();
+  const { browser, answer } = await signInByLink(link);
+  expect(answer.status).toBe(200);
+  const me = await browser.send("GET", "/api/v1/users/me");
+  expect(me.body).toMatchObject({ clerk_user_id: LOCAL_IDENTITY.subject, name: "Owner", email: null });
+  expect((await browser.send("GET", "/organizations/me/member")).body.role).toBe("owner");
+  expect((await signInByLink(link)).answer.status).toBe(401);
+});
+
+test("a link ends after 24 hours", async () => {
+  const link = await accounts.createOwnerLink();
+  await world.db.execute("update accounts.verification set expires_at = now() - interval '1 second'");
+  expect((await signInByLink(link)).answer.status).toBe(401);
+});
+
+test("the token of the data folder is the owner's key for programs", async () => {
+  const owner = await openOwner();
+  const mine = (await owner.send("GET", "/api/v1/users/me")).body;
+  expect((await world.call("GET", "/api/v1/users/me", { token: OWNER_TOKEN })).body).toEqual(mine);
+  expect((await world.call("GET", "/api/v1/users/me", { token: "x".repeat(60) })).status).toBe(401);
+});
+
+test("an invite's link creates the account, joins and signs in; the account signs in again by its password", async () => {
+  const owner = await openOwner();
+  const token = await invite(owner, "ann@example.com");
+  const { browser, answer } = await joinBy(token, "Ann");
+  expect(answer).toMatchObject({ status: 200, body: { user: { name: "Ann" } } });
+  expect((await browser.send("GET", "/organizations/me/member")).body).toMatchObject({ role: "member", all_boards_write: true });
+  expect((await joinBy(token, "Eve")).answer.status).toBe(404);
+  const again = openBrowser();
+  expect((await signIn("ann@example.com", PASSWORD, again)).status).toBe(200);
+  expect((await again.send("GET", "/api/v1/users/me")).body.name).toBe("Ann");
+});
+
+test("an account that exists joins by signing in and accepting, and no second account gets its address", async () => {
+  const owner = await openOwner();
+  await joinBy(await invite(owner, "bob@example.com"), "Bob");
+  const bob = openBrowser();
+  await signIn("bob@example.com", PASSWORD, bob);
+  await bob.send("POST", "/organizations", { name: "Bob's" });
+  const token = (await bob.send("POST", "/organizations/me/invites", { invited_email: "owner@example.com" })).body.token;
+  expect((await owner.send("POST", "/organizations/invites/accept", { token })).status).toBe(200);
+  const second = (await bob.send("POST", "/organizations/me/invites", { invited_email: "bob+2@example.com" })).body.token;
+  expect((await joinBy(second, "Bob 2")).answer.status).toBe(200);
+});
+
+test("nobody signs up without an invite", async () => {
+  const body = { email: "eve@example.com", password: PASSWORD, name: "Eve" };
+  expect((await openBrowser().send("POST", "/api/auth/sign-up/email", body)).status).toBe(400);
+  expect((await joinBy("x".repeat(32), "Eve")).answer.status).toBe(404);
+});
+
+test("passwords are long and not among the most common, at every place that takes one", async () => {
+  const owner = await openOwner();
+  const token = await invite(owner, "weak@example.com");
+  for (const password of ["short", "password1234", "123456789012", "aaaaaaaaaaaaaa", "qwertyuiop12"]) {
+    const body = { token, name: "Weak", password };
+    expect([password, (await openBrowser().send("POST", "/api/auth/sign-up/invite", body)).status]).toEqual([password, 400]);
+    expect((await owner.send("POST", "/api/auth/add-password", { newPassword: password })).status).toBe(400);
+  }
+});
+
+test("an unknown address and a wrong password get the same answer", async () => {
+  const owner = await openOwner();
+  await joinBy(await invite(owner, "known@example.com"), "Known");
+  const wrong = await signIn("known@example.com", "not the right one", openBrowser("10.0.0.2"));
+  const unknown = await signIn("nobody@example.com", "not the right one", openBrowser("10.0.0.3"));
+  expect([wrong.status, wrong.body]).toEqual([unknown.status, unknown.body]);
+  expect(wrong.status).toBe(401);
+});
+
+test("the owner sets an address and a password, and signs in from elsewhere", async () => {
+  const owner = await openOwner();
+  expect((await owner.send("POST", "/api/auth/update-user", { name: "Olga" })).status).toBe(200);
+  expect((await owner.send("POST", "/api/auth/change-email", { newEmail: "olga@example.com" })).status).toBe(200);
+  expect((await owner.send("POST", "/api/auth/add-password", { newPassword: PASSWORD })).status).toBe(200);
+  expect((await owner.send("POST", "/api/auth/add-password", { newPassword: `${PASSWORD} 2` })).status).toBe(409);
+  const elsewhere = openBrowser();
+  expect((await signIn("olga@example.com", PASSWORD, elsewhere)).status).toBe(200);
+  expect((await elsewhere.send("GET", "/api/v1/users/me")).body.clerk_user_id).toBe(LOCAL_IDENTITY.subject);
+});
+
+test("a person lists and ends sessions, and an ended one is refused at once", async () => {
+  const owner = await openOwner();
+  const other = await openOwner();
+  const sessions = (await owner.send("GET", "/api/auth/list-sessions")).body;
+  expect(sessions.length).toBeGreaterThan(1);
+  expect((await owner.send("POST", "/api/auth/revoke-other-sessions", {})).status).toBe(200);
+  expect((await other.send("GET", "/api/v1/users/me")).status).toBe(401);
+  expect((await owner.send("POST", "/api/auth/sign-out", {})).status).toBe(200);
+  expect((await owner.send("GET", "/api/v1/users/me")).status).toBe(401);
+});
+
+test("a write with the cookie of a session needs the origin of the service", async () => {
+  const owner = await openOwner();
+  const body = { name: "CSRF", access: "read" };
+  for (const origin of ["https://evil.example", "null", "http://board.test.evil.example", ""]) {
+    const answer = await owner.send("POST", "/api/v1/keys", body, { origin });
+    expect([origin, answer.status]).toEqual([origin, 403]);
+  }
+  expect((await owner.send("POST", "/api/auth/sign-out", {}, { origin: "https://evil.example" })).status).toBe(403);
+  expect((await owner.send("POST", "/api/v1/keys", body)).status).toBe(200);
+});
+
+test("a page of another site cannot sign its visitor in to the account of somebody else", async () => {
+  const link = await accounts.createOwnerLink();
+  const victim = openBrowser();
+  const answer = await victim.send("POST", "/api/auth/sign-in/link", { token: link }, { origin: "https://evil.example" });
+  expect([answer.status, victim.cookie]).toEqual([403, ""]);
+  expect((await signInByLink(link, victim)).answer.status).toBe(200);
+});
+
+test("a session begins with a new cookie, also where one was set before", async () => {
+  const browser = openBrowser();
+  browser.cookie = "board.session_token=planted.by-somebody";
+  const { answer } = await signInByLink(await accounts.createOwnerLink(), browser);
+  expect(answer.status).toBe(200);
+  expect(browser.cookie).not.toContain("planted");
+  const planted = openBrowser();
+  planted.cookie = "board.session_token=planted.by-somebody";
+  expect((await planted.send("GET", "/api/v1/users/me")).status).toBe(401);
+});
+
+test("the links of better-auth lead to no other site", async () => {
+  const answer = await openBrowser().send("POST", "/api/auth/sign-in/email", {
+    email: "nobody@example.com",
+    password: PASSWORD,
+    callbackURL: "https://evil.example",
+  });
+  expect(answer.status).toBe(403);
+});
+
+test("another Host header changes no link and no cookie", async () => {
+  const owner = await openOwner();
+  const answer = await owner.send("GET", "/api/auth/list-sessions", undefined, { host: "evil.example" });
+  expect(JSON.stringify(answer.body)).not.toContain("evil");
+});
+
+test("guessing from one address is limited, and disturbs nobody at another", async () => {
+  const owner = await openOwner();
+  await joinBy(await invite(owner, "target@example.com"), "Target");
+  const guesser = openBrowser("10.9.9.9");
+  const statuses = [];
+  for (let count = 0; count < 12; count++)
+    statuses.push((await signIn("target@example.com", `guess ${count} of many`, guesser)).status);
+  expect(statuses.at(-1)).toBe(429);
+  expect((await signIn("target@example.com", PASSWORD)).status).toBe(200);
+});
+
+test("guessing the password of one account from many addresses is limited for a minute, and equally without an account", async () => {
+  const owner = await openOwner();
+  await joinBy(await invite(owner, "wanted@example.com"), "Wanted");
+  for (const email of ["wanted@example.com", "absent@example.com"]) {
+    const statuses = [];
+    for (let count = 0; count < 21; count++) statuses.push((await signIn(email, `guess ${count} of many`)).status);
+    expect([email, ...statuses]).toEqual([email, ...Array(20).fill(401), 429]);
+  }
+  world.elapse(60_000);
+  expect((await signIn("wanted@example.com", PASSWORD)).status).toBe(200);
+});
+
+test("sign-ins and failed ones of a member are in the audit log of the organization", async () => {
+  const owner = await openOwner();
+  await joinBy(await invite(owner, "watched@example.com"), "Watched");
+  await signIn("watched@example.com", PASSWORD, openBrowser("10.2.2.2"));
+  await signIn("watched@example.com", "a wrong password", openBrowser("10.2.2.3"));
+  const { items } = (await owner.send("GET", "/api/v1/audit?limit=200")).body;
+  const ofWatched = items.filter(({ target }: { target: { name: string } }) => target.name === "Watched");
+  expect(ofWatched.map(({ action }: { action: string }) => action)).toEqual(
+    expect.arrayContaining(["sign_in.succeeded", "sign_in.failed"]),
+  );
+});
