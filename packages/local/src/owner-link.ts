@@ -25,6 +25,7 @@ export async function createOwnerLink(environment: NodeJS.ProcessEnv): Promise<s
       http: unused,
       bus: unused,
       bodies: null,
+      files: null,
       meter: unused,
       tracer: undefined,
     });
