@@ -10,6 +10,8 @@ const NOT_COUNTED: Record<string, string> = {
   board_webhook_payloads: "organization_payload_bytes",
   budgets: "10,000 of an organization, with names of zones",
   changes: "removed after a week",
+  channel_deliveries: "errors of the service, removed after 30 days",
+  channels: "a few of a person, of no organization",
 
   gateway_circuits: "of the service",
   idempotency_keys: "organization_idempotency_bytes",

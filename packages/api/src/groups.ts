@@ -10,6 +10,7 @@ import { audit } from "./routes/audit.ts";
 import { boardGroups } from "./routes/board-groups.ts";
 import { boards } from "./routes/boards.ts";
 import { consolePage } from "./routes/console.ts";
+import { decisions } from "./routes/decisions.ts";
 import { budgets } from "./routes/budgets.ts";
 import { changes } from "./routes/changes.ts";
 import { changesStream } from "./routes/changes-stream.ts";
@@ -69,6 +70,7 @@ export const groups = {
   tasks: [...tasks, ...taskFollows, ...taskComments, ...taskStream],
   runs: [...runs, ...runStepStream],
   artifacts,
+  decisions,
   approvals: [...approvals, ...approvalStream],
   webhooks,
   subscriptions,

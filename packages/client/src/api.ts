@@ -197,6 +197,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users/me/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your channels
+         * @description List your channels.
+         */
+        get: operations["list_users_me_channels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/me/channels/{channel_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Switch a channel on or off
+         * @description Switch a channel on or off.
+         */
+        patch: operations["update_users_me_channel"];
+        trace?: never;
+    };
     "/api/v1/users/me/keys": {
         parameters: {
             query?: never;
@@ -2244,6 +2284,26 @@ export interface paths {
          */
         put: operations["replace_board_artifact_reviewed_files"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide by the button of a message
+         * @description The token stands for one person for a day and counts once. The first decision of an approval wins; a later one learns who decided.
+         */
+        post: operations["create_decision"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4565,6 +4625,10 @@ export interface components {
             /** @description Zone of these times, such as `Europe/Berlin`. */
             time_zone?: string;
         };
+        ChannelUpdate: {
+            /** @description Whether anything is sent by it. Switching it on forgets earlier failures. */
+            active: boolean;
+        };
         KeyCreate: {
             /** @description What the key is for, for example the program that uses it. */
             name: string;
@@ -5297,6 +5361,25 @@ export interface components {
             /** @description Paths as the diff names them. They replace the earlier list. */
             paths: string[];
         };
+        DecisionUse: {
+            /** @description The signed decision of a message. */
+            token: string;
+            /**
+             * @description The decision.
+             * @enum {string}
+             */
+            status: "approved" | "rejected";
+            /** @description The answer of a question. */
+            answer?: {
+                /**
+                 * @description One of the options, as it was asked.
+                 * @default null
+                 */
+                option?: string | null;
+                /** @description An answer in own words, if the question allows it. */
+                text?: string | null;
+            };
+        };
         ApprovalCreate: {
             /** @description Action to approve. */
             action_type: string;
@@ -5321,15 +5404,15 @@ export interface components {
             payload?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Of the action `question`: the question. Alias of `description`. */
+            /** @description Alias of `description`. */
             text?: string | null;
             /**
-             * @description Of the action `question`: the answers to choose from.
+             * @description Answers of a `question`.
              * @default null
              */
             options?: string[] | null;
             /**
-             * @description Of the action `question`: whether people may answer in own words; without options they may.
+             * @description Whether a `question` takes other answers too.
              * @default null
              */
             allow_text?: boolean | null;
@@ -5475,7 +5558,7 @@ export interface components {
              * @description Only jobs of this kind.
              * @enum {string}
              */
-            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.email" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
             /**
              * Format: uuid
              * @description Only jobs about this board.
@@ -6442,6 +6525,29 @@ export interface components {
             from: string;
             /** @description When they end; on the next day if it is earlier. */
             until: string;
+        };
+        /** @description A way by which a person is notified outside the console. */
+        Channel: {
+            /**
+             * Format: uuid
+             * @description Id of the channel.
+             */
+            id: string;
+            /**
+             * @description How the person is notified.
+             * @enum {string}
+             */
+            type: "email";
+            /** @description Whether anything is sent by it. */
+            active: boolean;
+            /** @description Why it was switched off; null when it was not. */
+            disabled_reason: string | null;
+            /** @description The first failure after the last success; null when the last attempt succeeded. */
+            failing_since: string | null;
+            /** @description Why the last attempt failed; null when it did not. */
+            last_error: string | null;
+            /** @description When something was last sent by it. */
+            last_sent_at: string | null;
         };
         /** @description A page of a list. */
         KeyPage: {
@@ -8431,6 +8537,18 @@ export interface components {
             paths: string[];
             /** @description When the caller last changed the list; null if the caller never did. */
             updated_at: string | null;
+        };
+        /** @description The result of a decision from a message. */
+        DecisionResult: {
+            /**
+             * @description How the approval is decided now.
+             * @enum {string}
+             */
+            status: "pending" | "approved" | "rejected";
+            /** @description Name of the person who decided; null while nobody did. */
+            decided_by: string | null;
+            /** @description Whether this decision counted. Otherwise somebody had decided, or the button had been used. */
+            is_first: boolean;
         };
         /** @description A page of a list. */
         ApprovalPage: {
@@ -10464,6 +10582,7 @@ export interface components {
 export type UserUpdate = components['schemas']['UserUpdate'];
 export type UserInboxRead = components['schemas']['UserInboxRead'];
 export type NotificationPreferencesUpdate = components['schemas']['NotificationPreferencesUpdate'];
+export type ChannelUpdate = components['schemas']['ChannelUpdate'];
 export type KeyCreate = components['schemas']['KeyCreate'];
 export type KeyRotate = components['schemas']['KeyRotate'];
 export type OrganizationCreate = components['schemas']['OrganizationCreate'];
@@ -10505,6 +10624,7 @@ export type CommentAnchorWrite = components['schemas']['CommentAnchorWrite'];
 export type RunStop = components['schemas']['RunStop'];
 export type ArtifactCreate = components['schemas']['ArtifactCreate'];
 export type ReviewedFilesUpdate = components['schemas']['ReviewedFilesUpdate'];
+export type DecisionUse = components['schemas']['DecisionUse'];
 export type ApprovalCreate = components['schemas']['ApprovalCreate'];
 export type ApprovalUpdate = components['schemas']['ApprovalUpdate'];
 export type BoardWebhookCreate = components['schemas']['BoardWebhookCreate'];
@@ -10550,6 +10670,7 @@ export type UserNotification = components['schemas']['UserNotification'];
 export type UserInboxUnread = components['schemas']['UserInboxUnread'];
 export type NotificationPreferences = components['schemas']['NotificationPreferences'];
 export type QuietHours = components['schemas']['QuietHours'];
+export type Channel = components['schemas']['Channel'];
 export type KeyPage = components['schemas']['KeyPage'];
 export type Key = components['schemas']['Key'];
 export type NewKey = components['schemas']['NewKey'];
@@ -10622,6 +10743,7 @@ export type Artifact = components['schemas']['Artifact'];
 export type NewArtifact = components['schemas']['NewArtifact'];
 export type ArtifactUpload = components['schemas']['ArtifactUpload'];
 export type ReviewedFiles = components['schemas']['ReviewedFiles'];
+export type DecisionResult = components['schemas']['DecisionResult'];
 export type ApprovalPage = components['schemas']['ApprovalPage'];
 export type ApprovalEvent = components['schemas']['ApprovalEvent'];
 export type ApprovalTaskCounts = components['schemas']['ApprovalTaskCounts'];
@@ -11069,6 +11191,66 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NotificationPreferences"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_users_me_channels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"][];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    update_users_me_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the channel. */
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelUpdate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -16179,6 +16361,37 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    create_decision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecisionUse"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+        };
+    };
     list_board_approvals: {
         parameters: {
             query?: {
@@ -17595,7 +17808,7 @@ export interface operations {
                 /** @description Only jobs with this status. */
                 status?: "queued" | "running" | "done" | "dead";
                 /** @description Only jobs of this kind. */
-                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.email" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
                 /** @description Only jobs about this board. */
                 board_id?: string;
                 /** @description Only jobs of this gateway. */

@@ -88,6 +88,8 @@ export const groups = {
     enqueues: false,
     stores_files: true,
   },
+  /** Decisions from messages, without sign-in. */
+  decisions: { routes: ["POST /api/v1/decisions", "ANY /decide", "ANY /unsubscribe"], ...defaultSize },
   approvals: { routes: anyMethodBelow("/api/v1/boards/{board_id}/approvals"), ...streamSize },
   webhooks: { routes: anyMethodBelow("/api/v1/boards/{board_id}/webhooks"), ...defaultSize, reads_bodies: true },
   /** A test message waits up to 15 s for its receiver. */

@@ -53,6 +53,12 @@ export const INPUTS: Record<string, Input> = {
   "PATCH /organizations/me": { body: () => ({ name: "New" }) },
   "GET /organizations/me/members/{member_id}": { rule: adminsOnly },
   "PATCH /api/v1/users/me": { body: () => ({ pronouns: "they" }) },
+  /** Without a signed token there is nothing to decide or to stop. */
+  "POST /api/v1/decisions": { body: () => ({ token: "none", status: "approved" }), answers: 404 },
+  "GET /decide": { answers: 404 },
+  "POST /decide": { answers: 404 },
+  "POST /unsubscribe": { answers: 404 },
+  "PATCH /api/v1/users/me/channels/{channel_id}": { body: () => ({ active: true }), answers: 404 },
   "POST /api/v1/users/me/inbox/read": { body: () => ({}) },
   "PUT /api/v1/users/me/notifications": { body: () => ({ digest_time: "09:00" }) },
   "PUT /api/v1/boards/{board_id}/follow": { need: "read" },

@@ -7,6 +7,8 @@ import { readAgentUsage } from "@board/openclaw/usage/read";
 import { publishBoardEvent } from "@board/core/subscription/board-event";
 import { probeHost } from "@board/openclaw/provisioning/probe";
 import { sendNotification } from "@board/core/notification/notification";
+import { scheduleDeliveries } from "@board/core/channel/schedule";
+import { sendEmails } from "@board/core/channel/send-email";
 import { tellPeople } from "@board/core/people/tell";
 import { packSyncJob } from "@board/core/skill/sync-job";
 import { deliverEvent } from "@board/core/subscription/deliver";
@@ -29,7 +31,8 @@ const handlers: JobHandlers = {
   "event.publish": publishBoardEvent,
   "gateway.probe": probeHost,
   notice: sendNotification(sendToSession),
-  "people.tell": tellPeople,
+  "people.email": sendEmails,
+  "people.tell": tellPeople(scheduleDeliveries),
   "pack.sync": packSyncJob,
   "sync.agent": syncOneAgent,
   "sync.finish": finalizeSync,

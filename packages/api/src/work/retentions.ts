@@ -8,6 +8,7 @@ import { hasEnded, removeJobs } from "@board/core/job/remove";
 import { audit_events } from "@board/core/schema/audit.sql";
 import { activity_events } from "@board/core/schema/activity.sql";
 import { artifacts } from "@board/core/schema/artifact.sql";
+import { channel_deliveries, used_decisions } from "@board/core/schema/channel.sql";
 import { changes } from "@board/core/schema/change.sql";
 import { idempotency_keys } from "@board/core/schema/idempotency.sql";
 import { inbox_messages } from "@board/core/schema/inbox.sql";
@@ -48,6 +49,8 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
   "template sync runs": { table: sync_runs, since: sync_runs.created_at, days: 7, batch: 5_000 },
   "pack syncs": { table: skill_pack_syncs, since: skill_pack_syncs.created_at, days: 7, batch: 5_000 },
   "inbox messages": { table: inbox_messages, since: inbox_messages.created_at, days: 30, batch: 5_000 },
+  "deliveries to people": { table: channel_deliveries, since: channel_deliveries.created_at, days: 30, batch: 5_000 },
+  "used decisions": { table: used_decisions, since: used_decisions.created_at, days: 2, batch: 5_000 },
   "inboxes of people": { table: user_notifications, since: user_notifications.created_at, days: 90, batch: 5_000 },
   "activity events other than comments": {
     table: activity_events,

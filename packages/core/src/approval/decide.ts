@@ -43,7 +43,7 @@ export async function decideApproval(
   ctx: Context<User>,
   board_id: string,
   approval_id: string,
-  { status, option_id, answer }: DecideApproval,
+  { status, option_id, answer, only_pending = false }: DecideApproval & { only_pending?: boolean },
 ): Promise<Approval> {
   const board = await boardFor(ctx, board_id, "write");
   if (status === undefined) return readApproval(ctx, board.id, approval_id);
@@ -51,7 +51,7 @@ export async function decideApproval(
     withDeadlockRetry(ctx, async (ctx) => {
       await lockTasks(ctx, board, taskIdsOfApproval(approval_id));
       const stored = await readApproval(ctx, board.id, approval_id, true);
-      if (stored.status === status) return stored;
+      if (stored.status === status || (only_pending && stored.status !== "pending")) return stored;
       if (status === "pending") await reopen(ctx, board, stored);
       else await resolve(ctx, board, { ...stored, status, payload: decidedPayload(stored, status, { option_id, answer }) });
       const target = { id: approval_id, name: stored.action_type };

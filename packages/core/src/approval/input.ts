@@ -35,13 +35,9 @@ const ApprovalInput = lazyObject(() => ({
   payload: JsonObject.nullable()
     .default(null)
     .describe("Further data for the decision. Tasks under its `task_id` and `task_ids` are linked too."),
-  text: TextOrNull(MAX_TEXT).default(null).describe("Of the action `question`: the question. Alias of `description`."),
-  options: QuestionOptions.nullable().default(null).describe("Of the action `question`: the answers to choose from."),
-  allow_text: z
-    .boolean()
-    .nullable()
-    .default(null)
-    .describe("Of the action `question`: whether people may answer in own words; without options they may."),
+  text: TextOrNull(MAX_TEXT).default(null).describe("Alias of `description`."),
+  options: QuestionOptions.nullable().default(null).describe("Answers of a `question`."),
+  allow_text: z.boolean().nullable().default(null).describe("Whether a `question` takes other answers too."),
   confidence: z.number().min(0).max(MAX_CONFIDENCE).nullable().default(null).describe("Confidence of the agent, 0 to 100."),
   rubric_scores: Scores.nullable().default(null).describe("Integer scores by criterion."),
   agent_id: Id.nullable()

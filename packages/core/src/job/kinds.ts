@@ -82,6 +82,8 @@ export interface JobPayloads {
   notice: NotificationPayload;
   /** Stores an alert in the inboxes of the people whom it concerns, a part of them in each job. */
   "people.tell": AlertPayload;
+  /** Sends what is due by e-mail to people of an organization. Each delivery is a row that counts its attempts. */
+  "people.email": { organization_id: string };
   /** Syncs a skill pack for a request that did not wait for the result. */
   "pack.sync": { run_id: string };
   /** Selects the agents of a template sync and creates a job for each. */
@@ -131,6 +133,7 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "event.publish": { attempts: 10, first_seconds: 5, max_seconds: 600, retry_permanent: true },
   "gateway.probe": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
+  "people.email": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   "people.tell": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   // The run records the failure, and the user starts another sync.
   "pack.sync": { attempts: 1, first_seconds: 10, max_seconds: 10 },
@@ -177,6 +180,7 @@ export type QueueName = (typeof QUEUES)[number];
 export const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
   "gateway.probe": "probes",
   "pack.sync": "syncs",
+  "people.email": "outbound",
   "subscription.deliver": "outbound",
   "sync.agent": "syncs",
   "sync.finish": "syncs",

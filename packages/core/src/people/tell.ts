@@ -17,7 +17,7 @@ import { readAudience, isDecision, PAGE } from "./audience.ts";
  * Stores an alert in the inboxes of the people whom it concerns. Each job tells at most a page of them and enqueues the next, so
  * that a board with thousands of followers delays nobody else's work.
  */
-export const tellPeople: JobHandler<"people.tell"> = {
+export const tellPeople = (schedule: ScheduleDeliveries): JobHandler<"people.tell"> => ({
   async run(ctx, payload) {
     const alert = await readAlert(ctx, payload);
     if (!alert) return;
@@ -25,11 +25,14 @@ export const tellPeople: JobHandler<"people.tell"> = {
     if (user_ids.length === 0) return;
     const rest: Alert = group === null ? alert : { ...alert, group };
     return async (ctx) => {
-      await storeNotifications(ctx, alert, user_ids);
+      await schedule(ctx, alert, await storeNotifications(ctx, alert, user_ids));
       if (user_ids.length === PAGE) await enqueueAll(ctx, [toNextAlertJob(rest, user_ids.at(-1)!)]);
     };
   },
-};
+});
+
+/** Stores how new notifications are sent outside the console, in the transaction that stores them. */
+type ScheduleDeliveries = (ctx: Context, alert: Alert, stored: readonly Stored[]) => Promise<void>;
 
 /** The alert as it is now: null if an approval was decided in the meantime. A question is an approval of its own kind. */
 async function readAlert(ctx: Context, { after: _, ...alert }: AlertPayload): Promise<Alert | null> {

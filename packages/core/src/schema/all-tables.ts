@@ -40,6 +40,7 @@ export * from "./task.sql.ts";
 export * from "./task-transition.sql.ts";
 export * from "./sync.sql.ts";
 export * from "./usage.sql.ts";
+export * from "./channel.sql.ts";
 export * from "./people.sql.ts";
 export * from "./webhook-body.sql.ts";
 export * from "./webhook.sql.ts";

@@ -25,7 +25,7 @@ const WAIT = "Do not act on it before the decision, which comes to check_inbox."
 const { action_type: action } = CreateApproval.shape;
 
 export const requestApproval = tool({
-  title: "Request an approval",
+  title: "Ask for approval",
   name: "request_approval",
   description:
     "Asks a person before an irreversible, costly or external act, or as the board requires. Action `question` gets an answer.",

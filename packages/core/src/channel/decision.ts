@@ -1,0 +1,116 @@
+import { eq } from "drizzle-orm";
+import * as z from "zod";
+import { type Approval, readApproval } from "../approval/approval.ts";
+import { decideApproval } from "../approval/decide.ts";
+import { Answer, isQuestion, questionOf } from "../approval/question.ts";
+import { ApprovalStatus } from "../approval/approval-status.ts";
+import type { User } from "../context/actor.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { boardFor } from "../organization/access.ts";
+import { used_decisions } from "../schema/channel.sql.ts";
+import { users } from "../schema/organization.sql.ts";
+import { notFound } from "../values/errors.ts";
+import { DAY_MS } from "../values/time.ts";
+import { lazyObject } from "../values/wire.ts";
+import { parseLink, signLink } from "./signed-link.ts";
+
+const MAX_TOKEN = 1_000;
+
+export const UseDecision = lazyObject(() => ({
+  token: z.string().max(MAX_TOKEN).describe("The signed decision of a message."),
+  status: z.enum(["approved", "rejected"]).describe("The decision."),
+  answer: Answer.optional().describe("The answer of a question."),
+})).meta({ id: "DecisionUse" });
+export type UseDecision = z.infer<typeof UseDecision>;
+
+export const DecisionResult = lazyObject(() => ({
+  status: ApprovalStatus.describe("How the approval is decided now."),
+  decided_by: z.string().nullable().describe("Name of the person who decided; null while nobody did."),
+  is_first: z.boolean().describe("Whether this decision counted. Otherwise somebody had decided, or the button had been used."),
+})).meta({ id: "DecisionResult", description: "The result of a decision from a message." });
+export type DecisionResult = z.infer<typeof DecisionResult>;
+
+/** What the page of a decision shows. */
+export interface DecisionPreview {
+  action_type: string;
+  description: string | null;
+  board_name: string;
+  status: Approval["status"];
+  decided_by: string | null;
+  question: { options: string[]; allow_text: boolean } | null;
+}
+
+/** The token of a button for one person. It is valid for a day. */
+export const signDecision = (
+  ctx: Context,
+  { approval_id, board_id, user_id }: { approval_id: string; board_id: string; user_id: string },
+): string =>
+  signLink(ctx, {
+    for: "decision",
+    id: crypto.randomUUID(),
+    approval_id,
+    board_id,
+    user_id,
+    expires: ctx.now().getTime() + DAY_MS,
+  });
+
+/** The claims of a token, and a context in which its person acts. Throws `not_found` for a token that is not valid any more. */
+async function openToken(ctx: Context, token: string) {
+  const claims = parseLink(ctx, "decision", token);
+  if (!claims || claims.expires < ctx.now().getTime()) throw notFound();
+  const [person] = await ctx.db
+    .select({ name: users.name, preferred_name: users.preferred_name })
+    .from(users)
+    .where(eq(users.id, claims.user_id));
+  if (!person) throw notFound();
+  const display_name = person.preferred_name ?? person.name ?? "User";
+  const actor: User = { type: "user", user_id: claims.user_id, display_name, active: null };
+  return { claims, ctx: { ...ctx, actor } };
+}
+
+/** Shows what a token would decide, by the rights that its person has now. It decides nothing. */
+export async function previewDecision(ctx: Context, token: string): Promise<DecisionPreview> {
+  const { claims, ctx: own } = await openToken(ctx, token);
+  const board = await boardFor(own, claims.board_id, "write");
+  const approval = await readApproval(own, board.id, claims.approval_id);
+  return {
+    action_type: approval.action_type,
+    description: approval.description,
+    board_name: board.name,
+    status: approval.status,
+    decided_by: await readDecider(own, approval),
+    question: isQuestion(approval) ? questionOf(approval) : null,
+  };
+}
+
+/**
+ * Decides as the person of a token, by the rights that the person has now. The token is used up in the transaction of the
+ * decision. A later decision changes nothing and learns who decided.
+ */
+export async function useDecision(ctx: Context, { token, status, answer }: UseDecision): Promise<DecisionResult> {
+  const { claims, ctx: own } = await openToken(ctx, token);
+  return transaction(own, async (own) => {
+    const { board_id, approval_id } = claims;
+    const board = await boardFor(own, board_id, "write");
+    const used = await own.db
+      .insert(used_decisions)
+      .values({ id: claims.id, created_at: own.now() })
+      .onConflictDoNothing()
+      .returning({ id: used_decisions.id });
+    const isUnused = used.length > 0;
+    const before = await readApproval(own, board.id, approval_id);
+    const after = isUnused ? await decideApproval(own, board_id, approval_id, { status, answer, only_pending: true }) : before;
+    const is_first =
+      isUnused && after.status === status && after.resolved_by_user_id === claims.user_id && before.status === "pending";
+    return { status: after.status, decided_by: await readDecider(own, after), is_first };
+  });
+}
+
+async function readDecider(ctx: Context, { resolved_by_user_id }: Approval): Promise<string | null> {
+  if (resolved_by_user_id === null) return null;
+  const [person] = await ctx.db
+    .select({ name: users.name, preferred_name: users.preferred_name })
+    .from(users)
+    .where(eq(users.id, resolved_by_user_id));
+  return person?.preferred_name ?? person?.name ?? "a person";
+}

@@ -1,0 +1,75 @@
+import { sql } from "drizzle-orm";
+import { boolean, check, index, integer, pgTable, text, timestamp, unique, uuid } from "drizzle-orm/pg-core";
+import { bytes, created, id, instant, isOneOf, timestamps } from "./columns.ts";
+import { organizations, users } from "./organization.sql.ts";
+import { user_notifications } from "./people.sql.ts";
+
+export const CHANNEL_TYPES = ["email"] as const;
+export const CHANNEL_DELIVERY_STATUSES = ["pending", "sent", "failed", "dropped"] as const;
+
+/** The ways by which people are notified outside the console. */
+export const channels = pgTable(
+  "channels",
+  {
+    ...id,
+    user_id: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    type: text().$type<(typeof CHANNEL_TYPES)[number]>().notNull(),
+    /** Digest of the address; empty for e-mail, whose address is that of the profile. */
+    address_digest: text().notNull().default(""),
+    /** The address, encrypted; null for e-mail. */
+    address_sealed: bytes(),
+    active: boolean().notNull().default(true),
+    disabled_reason: text(),
+    /** Time of the first failure after the last success. */
+    failing_since: instant(),
+    last_error: text(),
+    last_sent_at: instant(),
+    ...timestamps,
+  },
+  (t) => [
+    unique("channels_address").on(t.user_id, t.type, t.address_digest),
+    check("channels_type", isOneOf(t.type, CHANNEL_TYPES)),
+  ],
+);
+
+/** Notifications that are sent by a channel, each stored with the notification. */
+export const channel_deliveries = pgTable(
+  "channel_deliveries",
+  {
+    ...id,
+    ...created,
+    organization_id: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: "cascade" }),
+    channel_id: uuid()
+      .notNull()
+      .references(() => channels.id, { onDelete: "cascade" }),
+    notification_id: uuid()
+      .notNull()
+      .references(() => user_notifications.id, { onDelete: "cascade" }),
+    type: text().$type<(typeof CHANNEL_TYPES)[number]>().notNull(),
+    status: text().$type<(typeof CHANNEL_DELIVERY_STATUSES)[number]>().notNull().default("pending"),
+    is_digest: boolean().notNull(),
+    due_at: instant().notNull(),
+    /** A worker that took the delivery has until then to send it. */
+    claimed_until: instant(),
+    attempts: integer().notNull().default(0),
+    last_error: text(),
+    sent_at: timestamp({ withTimezone: true, precision: 3, mode: "date" }),
+  },
+  (t) => [
+    unique("channel_deliveries_once").on(t.channel_id, t.notification_id),
+    index("channel_deliveries_due").on(t.organization_id, t.type, t.due_at).where(sql`status = 'pending'`),
+    index("channel_deliveries_by_notification").on(t.notification_id),
+    index("channel_deliveries_by_age").on(t.created_at),
+    check("channel_deliveries_status", isOneOf(t.status, CHANNEL_DELIVERY_STATUSES)),
+    check("channel_deliveries_type", isOneOf(t.type, CHANNEL_TYPES)),
+  ],
+);
+
+/** The decisions of buttons that were used, so that each is used once. They are removed when they would have expired. */
+export const used_decisions = pgTable("used_decisions", { ...id, ...created }, (t) => [
+  index("used_decisions_by_age").on(t.created_at),
+]);

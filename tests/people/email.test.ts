@@ -1,0 +1,175 @@
+import { channel_deliveries, channels, organization_members, users } from "@board/core/schema/all-tables";
+import { eq } from "drizzle-orm";
+import { expect, test } from "vitest";
+import { requestApproval } from "../support/approval.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
+import { startMailServer } from "../support/mail-server.ts";
+import type { Tenant } from "../support/world.ts";
+
+const server = await setup(startMailServer());
+const world = await setupWorld({ environment: { ...server.environment, BASE_URL: "https://board.example.com" } });
+
+/** A tenant whose owner has an address. */
+async function addTenant(name: string): Promise<Tenant> {
+  const home = await world.tenant(name);
+  await world.db
+    .update(users)
+    .set({ email: `${name}@example.com` })
+    .where(eq(users.auth_subject, name));
+  return home;
+}
+
+const mailsTo = (name: string) => server.mails.filter(({ recipients }) => recipients.includes(`${name}@example.com`));
+const tokenOf = (name: string) => /\/decide\?token=([\w.-]+)/.exec(mailsTo(name).at(-1)!.text!)![1]!;
+const decide = (body: object) => world.call("POST", "/api/v1/decisions", { body });
+const readApproval = async (home: Tenant, id: string) =>
+  (await world.call("GET", `/api/v1/boards/${home.board_id}/approvals/${id}`, { token: home.owner.token })).body;
+const readChannel = async (home: Tenant) =>
+  (await world.call("GET", "/api/v1/users/me/channels", { token: home.owner.token })).body[0];
+
+test("who may decide gets a mail with the reason, quoted, and a link to a page that decides only by its button", async () => {
+  const home = await addTenant("ann");
+  const { id } = await requestApproval(world, home, { description: "Deploy?\nAll tests pass." });
+  await world.drain();
+  const [mail] = mailsTo("ann");
+  expect(mail!.text).toContain("> Deploy?\n> All tests pass.");
+  expect(mail!.html).toContain("https://board.example.com/decide?token=");
+  const page = await world.app.request(`/decide?token=${tokenOf("ann")}`);
+  expect(page.headers.get("content-type")).toContain("text/html");
+  expect(await page.text()).toContain("Approve");
+  expect(await readApproval(home, id)).toMatchObject({ status: "pending" });
+  const form = new URLSearchParams({ token: tokenOf("ann"), status: "approved" });
+  const decided = await world.app.request("/decide", { method: "POST", body: form });
+  expect(await decided.text()).toContain("Approved");
+  expect(await readApproval(home, id)).toMatchObject({ status: "approved" });
+});
+
+test("a button counts once, and a later decision learns who decided and changes nothing", async () => {
+  const home = await addTenant("bob");
+  const { id } = await requestApproval(world, home);
+  await world.drain();
+  const token = tokenOf("bob");
+  expect((await decide({ token, status: "rejected" })).body).toMatchObject({ status: "rejected", is_first: true });
+  await world.call("PATCH", `/api/v1/boards/${home.board_id}/approvals/${id}`, {
+    token: home.owner.token,
+    body: { status: "pending" },
+  });
+  expect((await decide({ token, status: "approved" })).body).toMatchObject({ status: "pending", is_first: false });
+  expect(await readApproval(home, id)).toMatchObject({ status: "pending" });
+});
+
+test("of several people who decide from their mails, the first wins", async () => {
+  const home = await addTenant("cleo");
+  const second = await world.member("dora", home, "member", { write: true });
+  await world.db.update(users).set({ email: "dora@example.com" }).where(eq(users.auth_subject, "dora"));
+  await world.call("PUT", `/api/v1/boards/${home.board_id}/follow`, { token: second.token });
+  const { id } = await requestApproval(world, home);
+  await world.drain();
+  const first = await decide({ token: tokenOf("cleo"), status: "approved" });
+  const later = await decide({ token: tokenOf("dora"), status: "rejected" });
+  expect(first.body).toMatchObject({ status: "approved", is_first: true });
+  expect(later.body).toMatchObject({ status: "approved", is_first: false, decided_by: expect.any(String) });
+  expect(await readApproval(home, id)).toMatchObject({ status: "approved" });
+});
+
+test.each(["", "x.y", `${Buffer.from('{"for":"decision"}').toString("base64url")}.${"A".repeat(43)}`])(
+  "the token %j decides nothing",
+  async (token) => {
+    expect((await decide({ token, status: "approved" })).status).toBe(404);
+    expect((await world.app.request(`/decide?token=${encodeURIComponent(token)}`)).status).toBe(404);
+  },
+);
+
+test("a button is valid for a day", async () => {
+  const home = await addTenant("expired");
+  await requestApproval(world, home);
+  await world.drain();
+  world.elapse(25 * 3_600_000);
+  expect((await decide({ token: tokenOf("expired"), status: "approved" })).status).toBe(404);
+});
+
+test("somebody who has lost the right gets no mail, and an earlier button decides nothing", async () => {
+  const home = await addTenant("eve");
+  await requestApproval(world, home);
+  await world.drain();
+  const token = tokenOf("eve");
+  const count = mailsTo("eve").length;
+  await requestApproval(world, home);
+  await world.db.delete(organization_members).where(eq(organization_members.organization_id, home.organization_id));
+  await world.drain();
+  expect(mailsTo("eve")).toHaveLength(count);
+  expect((await decide({ token, status: "approved" })).status).toBe(404);
+});
+
+test("texts of others stay texts in a mail and on the page of a decision", async () => {
+  const home = await addTenant("mallory");
+  const text = `<img src=x onerror=alert(1)>\r\nBcc: eve@example.com\u2028-- <script>alert(1)</script>`;
+  await requestApproval(world, home, { description: text, action_type: `Deploy"><b>\r\nX: y` });
+  await world.drain();
+  const mail = mailsTo("mallory").at(-1)!;
+  expect(mail.recipients).toEqual(["mallory@example.com"]);
+  expect(mail.html).not.toMatch(/<img|<script|<b>/);
+  expect(mail.text!.split("\n").filter((line) => line.includes("Bcc"))).toEqual(["> Bcc: eve@example.com"]);
+  const page = await (await world.app.request(`/decide?token=${tokenOf("mallory")}`)).text();
+  expect(page).not.toMatch(/<img|<script|<b>/);
+});
+
+test("a mail server that is down delays the mails, shows so at the channel, and nothing is lost", async () => {
+  const home = await addTenant("frank");
+  server.refuse(451);
+  await requestApproval(world, home);
+  await world.drain();
+  expect(await readChannel(home)).toMatchObject({ active: true, last_error: "The mail server answered 451." });
+  server.refuse(null);
+  world.elapse(3 * 60_000);
+  await world.drain();
+  expect(mailsTo("frank")).toHaveLength(1);
+  expect(await readChannel(home)).toMatchObject({ failing_since: null, last_error: null });
+});
+
+test("a channel that only failed for five days is switched off with the reason, and can be switched on again", async () => {
+  const home = await addTenant("gina");
+  await requestApproval(world, home);
+  await world.drain();
+  const since = new Date(world.now().getTime() - 6 * 86_400_000);
+  const { id } = await readChannel(home);
+  await world.db.update(channels).set({ failing_since: since }).where(eq(channels.id, id));
+  server.refuse(451);
+  await requestApproval(world, home);
+  await world.drain();
+  server.refuse(null);
+  expect(await readChannel(home)).toMatchObject({ active: false, disabled_reason: expect.stringContaining("five days") });
+  const body = { active: true };
+  const again = await world.call("PATCH", `/api/v1/users/me/channels/${id}`, { token: home.owner.token, body });
+  expect(again.body).toMatchObject({ active: true, disabled_reason: null });
+});
+
+test("one click on the link of a mail stops the mails", async () => {
+  const home = await addTenant("hugo");
+  await requestApproval(world, home);
+  await world.drain();
+  const link = /List-Unsubscribe: <https:\/\/board\.example\.com([^>]+)>/.exec(
+    mailsTo("hugo")[0]!.raw.replace(/\r\n\s+/g, " "),
+  )![1]!;
+  expect((await world.app.request(link)).status).toBe(200);
+  expect(await readChannel(home)).toMatchObject({ active: true });
+  await world.app.request(link, { method: "POST", body: "List-Unsubscribe=One-Click" });
+  expect(await readChannel(home)).toMatchObject({ active: false });
+});
+
+test("what is chosen for the digest is sent at its time, in one mail", async () => {
+  const home = await addTenant("iris");
+  const choices = { "approval.requested": { email: "digest" } };
+  await world.call("PUT", "/api/v1/users/me/notifications", { token: home.owner.token, body: { choices, digest_time: "08:00" } });
+  await requestApproval(world, home);
+  await requestApproval(world, home);
+  await world.drain();
+  expect(mailsTo("iris")).toEqual([]);
+  world.elapse(86_400_000 + 60_000);
+  await world.drain();
+  expect(mailsTo("iris")).toHaveLength(1);
+  expect(mailsTo("iris")[0]!.subject).toBe("2 things happened on your boards");
+  expect(
+    await world.db.select().from(channel_deliveries).where(eq(channel_deliveries.organization_id, home.organization_id)),
+  ).toHaveLength(2);
+});
