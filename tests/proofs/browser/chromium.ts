@@ -10,6 +10,8 @@ export interface Page {
   evaluateOnNewDocument(script: string): Promise<unknown>;
   /** An element by a selector; `::-p-aria(name)` finds it by its accessible name. Waits until it can be used. */
   locator(selector: string): { click(): Promise<void>; fill(text: string): Promise<void>; wait(): Promise<unknown> };
+  waitForFunction(expression: string, options?: { timeout: number }): Promise<unknown>;
+  waitForSelector(selector: string, options?: { timeout: number }): Promise<unknown>;
   focus(selector: string): Promise<void>;
   select(selector: string, value: string): Promise<unknown>;
   keyboard: {
