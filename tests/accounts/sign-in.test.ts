@@ -228,6 +228,24 @@ test("guessing the password of one account from many addresses is limited for a 
   expect((await signIn("wanted@example.com", PASSWORD)).status).toBe(200);
 });
 
+test("an owner makes a link for a member who has lost every way in, but none for people of other organizations or for owners", async () => {
+  const owner = await openOwner();
+  const { browser } = await joinBy(await invite(owner, "lost@example.com"), "Lost");
+  const member_id = (await browser.send("GET", "/organizations/me/member")).body.id;
+  const made = await owner.send("POST", "/api/auth/member-link", { member_id });
+  expect(made.status).toBe(200);
+  const again = await signInByLink(made.body.token);
+  expect(again.answer.body.user.name).toBe("Lost");
+  expect((await browser.send("POST", "/api/auth/member-link", { member_id })).status).toBe(403);
+  const own = (await owner.send("GET", "/organizations/me/member")).body.id;
+  expect((await owner.send("POST", "/api/auth/member-link", { member_id: own })).status).toBe(403);
+  expect((await owner.send("POST", "/api/auth/member-link", { member_id: crypto.randomUUID() })).status).toBe(404);
+  await again.browser.send("POST", "/organizations", { name: "Elsewhere" });
+  expect((await owner.send("POST", "/api/auth/member-link", { member_id })).status).toBe(403);
+  const { items } = (await owner.send("GET", "/api/v1/audit?action=member.link_created")).body;
+  expect(items[0].target.name).toBe("Lost");
+});
+
 test("sign-ins and failed ones of a member are in the audit log of the organization", async () => {
   const owner = await openOwner();
   await joinBy(await invite(owner, "watched@example.com"), "Watched");

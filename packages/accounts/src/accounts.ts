@@ -6,9 +6,11 @@ import { countRequest, decrementCounter } from "@board/core/db/rate-limit";
 import { acceptInvite } from "@board/core/organization/accept-invite";
 import { findOpenInvite } from "@board/core/organization/invite";
 import { type Identity, LOCAL_IDENTITY } from "@board/core/organization/identity";
+import { readIdentityForLink } from "@board/core/organization/member-identity";
+import { notFound } from "@board/core/values/errors";
 import { resolveUser } from "@board/core/organization/user";
 import { addMs, DAY_MS } from "@board/core/values/time";
-import { and, eq } from "drizzle-orm";
+import { and, eq, type SQL } from "drizzle-orm";
 import { ADDRESS_HEADER, createAuth } from "./auth.ts";
 import { LINK_HOURS, mintLinkToken, toIdentifier } from "./link.ts";
 import * as tables from "./tables.sql.ts";
@@ -56,6 +58,15 @@ export function openAccounts(settings: Settings, createContext: () => Context) {
       count: (email) => countRequest(createContext(), "auth_failures_per_minute", ATTEMPTS, toKey(email)),
       forget: (email) => decrementCounter(createContext(), ATTEMPTS, toKey(email)),
     },
+    async createMemberLink(account_id, member_id) {
+      const ctx = await resolve((await findAccount(eq(tables.user.id, account_id)))!);
+      const { active } = ctx.actor;
+      if (!active) throw notFound();
+      const { issuer, subject } = await readIdentityForLink({ ...ctx, actor: { ...ctx.actor, active } }, member_id);
+      const account = await findAccount(and(eq(tables.user.issuer, issuer), eq(tables.user.subject, subject))!);
+      if (!account) throw notFound();
+      return createLink(account.id);
+    },
     async onSignIn({ id }, { succeeded }) {
       const account = await findAccount(eq(tables.user.id, id));
       if (!account) return;
@@ -68,7 +79,7 @@ export function openAccounts(settings: Settings, createContext: () => Context) {
     },
   });
 
-  async function findAccount(condition: ReturnType<typeof eq>): Promise<Account | null> {
+  async function findAccount(condition: SQL): Promise<Account | null> {
     const [row] = await db.select().from(tables.user).where(condition);
     return row ?? null;
   }

@@ -10,6 +10,7 @@ import { APIError, createAuthMiddleware } from "better-auth/api";
 import { magicLink } from "better-auth/plugins";
 import { type Invites, invitation } from "./invite-plugin.ts";
 import { accessLink } from "./link-plugin.ts";
+import { type CreateMemberLink, memberLink } from "./member-link-plugin.ts";
 import { firstPassword } from "./password-plugin.ts";
 import { MAX_PASSWORD, MIN_PASSWORD, requireUncommonPassword } from "./password.ts";
 import * as tables from "./tables.sql.ts";
@@ -37,6 +38,7 @@ export interface AccountsOptions {
   mail: Mailer | null;
   invites: Invites;
   attempts: Attempts;
+  createMemberLink: CreateMemberLink;
   /** Records a sign-in, or a failed one. */
   onSignIn: (user: { id: string }, request: { succeeded: boolean }) => Promise<void>;
 }
@@ -52,7 +54,7 @@ export interface Attempts {
 export type Auth = ReturnType<typeof createAuth>;
 
 /** The sign-in of people by better-auth. Accounts are made by invites, so nobody can sign up. */
-export function createAuth({ settings, db, mail, invites, attempts, onSignIn }: AccountsOptions) {
+export function createAuth({ settings, db, mail, invites, attempts, createMemberLink, onSignIn }: AccountsOptions) {
   const { github, google } = settings.auth;
   const origin = new URL(settings.service_url).origin;
   return betterAuth({
@@ -86,6 +88,7 @@ export function createAuth({ settings, db, mail, invites, attempts, onSignIn }: 
     plugins: [
       accessLink(),
       invitation(invites),
+      memberLink(createMemberLink),
       firstPassword(),
       passkey({ rpID: new URL(origin).hostname, rpName: "Board", origin }),
       ...mailPlugins(mail),

@@ -20,6 +20,7 @@ export const AUDIT_ACTIONS = [
   "key.revoked",
   "key.rotated",
   "member.access_changed",
+  "member.link_created",
   "member.removed",
   "member.role_changed",
   "organization.updated",
