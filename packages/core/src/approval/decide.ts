@@ -39,25 +39,48 @@ export type DecideApproval = z.infer<typeof DecideApproval>;
  * Decides an approval or withdraws the decision (docs/reference/approvals.md#deciding-an-approval). It locks the row, so that
  * only the first of several equal, concurrent decisions has effects.
  */
-export async function decideApproval(
+export const decideApproval = async (
   ctx: Context<User>,
   board_id: string,
   approval_id: string,
-  { status, option_id, answer, only_pending = false }: DecideApproval & { only_pending?: boolean },
-): Promise<Approval> {
+  decision: DecideApproval,
+): Promise<Approval> => (await decide(ctx, board_id, approval_id, decision)).approval;
+
+interface Decided {
+  approval: Approval;
+  /** False if it had this status already, or if somebody else was first. */
+  is_changed: boolean;
+}
+
+/** Decides an approval unless somebody did before. Of concurrent decisions, exactly one changes it. */
+export const decidePending = (
+  ctx: Context<User>,
+  board_id: string,
+  approval_id: string,
+  decision: DecideApproval,
+): Promise<Decided> => decide(ctx, board_id, approval_id, decision, true);
+
+async function decide(
+  ctx: Context<User>,
+  board_id: string,
+  approval_id: string,
+  { status, option_id, answer }: DecideApproval,
+  only_pending = false,
+): Promise<Decided> {
   const board = await boardFor(ctx, board_id, "write");
-  if (status === undefined) return readApproval(ctx, board.id, approval_id);
+  if (status === undefined) return { approval: await readApproval(ctx, board.id, approval_id), is_changed: false };
   return mapPendingConflict(ctx, board, taskIdsOfApproval(approval_id), () =>
     withDeadlockRetry(ctx, async (ctx) => {
       await lockTasks(ctx, board, taskIdsOfApproval(approval_id));
       const stored = await readApproval(ctx, board.id, approval_id, true);
-      if (stored.status === status || (only_pending && stored.status !== "pending")) return stored;
+      if (stored.status === status || (only_pending && stored.status !== "pending"))
+        return { approval: stored, is_changed: false };
       if (status === "pending") await reopen(ctx, board, stored);
       else await resolve(ctx, board, { ...stored, status, payload: decidedPayload(stored, status, { option_id, answer }) });
       const target = { id: approval_id, name: stored.action_type };
       const entry = { organization_id: board.organization_id, target, before: { status: stored.status }, after: { status } };
       await recordAudit(ctx, "approval.decided", entry);
-      return readApproval(ctx, board.id, approval_id);
+      return { approval: await readApproval(ctx, board.id, approval_id), is_changed: true };
     }),
   );
 }

@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import * as z from "zod";
 import { type Approval, readApproval } from "../approval/approval.ts";
-import { decideApproval } from "../approval/decide.ts";
+import { decidePending } from "../approval/decide.ts";
 import { Answer, isQuestion, questionOf } from "../approval/question.ts";
 import { ApprovalStatus } from "../approval/approval-status.ts";
 import type { User } from "../context/actor.ts";
@@ -97,12 +97,11 @@ export async function useDecision(ctx: Context, { token, status, answer }: UseDe
       .values({ id: claims.id, created_at: own.now() })
       .onConflictDoNothing()
       .returning({ id: used_decisions.id });
-    const isUnused = used.length > 0;
-    const before = await readApproval(own, board.id, approval_id);
-    const after = isUnused ? await decideApproval(own, board_id, approval_id, { status, answer, only_pending: true }) : before;
-    const is_first =
-      isUnused && after.status === status && after.resolved_by_user_id === claims.user_id && before.status === "pending";
-    return { status: after.status, decided_by: await readDecider(own, after), is_first };
+    const { approval, is_changed } =
+      used.length === 0
+        ? { approval: await readApproval(own, board.id, approval_id), is_changed: false }
+        : await decidePending(own, board_id, approval_id, { status, answer });
+    return { status: approval.status, decided_by: await readDecider(own, approval), is_first: is_changed };
   });
 }
 

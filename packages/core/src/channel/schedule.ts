@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Alert } from "../context/alert.ts";
 import type { Context } from "../context/context.ts";
 import { enqueueAll, type NewJob } from "../job/job.ts";
@@ -60,12 +60,10 @@ const onePerMinute = (jobs: readonly NewJob<"people.email">[]) => [
 /** The active e-mail channels of people. A person with an address has one, until the person switches it off. */
 async function readRecipients(ctx: Context, stored: readonly StoredNotification[]) {
   const user_ids = stored.map(({ user_id }) => user_id);
-  const withAddress = ctx.db
-    .select({ user_id: users.id, type: sql<"email">`'email'`.as("type") })
-    .from(users)
-    .where(and(inArray(users.id, user_ids), isNotNull(users.email)));
-  for (const { user_id } of await withAddress)
-    await ctx.db.insert(channels).values({ user_id, type: "email" }).onConflictDoNothing();
+  await ctx.db.execute(sql`insert into ${channels} (user_id, type)
+    select person.id, 'email' from ${users} as person
+    where person.id = any(${sql.param(user_ids)}::uuid[]) and person.email is not null
+    on conflict do nothing`);
   const rows = await ctx.db
     .select({ channel_id: channels.id, user_id: users.id, zone: users.timezone, row: notification_preferences })
     .from(channels)
