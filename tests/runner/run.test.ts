@@ -30,6 +30,19 @@ test("a task goes from the inbox to review, with the work on a branch of its wor
   ]);
 }, 60_000);
 
+test("the changes of a submitted run are a diff on its task", async () => {
+  const runner = await openFixture();
+  const id = await runner.board.addTask({ title: "Count the lamps" });
+  const { exited, stdout } = runner.start([{ write: ["lamps.txt", "15\n"] }, { say: "I counted." }]);
+  expect(await exited, stdout()).toEqual({ code: 0, signal: null });
+  const board = `/api/v1/boards/${runner.board.board_id}`;
+  const read = (target: string) => runner.board.call("GET", target, runner.board.owner.token);
+  const { items } = (await read(`${board}/tasks/${id}/artifacts`)).body;
+  const { run } = await runner.task(id);
+  expect(items).toMatchObject([{ name: "changes.diff", content_type: "text/x-diff", run_id: run.id, status: "ready" }]);
+  expect((await read(`${board}/artifacts/${items[0].id}/content`)).text).toContain("+++ b/lamps.txt\n@@ -1 +1 @@\n-14\n+15\n");
+}, 60_000);
+
 test("the steps of a run show what the agent said and did, in order, with its tokens and its price", async () => {
   const runner = await openFixture();
   const id = await runner.board.addTask({ title: "Count the lamps" });

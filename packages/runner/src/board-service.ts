@@ -1,5 +1,6 @@
 import { ApiError, type Client, createClient, type Task, type TaskComment } from "@board/client";
 import type { RunFacts, RunLink } from "./journal.ts";
+import { addFile, type NewFile } from "./file-upload.ts";
 import { hasCode } from "./retry.ts";
 import type { Step, UsageEntry } from "./step.ts";
 
@@ -53,6 +54,8 @@ export interface BoardService {
   mintRunToken(run_id: string): Promise<string | null>;
   sendSteps(run_id: string, from: number, steps: Step[]): Promise<void>;
   reportUsage(run_id: string, usage: UsageEntry & { key: string }): Promise<void>;
+  /** Adds a file to the task. A repetition with the same key adds nothing. */
+  addFile(handle: TaskHandle, file: NewFile, key: string): Promise<void>;
   describeRun(
     run_id: string,
     fields: { client?: { name: string; version?: string; host?: string }; links?: RunLink[]; ended_reason?: string },
@@ -138,6 +141,7 @@ export function createBoardService(url: string, agent_token: string): BoardServi
     async reportUsage(run_id, usage) {
       await client.post("/api/v1/agent/usage", { body: { entries: [{ ...usage, run_id }] } });
     },
+    addFile: ({ board_id, task_id }, file, key) => addFile(client, { url, agent_token }, { board_id, task_id }, file, key),
     async describeRun(run_id, body) {
       await client.patch("/api/v1/agent/runs/{run_id}", { params: { path: { run_id } }, body });
     },

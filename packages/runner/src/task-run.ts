@@ -15,6 +15,7 @@ import { watchStall } from "./stall.ts";
 import { startStepSender } from "./step-sender.ts";
 import { cutText, type UsageEntry } from "./step.ts";
 import { tellEnding } from "./run-ending.ts";
+import { attachDiff } from "./work-diff.ts";
 import { collectWork, type WorkResult } from "./work-result.ts";
 import { openInPlace, openWorktree, type Repository, type TaskFolder } from "./worktree.ts";
 
@@ -65,6 +66,10 @@ export async function runTask(context: TaskRunContext, { task, comments }: Taken
     journal.add({ line: "end", ending });
     lease.stop();
     const isDelivered = await sender.finish(context.killing);
+    if (ending.move === "review" && folder) {
+      const problem = await attachDiff(service, handleOf(facts), facts.run_id, folder, context.killing);
+      if (problem !== null) print(problem);
+    }
     await tellEnding(service, journal, ending, context.killing);
     print(describeEnding(ending, interruption, isDelivered));
   } finally {

@@ -19,7 +19,7 @@ test("without WEBHOOK_BODY_BUCKET there is no bucket, no schedule of bodies, and
   for (const fn of running(production)) expect(production.variablesOf(fn)).not.toHaveProperty("WEBHOOK_BODY_STORAGE");
 });
 
-test("the bucket is private, encrypted, without CORS, refuses connections without TLS, and is retained in production", () => {
+test("the bucket is private, encrypted, opened to pages for GET and PUT, refuses connections without TLS, and is retained in production", () => {
   expect(bucketsOf(graph)).toHaveLength(1);
   expect([bucket?.retained, bucket?.inputs.forceDestroy ?? false]).toEqual([true, false]);
   const [access] = graph.all("aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock");
@@ -31,7 +31,8 @@ test("the bucket is private, encrypted, without CORS, refuses connections withou
   });
   const [encryption] = graph.all("aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration");
   expect(JSON.stringify(encryption?.inputs.rules)).toContain("AES256");
-  expect(graph.all("aws:s3/bucketCorsConfiguration:BucketCorsConfiguration")).toEqual([]);
+  const [cors] = graph.all("aws:s3/bucketCorsConfiguration:BucketCorsConfiguration");
+  expect(cors?.inputs.corsRules).toMatchObject([{ allowedMethods: ["GET", "PUT"] }]);
   const [policy] = graph.all("aws:s3/bucketPolicy:BucketPolicy");
   expect(policy?.inputs.policy).toContain("aws:SecureTransport");
   expect(graph.all("aws:s3/bucketVersioning:BucketVersioning")).toEqual([]);
@@ -45,11 +46,11 @@ test("every function of the domain knows the bucket, and after how many days bod
     });
 });
 
-test("only the scheduler may write and delete objects, and only functions that show payloads or notify of them may read", () => {
-  for (const action of ["s3:PutObject", "s3:DeleteObject"])
-    expect(graph.functionsWith(allowedTo(action))).toEqual(["ScheduledFunction"]);
-  const readers = Object.entries<ApiGroup>(groups).flatMap(([name, { reads_bodies }]) =>
-    reads_bodies ? [`Api${capitalized(name)}Function`] : [],
+test("only the scheduler may delete objects, it and the group with files may write, and groups that show payloads may read", () => {
+  expect(graph.functionsWith(allowedTo("s3:DeleteObject"))).toEqual(["ScheduledFunction"]);
+  expect(sorted(graph.functionsWith(allowedTo("s3:PutObject")))).toEqual(["ApiArtifactsFunction", "ScheduledFunction"]);
+  const readers = Object.entries<ApiGroup>(groups).flatMap(([name, { reads_bodies, stores_files }]) =>
+    reads_bodies || stores_files ? [`Api${capitalized(name)}Function`] : [],
   );
   const consumer = graph.consumersOf("Deliveries").map(({ name }) => name);
   const expected = sorted([...readers, ...consumer, "ScheduledFunction"]);

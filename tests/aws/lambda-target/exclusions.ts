@@ -26,6 +26,10 @@ export const excludedFiles: Readonly<Record<string, string>> = {
   "webhook/stored-bodies": "its storage is a folder that the test makes fail",
   "webhook/stored-body-removal": "its storage is a folder that the test makes fail",
   "webhook/body-bucket": "the schedule runs in this process",
+  "artifact/artifacts": "it reads contents from the app of this process, because the answers of functions are read as text",
+  "artifact/bucket": "the schedule runs in this process",
+  "artifact/uploads": "its storage is a folder",
+  "cli/artifacts": "its storage is a folder",
   "api/health": EMBEDDED,
   "agent/request-limit": "every process counts the requests of an agent by itself, and the test moves the clock of this process",
   "api/rate-limit-headers":

@@ -1,0 +1,34 @@
+import type { BoardService, TaskHandle } from "./board-service.ts";
+import { tryGit } from "./git.ts";
+import { untilAnswered } from "./retry.ts";
+import type { TaskFolder } from "./worktree.ts";
+
+/** A longer diff is read on its branch and not in a page. */
+const MAX_BYTES = 10_000_000;
+
+/**
+ * Adds the changes of a run to its task as a file, so that they can be reviewed. The work does not depend on it: a diff that is too
+ * large, or that the service refuses, is left out.
+ */
+export async function attachDiff(
+  service: BoardService,
+  handle: TaskHandle,
+  run_id: string,
+  { path, base, branch }: TaskFolder,
+  signal: AbortSignal,
+): Promise<string | null> {
+  if (base === null || branch === null) return null;
+  // A program that the repository names as its diff tool would be started by other options.
+  const diff = await tryGit(path, "diff", "--no-color", "--no-ext-diff", "--no-textconv", `${base}..HEAD`);
+  if (!diff) return null;
+  const content = Buffer.from(`${diff}\n`);
+  if (content.length > MAX_BYTES) return "the diff is too large to be added to the task";
+  const file = { name: "changes.diff", content_type: "text/x-diff", content, run_id };
+  try {
+    await untilAnswered(() => service.addFile(handle, file, `diff:${run_id}`), signal);
+    return null;
+  } catch (error) {
+    signal.throwIfAborted();
+    return `the diff could not be added to the task: ${(error as Error).message}`;
+  }
+}
