@@ -89,7 +89,10 @@ test("the token of a run is refused by every operation that does not concern its
     "GET /api/v1/agent/boards/{board_id}/tasks/{task_id} 200",
     "GET /api/v1/agent/boards/{board_id}/tasks/{task_id}/comments 200",
     "GET /api/v1/agent/healthz 200",
+    "GET /api/v1/boards/{board_id}/artifacts/{artifact_id} 404",
+    "GET /api/v1/boards/{board_id}/artifacts/{artifact_id}/content 404",
     "GET /api/v1/boards/{board_id}/tasks/{task_id} 200",
+    "GET /api/v1/boards/{board_id}/tasks/{task_id}/artifacts 200",
     "GET /api/v1/boards/{board_id}/tasks/{task_id}/comments 200",
     "PATCH /api/v1/agent/boards/{board_id}/tasks/{task_id} 200",
     "PATCH /api/v1/boards/{board_id}/tasks/{task_id} 200",
@@ -98,8 +101,11 @@ test("the token of a run is refused by every operation that does not concern its
     "POST /api/v1/agent/boards/{board_id}/tasks/{task_id}/comments 422",
     "POST /api/v1/agent/usage 422",
     "POST /api/v1/boards/{board_id}/approvals 422",
+    "POST /api/v1/boards/{board_id}/artifacts/{artifact_id}/complete 404",
     "POST /api/v1/boards/{board_id}/memory 422",
+    "POST /api/v1/boards/{board_id}/tasks/{task_id}/artifacts 422",
     "POST /api/v1/boards/{board_id}/tasks/{task_id}/comments 422",
+    "PUT /api/v1/boards/{board_id}/artifacts/{artifact_id}/content 404",
   ]);
 });
 

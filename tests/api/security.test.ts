@@ -136,13 +136,10 @@ const isOwnNote = (path: string) => path.endsWith("/reviewed-files");
 
 test.each(
   having(({ method, spec }, path) => method !== "GET" && spec.as.users && path.includes("{board_id}") && !isOwnNote(path)),
-)(
-  "$title: a person who may only read the board is 403 before the input is validated",
-  async ({ endpoint, path }) => {
-    const answer = await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), token: reader.token });
-    expect([answer.status, answer.body]).toEqual([403, { detail: "Board access denied" }]);
-  },
-);
+)("$title: a person who may only read the board is 403 before the input is validated", async ({ endpoint, path }) => {
+  const answer = await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), token: reader.token });
+  expect([answer.status, answer.body]).toEqual([403, { detail: "Board access denied" }]);
+});
 
 test.each(having(({ spec }) => spec.as.name === "LEAD" || spec.as.name === "ADMIN or LEAD"))(
   "$title: a worker and a main agent are 403 before the path and the input are validated",

@@ -5309,7 +5309,7 @@ export interface components {
              */
             tags?: string[] | null;
             /**
-             * @description The place in an artifact of the task that the comment is about.
+             * @description What it is about.
              * @default null
              */
             anchor?: components["schemas"]["CommentAnchorWrite"] | null;
@@ -5317,21 +5317,21 @@ export interface components {
         CommentAnchorWrite: {
             /**
              * Format: uuid
-             * @description Artifact of the task, such as a diff.
+             * @description Artifact of the task.
              */
             artifact_id: string;
             /**
-             * @description File in the diff. Null: the whole artifact.
+             * @description File in the diff; null for all.
              * @default null
              */
             path?: string | null;
             /**
-             * @description Line of the file, counted from 1. Null: the whole file.
+             * @description Line, from 1; null for the file.
              * @default null
              */
             line?: number | null;
             /**
-             * @description Of which version the line is; `new` when absent.
+             * @description Version of the line; by default `new`.
              * @default null
              */
             side?: ("old" | "new") | null;

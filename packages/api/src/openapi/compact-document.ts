@@ -45,7 +45,7 @@ const LEFT_OUT = [
 
 /**
  * Shortens the document of an agent, because a model reads it: parameters are shared, each operation has one error response, and
- * fields that the agent only receives have no descriptions. What a request may contain stays described in full.
+ * fields that the agent only receives have names and types. What a request may contain stays described in full.
  */
 export function compactDocument(built: OpenApiDocument, role: string): OpenApiDocument {
   const document = built as Document;
@@ -64,7 +64,7 @@ export function compactDocument(built: OpenApiDocument, role: string): OpenApiDo
     operationsOf(document).map(({ requestBody }) => requestBody),
     components.schemas,
   );
-  for (const [name, schema] of Object.entries(components.schemas)) if (!sent.has(name)) visit(schema, removeDescription);
+  for (const [name, schema] of Object.entries(components.schemas)) if (!sent.has(name)) visit(schema, shortenReceived);
   return document;
 }
 
@@ -112,8 +112,10 @@ function shortenSchema(schema: Json): void {
   Object.assign(schema, { ...type, ...schema, type: [type["type"], "null"] });
 }
 
-function removeDescription(schema: Json): void {
+/** Leaves names and types. The name of a field tells that it is an id. */
+function shortenReceived(schema: Json): void {
   if (typeof schema["description"] === "string") delete schema["description"];
+  if (schema["format"] === "uuid") delete schema["format"];
 }
 
 const pickSchemas = ({ paths, components: { schemas } }: Document): Record<string, Json> => {

@@ -64,8 +64,7 @@ function inboxText({ inbox, authors }: Awaited<ReturnType<typeof getInbox>>, { i
 export const nextTask = tool({
   title: "Take the next task",
   name: "next_task",
-  description:
-    "Takes the best task for you, starts it and gives you a lease, or renews the one you hold. Send its fence with later writes.",
+  description: "Takes the best task for you and starts it under a lease, or renews yours. Send its fence with later writes.",
   as: agent,
   input: TakeNextTask.partial(),
   about: { tags: "Slugs", lease_seconds: "Default 900; comments renew it", parallel: "Another, though you hold one" },

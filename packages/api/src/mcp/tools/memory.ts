@@ -46,7 +46,7 @@ export const remember = tool({
   title: "Remember",
   name: "remember",
   description:
-    "Stores a lasting fact or decision for the whole board, or writes to its chat with the tag chat. No progress reports, no secrets.",
+    "Stores a lasting fact or decision for the board, or writes to its chat with the tag chat. No progress reports or secrets.",
   as: userOrAgent,
   for_runs: true,
   input: z.object({
@@ -69,7 +69,7 @@ export const remember = tool({
 export const recall = tool({
   title: "Search the memory",
   name: "recall",
-  description: "Searches the memory and chat of the board, newest first. Use it before you ask a person.",
+  description: "Searches the memory and chat of the board, newest first. Use it before asking a person.",
   as: userOrAgent,
   read_only: true,
   input: z.object({

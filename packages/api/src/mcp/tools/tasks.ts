@@ -72,8 +72,7 @@ const toTaskResult = (task: Task, caller: Caller) => ({
 export const getTaskTool = tool({
   title: "Read a task",
   name: "get_task",
-  description:
-    "One task with its latest comments, dependencies, approvals and files. Read it before you work on it, review it or answer on it.",
+  description: "One task with comments, dependencies, approvals and files. Read it before you work on or review it.",
   as: userOrAgent,
   for_runs: true,
   read_only: true,
@@ -110,7 +109,7 @@ export const getTaskTool = tool({
 export const listTasksTool = tool({
   title: "List tasks",
   name: "list_tasks",
-  description: "Tasks of a board, newest first, without descriptions. It takes none of them.",
+  description: "Tasks of a board, newest first, without descriptions. Takes none.",
   as: userOrAgent,
   read_only: true,
   input: z.object({
@@ -147,7 +146,7 @@ const TASK_FIELDS = {
 export const createTaskTool = tool({
   title: "Create a task",
   name: "create_task",
-  description: "Creates a task with one outcome, for an agent or any worker. Look for a duplicate with list_tasks first.",
+  description: "Creates a task with one outcome, for an agent or any worker. First look for duplicates.",
   as: userOrLead,
   input: CreateTask.pick(TASK_FIELDS).extend({ board_id }),
   output: z.object({ task: TaskView }),
@@ -159,7 +158,7 @@ export const createTaskTool = tool({
 export const updateTaskTool = tool({
   title: "Change a task",
   name: "update_task",
-  description: "Moves or changes a task, with a comment in one call. Submit work with status review and a comment on the result.",
+  description: "Moves or changes a task, with a comment. Submit work with status review and a comment.",
   as: userOrAgent,
   for_runs: true,
   input: UpdateTask.pick({ ...TASK_FIELDS, comment: true }).extend({
@@ -169,7 +168,7 @@ export const updateTaskTool = tool({
     usage,
     artifact: ArtifactNote.optional(),
   }),
-  about: { fence: "Of your lease", usage: USAGE, artifact: "A file to add: name, and text up to 64 KB" },
+  about: { fence: "Of your lease", usage: USAGE, artifact: "name, text" },
   output: z.object({ task: TaskView }),
   async run(ctx, { task_id, board_id, fence = null, usage, artifact, ...input }) {
     const on_board = boardIdOf(ctx, { board_id });
@@ -188,7 +187,7 @@ export const updateTaskTool = tool({
 export const commentOnTask = tool({
   title: "Comment on a task",
   name: "comment_on_task",
-  description: "Reports progress, a blocker or a question. It renews your lease. @name wakes an agent: name only who must act.",
+  description: "Reports progress, a blocker or a question. Renews your lease. @name wakes an agent: name who must act.",
   as: userOrAgent,
   for_runs: true,
   input: z.object({ task_id, board_id, fence, content: NonEmpty(MAX_TEXT), usage }),
@@ -203,8 +202,7 @@ export const commentOnTask = tool({
 export const releaseTaskTool = tool({
   title: "Give a task back",
   name: "release_task",
-  description:
-    "Gives your task back to the inbox when somebody else should do it. If it only waits for an answer, set status blocked instead.",
+  description: "Gives your task back to the inbox when others should do it. If it waits for an answer, set status blocked.",
   as: agentButLead,
   for_runs: true,
   input: z.object({ task_id, board_id, fence, reason: NonEmpty(MAX_TEXT) }),

@@ -17,10 +17,10 @@ export const AnchorShape = lazyObject(() => ({
 })).meta({ id: "CommentAnchor", description: "The place in an artifact that a comment is about." });
 
 export const SentAnchor = lazyObject(() => ({
-  artifact_id: Id.describe("Artifact of the task, such as a diff."),
-  path: NonEmpty(MAX_PATH).nullable().default(null).describe("File in the diff. Null: the whole artifact."),
-  line: Integer(1, MAX_INTEGER).nullable().default(null).describe("Line of the file, counted from 1. Null: the whole file."),
-  side: z.enum(ANCHOR_SIDES).nullable().default(null).describe("Of which version the line is; `new` when absent."),
+  artifact_id: Id.describe("Artifact of the task."),
+  path: NonEmpty(MAX_PATH).nullable().default(null).describe("File in the diff; null for all."),
+  line: Integer(1, MAX_INTEGER).nullable().default(null).describe("Line, from 1; null for the file."),
+  side: z.enum(ANCHOR_SIDES).nullable().default(null).describe("Version of the line; by default `new`."),
 }))
   .refine(({ path, line }) => path !== null || line === null, valueError("A line needs a path"))
   .refine(({ line, side }) => line !== null || side === null, valueError("A side needs a line"))

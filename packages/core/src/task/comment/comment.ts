@@ -50,7 +50,7 @@ export const CreateComment = lazyObject(() => ({
   content: NonEmpty(MAX_TEXT).optional().describe("Text of the comment. `@name` or `@lead` notifies that agent."),
   message: NonEmpty(MAX_TEXT).optional().describe("Alias of `content`, which wins when both are sent."),
   tags: z.array(z.string().max(MAX_NAME)).max(MAX_TAGS).nullable().default(null).describe("Labels."),
-  anchor: SentAnchor.nullable().default(null).describe("The place in an artifact of the task that the comment is about."),
+  anchor: SentAnchor.nullable().default(null).describe("What it is about."),
 }))
   .superRefine(
     (_comment, { value, issues }) => {
