@@ -58,3 +58,12 @@ export const pathReference = (
   sent: Pick<Reference, "query" | "body"> = {},
 ): Reference => ({ about, at: row, answers, ...sent });
 export const onGateway = { query: ({ known }: Rows) => `?gateway_id=${known.gateway_id}` };
+
+/** A board in the query of an organization-wide list. */
+export const boardQuery = (status: { elsewhere: Reference["answers"]; known: Reference["answers"] }): Reference[] => [
+  queryReference("board", "theirs", 404, ({ board_id }) => `?board_id=${board_id}`),
+  queryReference("board", "elsewhere", status.elsewhere, ({ board_id }) => `?board_id=${board_id}`),
+  queryReference("board", "known", status.known, ({ board_id }) => `?board_id=${board_id}`),
+];
+export const readable = (place: "home" | "elsewhere") => (caller: Caller) =>
+  caller.home && caller.reads.includes(place) ? 200 : 404;

@@ -1,15 +1,18 @@
 import type { Caller } from "./callers.ts";
 import {
+  boardQuery,
   foreignReference,
   foreignReferences,
   forAgents,
   onGateway,
   pathReference,
   queryReference,
+  readable,
   type Reference,
   type Rows,
 } from "./reference.ts";
 import { REPOSITORY } from "./seed-tenant.ts";
+import { reportedUsage, usageMetrics } from "./usage-references.ts";
 
 /** All rows that a task names must belong to its board. */
 const taskReferences = (fields: object, refused: (status: number) => Reference["answers"]): Reference[] => [
@@ -41,13 +44,6 @@ const newApproval: Reference[] = [
   ...foreignReferences("agent", forAgents(200, 404), ({ agent_id }) => ({ action_type: "Do", description: "Ready", agent_id })),
 ];
 const webhookAgent = foreignReferences("agent", 422, ({ agent_id }) => ({ description: "New", agent_id }));
-/** A board in the query of an organization-wide list. */
-const boardQuery = (status: { elsewhere: Reference["answers"]; known: Reference["answers"] }): Reference[] => [
-  queryReference("board", "theirs", 404, ({ board_id }) => `?board_id=${board_id}`),
-  queryReference("board", "elsewhere", status.elsewhere, ({ board_id }) => `?board_id=${board_id}`),
-  queryReference("board", "known", status.known, ({ board_id }) => `?board_id=${board_id}`),
-];
-const readable = (place: "home" | "elsewhere") => (caller: Caller) => (caller.home && caller.reads.includes(place) ? 200 : 404);
 const readsAllBoards = ({ home, reads }: Caller) => (home && reads.length === 3 ? 200 : 404);
 const atHome = ({ home }: Caller) => (home ? 200 : 404);
 const hostQuery: Reference[] = [
@@ -245,6 +241,9 @@ export const REFERENCES: Record<string, Reference[]> = {
     // The default range has no whole days, and its first interval is shorter than an hour.
     { about: "a year", query: () => "?range=1y", answers: 200 },
   ],
+  "GET /api/v1/metrics/usage": usageMetrics,
+  "GET /api/v1/metrics/usage.csv": usageMetrics,
+  "POST /api/v1/agent/usage": reportedUsage,
   "GET /api/skills/marketplace": [
     queryReference("gateway", "theirs", 404, ({ gateway_id }) => `?gateway_id=${gateway_id}`),
     queryReference("pack", "theirs", 404, ({ pack_id }) => `?pack_id=${pack_id}`),

@@ -31,8 +31,8 @@ const NONDETERMINISTIC: readonly (readonly [RegExp, string])[] = [
   [/"duration_ms": ?\d+/g, '"duration_ms": (duration)'],
   // The words of a text in the same row; some are parts of new ids.
   [/"words": ?"(?:[^"\\\\]|\\\\.)*"/g, '"words": "(words)"'],
-  // Tokens of 32 and 43 characters, and digests of tokens.
-  [/"(?![0-9a-f]{8}-)[\w-]{32,44}=?"/g, '"(token)"'],
+  // Tokens of 32, 43 and 47 characters, and digests of tokens.
+  [/"(?![0-9a-f]{8}-)[\w-]{32,48}=?"/g, '"(token)"'],
   [/[0-9a-f]{64}/g, "(digest)"],
   [/\d{13}/g, "(time)"],
 ];

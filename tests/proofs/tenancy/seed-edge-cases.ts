@@ -1,6 +1,15 @@
 import { countNewEvents } from "@board/core/activity/count-new-events";
 import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
-import { activity_events, approval_task_links, approvals, changes, task_transitions } from "@board/core/schema/all-tables";
+import {
+  activity_day_counts,
+  activity_events,
+  approval_task_links,
+  approvals,
+  changes,
+  task_transitions,
+} from "@board/core/schema/all-tables";
+import { addMs, HOUR_MS, startOfHour } from "@board/core/values/time";
+import { eq } from "drizzle-orm";
 import { type Ids, createSender } from "./seed-tenant.ts";
 import { addTask } from "../../support/task.ts";
 import type { Tenant, World } from "../../support/world.ts";
@@ -33,7 +42,8 @@ const YEAR_HOURS = 365 * 24;
 
 /**
  * Stores data for metrics on other boards: errors of an earlier hour, of this hour and after the count, work that took
- * hours, moves at the start of the longest range and of the one before it, and events without a board.
+ * hours, moves at the start of the longest range and of the one before it, and events without a board. Others are at the ends of
+ * the hours in which the shortest range ends and begins. The home board has an event of another day, but no counts by day.
  */
 export async function seedMetrics(world: World, tenants: readonly Tenant[], { board_id, organization_id }: Ids): Promise<void> {
   const { db } = world;
@@ -47,16 +57,20 @@ export async function seedMetrics(world: World, tenants: readonly Tenant[], { bo
   const boardless = tenants.map((tenant) => ({ organization_id: tenant.organization_id, event_type: "gateway.connected" }));
   const ago = (hours: number) => new Date(now - hours * 3_600_000);
   await db.insert(activity_events).values([...boardless, failed(ago(3)), failed(new Date(now))]);
-  await db.insert(activity_events).values(failed(ago(75)));
+  const ends = [0, 24].map((hours) => addMs(startOfHour(ago(hours)), HOUR_MS - 1));
+  const home = { organization_id: tenants[0]!.organization_id, board_id: tenants[0]!.board_id };
+  await db.insert(activity_events).values([failed(ago(75)), ...ends.map(failed), { ...failed(ago(75)), ...home }]);
   await countNewEvents(world.context());
+  await db.delete(activity_day_counts).where(eq(activity_day_counts.board_id, home.board_id));
   await db.insert(activity_events).values([failed(ago(3)), failed(new Date(now))]);
   const reviewed = { board_id: board_id!, from_status: "in_progress", to_status: "review", in_progress_at: ago(90) };
   const counted = [2 * YEAR_HOURS - 12, YEAR_HOURS - 12, 75, 26, 3];
-  await db.insert(task_transitions).values(counted.map((hours) => ({ ...reviewed, at: ago(hours) })));
+  const times = [...counted.map(ago), ...ends];
+  await db.insert(task_transitions).values(times.map((at) => ({ ...reviewed, at })));
   await countNewTransitions(world.context());
   await db.insert(task_transitions).values([75, 3].map((hours) => ({ ...reviewed, at: ago(hours) })));
   // Except for its board, the row looks like a later move of the same task.
-  await db.insert(task_transitions).values({ ...reviewed, board_id: tenants[0]!.board_id, at: ago(2) });
+  await db.insert(task_transitions).values({ ...reviewed, board_id: home.board_id, at: ago(2) });
   const done = { board_id: board_id!, from_status: "in_progress", to_status: "done", at: new Date(now), in_progress_at: ago(5) };
   await db.insert(task_transitions).values(done);
 }

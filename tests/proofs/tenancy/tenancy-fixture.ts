@@ -30,6 +30,7 @@ import {
 } from "./seed-edge-cases.ts";
 import { seedForeignDetails, seedForeignTasks, seedInboxes, seedRemoteBoard } from "./seed-agent-work.ts";
 import { seedFailedDeliveries, seedForeignJobs, seedFullOrganization } from "./seed-deliveries.ts";
+import { seedUsage } from "./seed-usage.ts";
 import { skipProvisioning } from "../../support/skip-provisioning.ts";
 import { installRowAudit } from "./row-audit.ts";
 import type { World } from "../../support/world.ts";
@@ -101,6 +102,7 @@ export async function createTenancyFixture(world: World): Promise<TenancyFixture
   await seedFullOrganization(world, theirs);
   await seedFailedDeliveries(world, [known, theirs, elsewhere]);
   await seedForeignJobs(world, theirs, spare_gateway_id);
+  await seedUsage(world, [known, elsewhere, theirs], theirs);
   await skipProvisioning(world.db);
   await registerAgentsOnHost(world, host, [known, theirs, elsewhere, neighbour]);
   const rowAudit = await installRowAudit(world.db);

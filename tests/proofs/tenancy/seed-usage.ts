@@ -1,0 +1,78 @@
+import { budget_spending, budgets, organizations, usage_counts, usage_models } from "@board/core/schema/all-tables";
+import { USAGE_DIMENSIONS } from "@board/core/schema/usage.sql";
+import { addMs, DAY_MS } from "@board/core/values/time";
+import { sql } from "drizzle-orm";
+import type { World } from "../../support/world.ts";
+import type { Ids } from "./seed-tenant.ts";
+
+/** A model that only the other organization uses. */
+export const FOREIGN_MODEL = "model-of-theirs";
+/** The most budgets of an organization. */
+const MAX_BUDGETS = 10_000;
+/** Days at the ends of the shortest and the longest range, and within them. */
+const DAYS_AGO = [0, 2, 20, 365];
+const MONTHS_AGO = [0, 1, 3];
+
+const toDate = (time: Date): string => time.toISOString().slice(0, 10);
+
+/**
+ * Stores sums of usage of each board and its agent and task. An organization without callers has inconsistent sums of the same
+ * boards. Each owner's amounts have digits of their own in every sum. It also adds a budget of the whole other organization.
+ */
+export async function seedUsage(world: World, boards: readonly Ids[], theirs: Ids): Promise<void> {
+  const { db } = world;
+  const full_id = await addOrganizationFullOfBudgets(world);
+  const now = world.now();
+  const days = DAYS_AGO.map((count) => ({ span: "day" as const, start: toDate(addMs(now, -count * DAY_MS)) }));
+  const months = MONTHS_AGO.map((count) => ({
+    span: "month" as const,
+    start: toDate(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count))),
+  }));
+  const owners: Ids[] = [...boards, ...boards.map((board) => ({ ...board, organization_id: full_id }))];
+  const rows = owners.flatMap(({ organization_id, board_id, agent_id, task_id }, index) =>
+    USAGE_DIMENSIONS.flatMap((dimension) =>
+      [...days, ...months].map((period) => ({
+        organization_id: organization_id!,
+        board_id: board_id!,
+        dimension,
+        ...period,
+        ...(dimension === "agent" ? { agent_id: agent_id!, model: `model-${index}` } : {}),
+        ...(dimension === "task" ? { task_id: task_id! } : {}),
+        ...amountsOf(100 ** (index + 1)),
+      })),
+    ),
+  );
+  await db.insert(usage_counts).values(rows);
+  await db.insert(usage_models).values({ organization_id: theirs.organization_id!, model: FOREIGN_MODEL });
+  await addForeignBudget(world, theirs);
+}
+
+const amountsOf = (input_tokens: number) => ({
+  is_idle: false,
+  name: "",
+  entries: 1,
+  runs: 0,
+  input_tokens,
+  output_tokens: 0,
+  cached_input_tokens: 0,
+  reasoning_tokens: 0,
+});
+
+const BUDGET = { timezone: "UTC", limit_runs: 1_000_000, warn_at: 0.8, on_limit: "stop" } as const;
+
+async function addForeignBudget({ db }: World, { organization_id }: Ids): Promise<void> {
+  const [budget] = await db
+    .insert(budgets)
+    .values({ ...BUDGET, organization_id: organization_id!, scope: "organization", period: "total" })
+    .returning();
+  await db.insert(budget_spending).values({ budget_id: budget!.id });
+}
+
+/** Adds an organization that can have no further budget. Returns its id. */
+async function addOrganizationFullOfBudgets({ db }: World): Promise<string> {
+  const [full] = await db.insert(organizations).values({ name: "Full of budgets" }).returning();
+  await db.execute(sql`
+    insert into ${budgets} (organization_id, scope, period, timezone, limit_runs, warn_at, on_limit)
+    select ${full!.id}, 'organization', 'total', 'UTC', 1000000, 0.8, 'stop' from generate_series(1, ${MAX_BUDGETS})`);
+  return full!.id;
+}
