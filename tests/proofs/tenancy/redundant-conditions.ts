@@ -1,4 +1,5 @@
 import { OWN_AGENT, REDUNDANT_SEARCH_CONDITIONS } from "./redundant-search-conditions.ts";
+import { REDUNDANT_USAGE_CONDITIONS } from "./redundant-usage-conditions.ts";
 
 /** A condition whose removal no request can detect, and why. */
 export interface RedundantCondition {
@@ -24,7 +25,6 @@ const LOCK = "it only limits what is locked: without it other transactions wait 
 const SAME_ROW = "its value comes from the row itself, which was found by its organization or board before";
 const OF_BOARD = "its value comes from a board of the same organization, which was found before";
 const GROUPED_BY_OWNER = "rows are grouped by their owner, and the groups of other owners are not read";
-const KNOWN_PEOPLE = "people outside the board are skipped, since worksOn and leadOf check the board again";
 const NAMED_BOARD = "the named board is the agent's own, or the request was refused before";
 const OWN_PLACE =
   "its value comes from the calling agent, and its board or gateway, which is also compared, is of its organization";
@@ -35,7 +35,6 @@ const OTHER_FORM = "requests across boards send another form of the same code, i
 /** The condition that names the actor of a change, without its end. */
 const ACTING = "and set_config('changes.actor', $, true) is not null)";
 const HELD_AGENT = `"agents"."id" = $ and "agents"."board_id" = $ and "gateways"."organization_id" = $) ${ACTING} for update of "agents"`;
-const PEOPLE = 'or ("agents"."board_id" is null and "agents"."gateway_id" = $)';
 const HOME = '"tasks"."board_id" = (select id from "boards" where id = $ and organization_id = $ for key share)';
 const OF_ORGANIZATION = '(select id from "boards" where organization_id = $)';
 
@@ -145,14 +144,6 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
   { condition: '"tasks"."board_id" in ($)', within: 'group by "tasks"."board_id", "tasks"."status"', because: GROUPED_BY_OWNER },
   // Tasks and approvals.
   {
-    condition: '"gateways"."organization_id" = $',
-    within: `${PEOPLE})) order by`,
-    operation: "POST /api/v1/tasks",
-    because: KNOWN_PEOPLE,
-  },
-  { condition: '"agents"."board_id" = $', within: PEOPLE, operation: "POST /api/v1/tasks", because: KNOWN_PEOPLE },
-  { condition: '"agents"."gateway_id" = $', within: PEOPLE, operation: "POST /api/v1/tasks", because: KNOWN_PEOPLE },
-  {
     condition: "organization_id = $",
     within: 'from "boards" where id = $ and organization_id = $ for key share',
     because: SAME_ROW,
@@ -230,6 +221,8 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     operation: "GET /api/v1/agent/instructions",
     because: GROUPED_BY_OWNER,
   },
+  // Usage and budgets.
+  ...REDUNDANT_USAGE_CONDITIONS,
   // The changes feed.
   {
     condition: "gone.organization_id = caller.organization_id",

@@ -87,9 +87,9 @@ async function readPlaces({ db, actor }: Context<Agent>, entries: readonly Named
 const statements = createStatementCache<unknown>();
 
 const selectPlaces = (ofAgent: ReturnType<typeof preparedWhere>) => sql`
-  select ${boards.id} as board_id, ${boards.name} as board_name, null::uuid as task_id, null as task_title,
+  (select ${boards.id} as board_id, ${boards.name} as board_name, null::uuid as task_id, null as task_title,
     null::uuid as run_id, false as is_latest
-  from ${boards} where ${ofAgent} and ${boards.id} = ${sql.placeholder("home_id")}::uuid
+  from ${boards} where ${ofAgent} and ${boards.id} = ${sql.placeholder("home_id")}::uuid)
   union all
   select ${boards.id}, ${boards.name}, task.id, task.title, latest.id, true
   from ${tasks} as task join ${boards} on ${boards.id} = task.board_id
