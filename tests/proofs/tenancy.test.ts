@@ -6,9 +6,11 @@ import { findOwnerConditions, interceptStatements, isSearch, removeConditions } 
 import { isSearchable } from "./tenancy/search-cases.ts";
 
 let matrix: AccessMatrix;
+/** Two organizations with rows of every kind take a while on a busy machine. */
+const SETUP_MS = 240_000;
 beforeAll(async () => {
   matrix = await openAccessMatrix();
-});
+}, SETUP_MS);
 afterAll(() => matrix.close());
 
 /** Returns the problems by the caller and the variation of their requests. */
