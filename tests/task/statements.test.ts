@@ -1,4 +1,4 @@
-import { tags } from "@board/core/schema/all-tables";
+import { tags, tasks } from "@board/core/schema/all-tables";
 import { beforeEach, expect, test } from "vitest";
 import {
   agentTaskPath,
@@ -91,4 +91,12 @@ test("a new task takes at most nine statements, and its deletion twelve, for any
   const task = await add();
   for (let index = 0; index < 20; index++) await addDependencies(world, await add(), [task]);
   expect(await world.countStatements(() => world.call("DELETE", taskPath(team, task.id), owner))).toBeLessThanOrEqual(12);
+});
+
+test("taking the next task takes at most ten statements, and asking in vain four", async () => {
+  const next = () => world.countStatements(() => world.call("POST", "/api/v1/agent/tasks/next", { ...worker, body: { parallel: true } }));
+  await world.db.delete(tasks);
+  expect(await next()).toBeLessThanOrEqual(4);
+  await add();
+  expect(await next()).toBeLessThanOrEqual(10);
 });

@@ -76,10 +76,22 @@ export function changeLease(
   lease_action: LeaseAction,
   fence: number | null = null,
 ): Promise<Task> {
-  const patch: TaskPatch = { status: lease_action.type === "begin" ? "in_progress" : "inbox" };
-  const change = { patch, was_unassigned: false, matched: new Map(), fence, lease_action };
+  const change = toLeaseChange(lease_action, fence);
   if (!isInTransaction(ctx)) return changeTask(ctx, board, task_id, change);
   return transaction(ctx, (ctx) => changeInTransaction(ctx, board, task_id, change, false));
+}
+
+/** `changeLease` inside a transaction of which it is the last part: the caller returns the writes. */
+export const prepareLeaseChange = (
+  ctx: Context<Agent>,
+  board: BoardRow,
+  task_id: string,
+  lease_action: LeaseAction,
+): Promise<FinalWrites<Task>> => changeInTransaction(ctx, board, task_id, toLeaseChange(lease_action, null), false);
+
+function toLeaseChange(lease_action: LeaseAction, fence: number | null): TaskChange {
+  const patch: TaskPatch = { status: lease_action.type === "begin" ? "in_progress" : "inbox" };
+  return { patch, was_unassigned: false, matched: new Map(), fence, lease_action };
 }
 
 const changeTask = (ctx: CallerContext, board: BoardRow, task_id: string, change: TaskChange): Promise<Task> =>

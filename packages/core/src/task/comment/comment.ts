@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, type Placeholder, type SQLWrapper, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, type Placeholder, type SQLWrapper, sql } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../../organization/access.ts";
 import { activity_events } from "../../schema/activity.sql.ts";
@@ -13,9 +13,9 @@ import { parseMentions } from "../../values/mention.ts";
 import { readBoardAgents } from "../../notification/board-agents.ts";
 import { actingValue, preparedActingAs } from "../../db/change-actor.ts";
 import { insertNotifications } from "../../notification/notification.ts";
-import { idKey, integerKey, type SortOrder, timeKey } from "../../lists/keyset.ts";
-import { largeText, largeTexts, readShortened, toShortened, truncatable } from "../../lists/large-fields.ts";
-import type { Page, PageQuery } from "../../lists/page.ts";
+import { descending, idKey, integerKey, type SortOrder, timeKey } from "../../lists/keyset.ts";
+import { largeText, largeTexts, truncatable } from "../../lists/large-fields.ts";
+import { byCursor, type Page, type PageQuery } from "../../lists/page.ts";
 import type { Filter } from "../../lists/filter.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, lazyObject } from "../../values/wire.ts";
 import { commentEvent } from "../activity-events.ts";
@@ -110,20 +110,13 @@ export async function listComments(
   return page;
 }
 
+const latestFirst = descending(...commentOrder);
+
 /** The latest comments on a task, oldest first. The caller must have checked the access to the board. */
 export async function readLatestComments(ctx: CallerContext, board_id: string, task_id: string, limit: number) {
-  const rows = await readShortened(
-    ctx,
-    { fields: getTableColumns(activity_events), large: LARGE_COMMENT_FIELDS, max_rows: limit },
-    (columns) =>
-      ctx.db
-        .select(columns)
-        .from(activity_events)
-        .where(commentCondition(board_id, task_id))
-        .orderBy(desc(activity_events.created_at), desc(activity_events.seq), desc(activity_events.id))
-        .limit(limit),
-  );
-  return rows.toReversed().map((row) => toShortened(row, toComment));
+  const query = byCursor({ limit });
+  const request = { owner: task_id, filters: [ofTask(board_id, task_id)], order: latestFirst, toItem: toComment };
+  return (await commentList.read(ctx, query, request)).items.toReversed();
 }
 
 /**

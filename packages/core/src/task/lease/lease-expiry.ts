@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNotNull, lte, min, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNotNull, min, type SQL, sql } from "drizzle-orm";
 import type { BoardRow } from "../../organization/access.ts";
 import type { System } from "../../context/actor.ts";
 import { agents as agentTable } from "../../schema/agent.sql.ts";
@@ -26,7 +26,7 @@ export async function expireLeases(ctx: Context, condition?: SQL): Promise<void>
   const found = await ctx.db
     .select()
     .from(boards)
-    .where(and(condition, hasExpired(ctx)))
+    .where(and(condition, hasExpired(limitsOf(ctx))))
     .orderBy(asc(boards.id));
   for (const board of found) while ((await expireOnBoard({ ...ctx, actor: { type: "system" } }, board)) === BATCH_SIZE);
 }
@@ -40,36 +40,50 @@ export async function readNextLeaseEnd(ctx: Context): Promise<Date | null> {
   return row?.ends_at ?? null;
 }
 
-const isOver = (ctx: Context) => lte(tasks.lease_expires_at, ctx.now());
-
-/** A condition on `tasks`: the task has no lease, and its agent has been silent for TASK_IDLE_HOURS. Null if that is off. */
-function isAbandoned(ctx: Context): SQL | null {
+/** The times that decide which tasks lose their agent. `idle_since` is null if TASK_IDLE_HOURS is off. */
+export function expiryLimits(ctx: Context): { now: string; idle_since: string | null } {
   const { task_idle_hours } = ctx.settings;
-  if (task_idle_hours === 0) return null;
-  const before = sql`${new Date(ctx.now().getTime() - task_idle_hours * HOUR_MS).toISOString()}::timestamptz`;
-  return sql`(${tasks.status} = 'in_progress' and ${tasks.lease_expires_at} is null and ${tasks.updated_at} <= ${before}
-    and exists (select 1 from ${agentTable} as agent where agent.id = ${tasks.assigned_agent_id}
-      and (agent.last_seen_at is null or agent.last_seen_at <= ${before})))`;
+  const now = ctx.now();
+  const idle_since = task_idle_hours === 0 ? null : new Date(now.getTime() - task_idle_hours * HOUR_MS).toISOString();
+  return { now: now.toISOString(), idle_since };
 }
 
-function hasExpired(ctx: Context): SQL {
-  const abandoned = isAbandoned(ctx);
+interface Limits {
+  now: SQL;
+  idle_since: SQL | null;
+}
+
+function limitsOf(ctx: Context): Limits {
+  const { now, idle_since } = expiryLimits(ctx);
+  return { now: sql`${now}::timestamptz`, idle_since: idle_since === null ? null : sql`${idle_since}::timestamptz` };
+}
+
+const isOver = ({ now }: Limits) => sql`${tasks.lease_expires_at} <= ${now}`;
+
+/** A condition on `tasks`: the task has no lease, and its agent has been silent for TASK_IDLE_HOURS. */
+const isAbandoned = (idle_since: SQL): SQL =>
+  sql`(${tasks.status} = 'in_progress' and ${tasks.lease_expires_at} is null and ${tasks.updated_at} <= ${idle_since}
+    and exists (select 1 from ${agentTable} as agent where agent.id = ${tasks.assigned_agent_id}
+      and (agent.last_seen_at is null or agent.last_seen_at <= ${idle_since})))`;
+
+/** A condition on `boards`: `expireLeases` would take a task of the board from its holder. */
+export function hasExpired(limits: Limits): SQL {
   // One search of the lease index finds expired leases on all boards; abandoned tasks are searched board by board.
-  const over = sql`${boards.id} in (select ${tasks.board_id} from ${tasks} where ${isOver(ctx)})`;
-  if (abandoned === null) return over;
-  return sql`(${over} or exists (select 1 from ${tasks} where ${tasks.board_id} = ${boards.id} and ${abandoned}))`;
+  const over = sql`${boards.id} in (select ${tasks.board_id} from ${tasks} where ${isOver(limits)})`;
+  if (limits.idle_since === null) return over;
+  const abandoned = sql`select 1 from ${tasks} where ${tasks.board_id} = ${boards.id} and ${isAbandoned(limits.idle_since)}`;
+  return sql`(${over} or exists (${abandoned}))`;
 }
 
 /** Returns the number of expired tasks. */
 const expireOnBoard = (ctx: Context<System>, board: BoardRow): Promise<number> =>
   withDeadlockRetry(ctx, async (ctx) => {
-    const abandoned = isAbandoned(ctx);
+    const limits = limitsOf(ctx);
+    const isEnded = limits.idle_since === null ? isOver(limits) : sql`(${isOver(limits)} or ${isAbandoned(limits.idle_since)})`;
     const expired = await ctx.db
       .select()
       .from(tasks)
-      .where(
-        and(eq(tasks.board_id, lockedBoard(board)), abandoned === null ? isOver(ctx) : sql`(${isOver(ctx)} or ${abandoned})`),
-      )
+      .where(and(eq(tasks.board_id, lockedBoard(board)), isEnded))
       .orderBy(asc(tasks.id))
       .limit(BATCH_SIZE)
       .for("no key update", { skipLocked: true });

@@ -1,26 +1,21 @@
-import { and, eq, type SQL, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import * as z from "zod";
 import { BudgetExhausted } from "../../budget/begin-run.ts";
-import { hasSpentBudget } from "../../budget/task-condition.ts";
-import { boardFor, boardsOfAgent } from "../../organization/access.ts";
+import { type BoardRow, boardFor } from "../../organization/access.ts";
 import type { Agent } from "../../context/actor.ts";
-import { hasPendingApproval } from "../../approval/task-conditions.ts";
-import { boards } from "../../schema/board.sql.ts";
-import type { Context } from "../../context/context.ts";
-import { rowsOf } from "../../db/database.ts";
+import { type Context, FinalWrites } from "../../context/context.ts";
+import { preparedQuery } from "../../db/prepared.ts";
 import { RetryTransaction, withDeadlockRetry } from "../../db/retry-transaction.ts";
 import { DomainError } from "../../values/errors.ts";
 import { truncatable } from "../../lists/large-fields.ts";
-import { isPaused } from "../../memory/paused.ts";
-import { tag_assignments, tags } from "../../schema/tag.sql.ts";
 import { Id, MAX_SLUG, lazyObject } from "../../values/wire.ts";
 import { readLatestComments, TaskComment } from "../comment/comment.ts";
-import { hasOpenDependency } from "../dependency/dependency-columns.ts";
 import { HeldLease, LeaseSeconds, toHeldLease } from "./lease.ts";
+import { boardFilters, type ChosenTask, chooseTask } from "./choose-task.ts";
 import { expireLeases } from "./lease-expiry.ts";
+import type { LeaseAction } from "./lease-state.ts";
 import { Task } from "../task.ts";
-import { priorityRank, tasks } from "../../schema/task.sql.ts";
-import { changeLease } from "../update.ts";
+import { prepareLeaseChange } from "../update.ts";
 import { conditionOf } from "../../lists/filter.ts";
 
 const MAX_TAGS = 50;
@@ -60,17 +55,17 @@ const NOTHING: NextTask = { task: null, lease: null, comments: [], retry_after_s
  */
 export async function takeNextTask(ctx: Context<Agent>, request: TakeNextTask): Promise<NextTask> {
   const board_id = request.board_id ?? ctx.actor.board_id;
-  if (request.board_id !== undefined) await boardFor(ctx, request.board_id, "write");
-  await expireLeases(ctx, boardCondition(ctx.actor, board_id));
-  const task = await takeOne(ctx, board_id, request);
-  if (task === null) return NOTHING;
-  if (task instanceof BudgetExhausted) return withoutBudget(task);
-  const comments = await readLatestComments(ctx, task.board_id, task.id, COMMENTS);
+  let taken = await takeOne(ctx, { ...request, board_id, ignores_expired: false });
+  if (taken === EXPIRED) {
+    await expireLeases(ctx, conditionOf(...boardFilters(ctx.actor, board_id)));
+    // What is still expired is locked by another transaction, so it is not waited for.
+    taken = await takeOne(ctx, { ...request, board_id, ignores_expired: true });
+  }
+  if (taken === null || taken === EXPIRED) return NOTHING;
+  if (taken instanceof BudgetExhausted) return withoutBudget(taken);
+  const { task, comments } = taken;
   return { task, lease: toHeldLease(task), comments, retry_after_seconds: 0 };
 }
-
-const boardCondition = (actor: Agent, board_id: string | null) =>
-  and(conditionOf(boardsOfAgent(actor)), board_id === null ? undefined : eq(boards.id, board_id));
 
 const withoutBudget = ({ budget_ids, retry_after_seconds }: BudgetExhausted): NextTask => ({
   ...NOTHING,
@@ -79,12 +74,20 @@ const withoutBudget = ({ budget_ids, retry_after_seconds }: BudgetExhausted): Ne
   budget_ids,
 });
 
-async function takeOne(ctx: Context<Agent>, board_id: string | null, request: TakeNextTask) {
+/** The choice does not count, because a lease on one of the boards has expired. */
+const EXPIRED = Symbol("expired");
+
+type Taken = Pick<NextTask, "comments"> & { task: Task };
+type Outcome = Taken | BudgetExhausted | typeof EXPIRED | null;
+
+interface Wanted extends Omit<TakeNextTask, "board_id"> {
+  board_id: string | null;
+  ignores_expired: boolean;
+}
+
+async function takeOne(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome> {
   try {
-    return await withDeadlockRetry(ctx, async (ctx) => {
-      if (!request.parallel) await waitForOwnChoice(ctx);
-      return takeWithinBudgets(ctx, board_id, request);
-    });
+    return await withDeadlockRetry<Context<Agent>, Outcome>(ctx, (ctx) => takeWithinBudgets(ctx, wanted));
   } catch (error) {
     if (error instanceof RetryTransaction) return null;
     throw error;
@@ -92,92 +95,47 @@ async function takeOne(ctx: Context<Agent>, board_id: string | null, request: Ta
 }
 
 /** A budget that has no room for a chosen task may leave room for one of another board, or for one that has no such budget. */
-async function takeWithinBudgets(
-  ctx: Context<Agent>,
-  board_id: string | null,
-  request: TakeNextTask,
-): Promise<Task | BudgetExhausted | null> {
-  const without: Without = { board_ids: [], task_ids: [] };
+async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome | FinalWrites<Outcome>> {
+  const { board_id, tags = [], parallel, lease_seconds } = wanted;
+  const without = { board_ids: [] as string[], task_ids: [] as string[] };
+  const action = { type: "begin" as const, lease_seconds, resume: true };
   for (let refused: BudgetExhausted | null = null; ; ) {
-    const chosen = await chooseTask(ctx, board_id, request, without);
-    if (!chosen) return refused;
-    const board = await boardFor(ctx, chosen.board_id, "write");
-    const { lease_seconds } = request;
-    const action = { type: "begin" as const, lease_seconds, resume: true };
-    const task = await changeLease(ctx, board, chosen.id, action).catch(chooseAgain);
-    if (!(task instanceof BudgetExhausted)) return task;
-    refused ??= task;
-    if (task.is_final || without.board_ids.length + without.task_ids.length === MAX_REFUSALS) return task;
-    if (task.is_of_task) without.task_ids.push(chosen.id);
-    else without.board_ids.push(chosen.board_id);
+    // These travel together. The board is read last, so that it is not older than the choice.
+    const [, chosen, named]: [unknown, ChosenTask, BoardRow | null] = await Promise.all([
+      parallel || refused ? null : waitForOwnChoice(ctx),
+      chooseTask(ctx, { board_id, tags, parallel, without }),
+      board_id === null ? null : boardFor(ctx, board_id, "write"),
+    ]);
+    if (chosen.has_expired && !wanted.ignores_expired) return EXPIRED;
+    if (chosen.id === null) return refused;
+    const board: BoardRow = named ?? (await boardFor(ctx, chosen.board_id!, "write"));
+    const taken: FinalWrites<Taken> | BudgetExhausted = await begin(ctx, board, chosen.id, action).catch(chooseAgain);
+    if (!(taken instanceof BudgetExhausted)) return taken;
+    refused ??= taken;
+    if (taken.is_final || without.board_ids.length + without.task_ids.length === MAX_REFUSALS) return taken;
+    if (taken.is_of_task) without.task_ids.push(chosen.id);
+    else without.board_ids.push(board.id);
   }
 }
 
-/** The boards and tasks for which budgets have no room. */
-interface Without {
-  board_ids: string[];
-  task_ids: string[];
+/** Begins the lease. The comments travel with the reads that decide about it, and the writes with the COMMIT. */
+async function begin(ctx: Context<Agent>, board: BoardRow, task_id: string, action: LeaseAction): Promise<FinalWrites<Taken>> {
+  const [writes, comments] = await Promise.all([
+    prepareLeaseChange(ctx, board, task_id, action),
+    readLatestComments(ctx, board.id, task_id, COMMENTS),
+  ]);
+  return new FinalWrites(async () => ({ task: await writes.run(), comments }));
 }
 
+const lockOwnChoice = preparedQuery(
+  () => sql`select pg_advisory_xact_lock(hashtextextended('next task of ' || ${sql.placeholder("agent_id")}::text, 0))`,
+);
+
 /** Two concurrent requests of one agent must not get two tasks. So the second waits, and then finds the task of the first. */
-const waitForOwnChoice = ({ db, actor }: Context<Agent>) =>
-  db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`next task of ${actor.agent_id}`}, 0))`);
+const waitForOwnChoice = ({ db, actor: { agent_id } }: Context<Agent>) => lockOwnChoice(db).execute({ agent_id });
 
 /** A rule refuses a chosen task only if the task or its board has changed since the choice, so choosing again helps. */
 function chooseAgain(error: unknown): BudgetExhausted {
   if (error instanceof BudgetExhausted) return error;
   throw error instanceof DomainError ? new RetryTransaction() : error;
-}
-
-/**
- * Locks and returns a task: one that the agent works on, else one assigned to it in the inbox, else (for a worker) a free one.
- */
-async function chooseTask(
-  ctx: Context<Agent>,
-  board_id: string | null,
-  { tags: slugs = [], parallel }: TakeNextTask,
-  { board_ids, task_ids }: Without,
-) {
-  const { agent_id, is_board_lead } = ctx.actor;
-  // For a single board, an equality lets PostgreSQL take the order of waiting tasks from their index.
-  const onBoard = (condition: SQL) => {
-    const home = sql`(select id from home where ${condition})`;
-    return board_id === null ? sql`${tasks.board_id} in ${home}` : sql`${tasks.board_id} = ${home}`;
-  };
-  const hasTag = sql`exists (select 1 from ${tag_assignments} as assignment join ${tags} as tag on tag.id = assignment.tag_id
-    where assignment.task_id = ${tasks}.id and tag.slug = any(${sql.param([...slugs])}))`;
-  const isTagged = slugs.length > 0 ? hasTag : sql`true`;
-  const isRefused = sql`(${tasks.board_id} = any(${sql.param(board_ids)}::uuid[]) or ${tasks.id} = any(${sql.param(task_ids)}::uuid[])
-    or ${hasSpentBudget(ctx.now())})`;
-  // Without a refusal this is the statement of an organization without budgets.
-  const isWanted = board_ids.length + task_ids.length > 0 ? sql`${isTagged} and not ${isRefused}` : isTagged;
-  const mayStart = onBoard(is_board_lead ? sql`true` : sql`not only_lead`);
-  const isStartable = sql`${mayStart} and ${tasks.status} = 'inbox' and not ${hasOpenDependency} and ${isWanted}
-    and not ((select gated from home where id = ${tasks.board_id}) and ${hasPendingApproval})`;
-  const order = sql`${priorityRank(tasks.priority)}, ${tasks.due_at}, ${tasks.created_at}, ${tasks.id}`;
-  const first = sql`limit 1 for no key update skip locked`;
-  const choice = sql`select ${tasks.id}, ${tasks.board_id} from ${tasks}`;
-  // Expired leases have been ended by now. Without `parallel`, the agent waits for the lock on its own task: if it skipped a
-  // locked task, it would get a second one.
-  const mine = parallel
-    ? sql`${tasks.lease_expires_at} is null and ${isWanted} order by ${order} ${first}`
-    : sql`(${tasks.lease_expires_at} is not null or ${isWanted})
-        order by ${tasks.lease_expires_at} is null, ${order} limit 1 for no key update`;
-  const free = sql`${choice} where ${isStartable} and ${tasks.assigned_agent_id} is null
-    and not exists (select 1 from resumed) and not exists (select 1 from waiting)
-    order by ${tasks.assigned_agent_id}, ${order} ${first}`;
-  const found = await ctx.db.execute(sql`
-    with home as materialized (
-      select id, only_lead_can_change_status as only_lead, block_status_changes_with_pending_approval as gated
-      from ${boards} where ${boardCondition(ctx.actor, board_id)} and not ${isPaused} order by id for key share),
-    resumed as materialized (
-      ${choice} where ${onBoard(sql`true`)} and ${tasks.assigned_agent_id} = ${agent_id} and ${tasks.status} = 'in_progress'
-        and ${mine}),
-    waiting as materialized (
-      ${choice} where ${isStartable} and ${tasks.assigned_agent_id} = ${agent_id} and not exists (select 1 from resumed)
-      order by ${order} ${first})
-    ${is_board_lead ? sql`` : sql`, free as materialized (${free})`}
-    select id, board_id from resumed union all select id, board_id from waiting
-    ${is_board_lead ? sql`` : sql`union all select id, board_id from free`}`);
-  return rowsOf<{ id: string; board_id: string }>(found)[0] ?? null;
 }
