@@ -9,6 +9,8 @@ import { createWorld, type Tenant } from "../support/world.ts";
 
 const COUNT = 2_000;
 const OTHER_COUNT = 20_000;
+/** A search sorts at most this many of its rows, and looks at as many in the order of the list. */
+const LIMIT = 1_000;
 
 /** The statements that searched, with their values. */
 const sent: [text: string, values: unknown[]][] = [];
@@ -27,7 +29,7 @@ for (const [{ board_id }, count] of [
 ] as const)
   await world.db.execute(sql`
       insert into tasks (board_id, title, description, priority, due_at, created_at, updated_at)
-      select ${board_id}, 'Task ' || n, 'common word' || (n % 100) || ' unique' || md5(n::text),
+      select ${board_id}, 'Task ' || n, 'common word' || (n % 100) || ' unique' || md5(n::text) || case when n % 11 < 6 then ' early' else '' end,
         (array['high', 'medium', 'low', 'other'])[n % 4 + 1],
         case n % 3 when 0 then timestamptz '2026-01-01Z' + n % 7 * interval '1 day' end,
         timestamptz '2026-01-01Z' + n % 11 * interval '1 hour', timestamptz '2026-01-02Z' + n % 13 * interval '1 hour'
@@ -44,7 +46,12 @@ async function listTasks(query: Record<string, string>, tenant = home) {
   const { status, body, headers } = await world.call("GET", path, { token: tenant.owner.token });
   expect(status).toBe(200);
   const next = /[?&]cursor=([^&>]*)/.exec(headers.get("link") ?? "")?.[1];
-  return { ids: body.items.map(({ id }: { id: string }) => id) as string[], total: body.total as number, next };
+  return {
+    ids: body.items.map(({ id }: { id: string }) => id) as string[],
+    total: body.total as number,
+    is_limited: body.total_is_limited,
+    next,
+  };
 }
 
 describe.skipIf(onLambda)("on a server with the tasks of many boards", () => {
@@ -73,44 +80,86 @@ describe.skipIf(onLambda)("on a server with the tasks of many boards", () => {
     return nodesOf(row!["QUERY PLAN"][0].Plan);
   }
 
+  /** What the parts of the plan did that ran. */
+  async function explainSearch(query: Record<string, string>, tenant: Tenant) {
+    const nodes = (await explainList(query, tenant)).filter((node) => node["Actual Loops"] > 0);
+    const scans = nodes.filter((node) => node["Relation Name"] === "tasks");
+    expect(scans.filter((node) => node["Node Type"] === "Seq Scan")).toEqual([]);
+    const removed = scans.flatMap((node) => [node["Rows Removed by Index Recheck"], node["Rows Removed by Filter"]]);
+    const rowsOf = (list: PlanNode[]) => sum(list.map((node) => node["Actual Rows"] * node["Actual Loops"]));
+    return {
+      searches: nodes.filter((node) => node["Index Name"] === "tasks_by_word").length,
+      rows: rowsOf(scans),
+      removed: sum(removed.map((count = 0) => count)),
+      sorted: Math.max(0, ...nodes.filter((node) => node["Node Type"] === "Sort").map((node) => node["Actual Rows"])),
+    };
+  }
+
   const PAGES = [
     { query: {}, shown: (total: number) => Math.min(10, total) },
     { query: { cursor: "" }, shown: (total: number) => Math.min(11, total) },
     { query: { sort: "priority", offset: "20" }, shown: (total: number) => Math.min(10, Math.max(0, total - 20)) },
   ];
 
-  test.each(["word17", "wor", "uni", "common", "common word99", "unique1", "abc", "task 12"])(
-    "a search for %j uses the index once, and reads only the rows that it finds and the tasks of the page",
+  test.each(["word17", "common word99", "unique1", "abc", "task 12"])(
+    "a search for %j, which few tasks have, uses the index once, and reads only what it finds and the tasks of the page",
     async (q) => {
-      for (const tenant of [home, abroad])
-        for (const { query, shown } of PAGES) {
-          const { total } = await listTasks({ q }, tenant);
-          const nodes = await explainList({ ...query, q, limit: "10" }, tenant);
-          expect(nodes.filter((node) => node["Index Name"] === "tasks_by_word")).toHaveLength(1);
-          const scans = nodes.filter((node) => node["Relation Name"] === "tasks");
-          expect(scans.filter((node) => node["Node Type"] === "Seq Scan")).toEqual([]);
-          expect(sum(scans.map((node) => node["Actual Rows"] * node["Actual Loops"]))).toBe(total + shown(total));
-          const removed = scans.flatMap((node) => [node["Rows Removed by Index Recheck"], node["Rows Removed by Filter"]]);
-          expect(sum(removed.map((count = 0) => count))).toBe(0);
-        }
+      for (const { query, shown } of PAGES) {
+        const { total } = await listTasks({ q }, home);
+        const { searches, rows, removed } = await explainSearch({ ...query, q, limit: "10" }, home);
+        expect([searches, rows, removed]).toEqual([1, total + shown(total), 0]);
+      }
     },
   );
+
+  test.each(["wor", "uni", "common"])("a search for %j, which most tasks have, sorts few of them", async (q) => {
+    for (const tenant of [home, abroad])
+      for (const { query, shown } of PAGES) {
+        const { total } = await listTasks({ q }, tenant);
+        const counted = "cursor" in query ? 0 : total;
+        const { searches, rows, sorted } = await explainSearch({ ...query, q, limit: "10" }, tenant);
+        expect(searches).toBe(counted === 0 ? 1 : 2);
+        expect(rows).toBeLessThanOrEqual(LIMIT + 1 + LIMIT + counted + shown(total));
+        expect(sorted).toBeLessThanOrEqual(LIMIT);
+        const limited = await explainSearch({ ...query, q, limit: "10", count: "limited" }, tenant);
+        expect(limited.rows).toBeLessThanOrEqual(LIMIT + 1 + LIMIT + shown(total));
+      }
+  });
 });
 
 const sum = (numbers: number[]) => numbers.reduce((one, other) => one + other, 0);
 
 const SORTS = ["created_at", "updated_at", "due_at", "priority"].flatMap((key) => [key, `-${key}`]);
 
-test.each(SORTS)("the pages of a search by %s are the tasks with its words in the order of the whole list", async (sort) => {
-  const all = await readByOffset({ sort });
-  const titles = await world.db.execute(
-    sql`select id from tasks where board_id = ${home.board_id} and (description like '%word1 %' or description like '%word1_ %')`,
-  );
-  const matching = new Set(rowsOf<{ id: string }>(titles).map(({ id }) => id));
-  const expected = all.filter((id) => matching.has(id));
-  expect(expected).toHaveLength(COUNT * 0.11);
-  expect(await readByOffset({ sort, q: "word1" })).toEqual(expected);
-  expect(await readByCursor({ sort, q: "word1" })).toEqual(expected);
+const SEARCHES = { "few tasks": "word1", "all tasks": "common", "the oldest tasks": "early" };
+
+describe.each(SORTS)("the pages by %s", (sort) => {
+  test.each(Object.entries(SEARCHES))("of a search that finds %s have them in the order of the whole list", async (_what, q) => {
+    const all = await readByOffset({ sort });
+    const found = await world.db.execute(
+      sql`select id from tasks where board_id = ${home.board_id} and ' ' || description like ${`% ${q}%`}`,
+    );
+    const matching = new Set(rowsOf<{ id: string }>(found).map(({ id }) => id));
+    const expected = all.filter((id) => matching.has(id));
+    expect(expected.length).toBeGreaterThan(200);
+    expect(await readByOffset({ sort, q })).toEqual(expected);
+    expect(await readByOffset({ sort, q, count: "limited" })).toEqual(expected);
+    expect(await readByCursor({ sort, q })).toEqual(expected);
+  });
+});
+
+test("count=limited counts up to 1,000, says whether there are more, and links to them", async () => {
+  for (const query of [{ q: "common" }, { q: "early", sort: "-due_at" }, {}]) {
+    const limited = await listTasks({ ...query, count: "limited", limit: "10" });
+    expect(limited).toMatchObject({ total: 1_000, is_limited: true, next: expect.any(String) });
+    const exact = await listTasks({ ...query, limit: "10" });
+    expect(exact.ids).toEqual(limited.ids);
+    expect(exact.total).toBeGreaterThan(1_000);
+    expect(exact.is_limited).toBeUndefined();
+    const past = await listTasks({ ...query, count: "limited", offset: "5000" });
+    expect(past).toEqual({ ids: [], total: 1_000, is_limited: true, next: undefined });
+  }
+  expect(await listTasks({ q: "word1", count: "limited" })).toMatchObject({ total: COUNT * 0.11 });
 });
 
 test("a search is counted on every page by offset, also past its end", async () => {
@@ -121,7 +170,7 @@ test("a search is counted on every page by offset, also past its end", async () 
     expect([ids.length, total], `offset ${offset}`).toEqual([Math.max(0, Math.min(7, expected - offset)), expected]);
   }
   expect(await listTasks({ q, limit: "7", cursor: "" })).toMatchObject({ total: -1 });
-  expect(await listTasks({ q: "absent" })).toEqual({ ids: [], total: 0, next: undefined });
+  expect(await listTasks({ q: "absent" })).toEqual({ ids: [], total: 0 });
   expect(await listTasks({ q, status: "done" })).toMatchObject({ ids: [], total: 0 });
 });
 

@@ -93,8 +93,9 @@ test("a new task takes at most nine statements, and its deletion twelve, for any
   expect(await world.countStatements(() => world.call("DELETE", taskPath(team, task.id), owner))).toBeLessThanOrEqual(12);
 });
 
-test("taking the next task takes at most ten statements, and asking in vain four", async () => {
-  const next = () => world.countStatements(() => world.call("POST", "/api/v1/agent/tasks/next", { ...worker, body: { parallel: true } }));
+test("taking the next task takes at most ten statements, and four without a task", async () => {
+  const next = () =>
+    world.countStatements(() => world.call("POST", "/api/v1/agent/tasks/next", { ...worker, body: { parallel: true } }));
   await world.db.delete(tasks);
   expect(await next()).toBeLessThanOrEqual(4);
   await add();

@@ -7951,6 +7951,11 @@ export interface components {
             limit: number;
             /** @description The offset that was applied. */
             offset: number;
+            /**
+             * @description Present with `count=limited` if the list has more items than `total`.
+             * @constant
+             */
+            total_is_limited?: true;
         };
         /** @description A page of a list. */
         TaskCommentPage: {
@@ -15343,6 +15348,8 @@ export interface operations {
                 q?: string;
                 /** @description Order of the tasks: `created_at`, `updated_at`, `due_at` or `priority`, with `-` for the other direction. By default `-created_at`, the newest first. `due_at` begins with the earliest; without a due date a task comes last either way. `priority` begins with `high`. */
                 sort?: string;
+                /** @description How `total` is counted: `exact` (the default), or `limited`, which stops at 1000 and answers faster if there are more. */
+                count?: "exact" | "limited";
             };
             header?: never;
             path: {
@@ -18718,6 +18725,8 @@ export interface operations {
                 q?: string;
                 /** @description Order of the tasks: `created_at`, `updated_at`, `due_at` or `priority`, with `-` for the other direction. By default `-created_at`, the newest first. `due_at` begins with the earliest; without a due date a task comes last either way. `priority` begins with `high`. */
                 sort?: string;
+                /** @description How `total` is counted: `exact` (the default), or `limited`, which stops at 1000 and answers faster if there are more. */
+                count?: "exact" | "limited";
             };
             header?: never;
             path: {

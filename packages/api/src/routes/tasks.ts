@@ -1,9 +1,8 @@
 import { boardFor } from "@board/core/organization/access";
 import { user, userOrAgent } from "@board/core/context/actor";
-import { pageOf } from "@board/core/lists/page";
 import { createTask } from "@board/core/task/create";
 import { CreateTask, CreateTaskOnBoard, UpdateTask } from "@board/core/task/input";
-import { getTask, listTasks, TaskQuery } from "@board/core/task/list";
+import { getTask, listTasks, TaskPage, TaskQuery } from "@board/core/task/list";
 import { removeTask } from "@board/core/task/remove";
 import { SendBack, sendBack } from "@board/core/task/send-back";
 import { Task } from "@board/core/task/task";
@@ -54,7 +53,7 @@ export const tasks = [
       description: "Newest first. The status `blocked` also matches tasks with an unfinished dependency.",
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: TaskQuery,
-      returns: pageOf(Task),
+      returns: TaskPage,
     },
     (ctx, { params, query }) => listTasks(ctx, params.board_id, query),
   ),

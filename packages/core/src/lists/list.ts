@@ -1,5 +1,4 @@
-import { and, inArray, type Placeholder, type SQL, type SQLWrapper, sql, WithSubquery } from "drizzle-orm";
-import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import { and, inArray, type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "../context/context.ts";
 import type { Db } from "../context/db.ts";
@@ -8,32 +7,19 @@ import { createStatement, createStatementCache, type Values } from "../db/prepar
 import { type Filter, keyOf, preparedWhere, presentOf, valuesOf } from "./filter.ts";
 import { isAfterPosition, type SortOrder, toOrderBy } from "./keyset.ts";
 import { type LargeFields, type PageColumns, type PageSelect, readShortened, withTruncatedFields } from "./large-fields.ts";
-import { countUnlessLast, type Page, type PageQuery, type PageWindow, toPage, toPosition } from "./page.ts";
-import { rowsWithWords, toWordQuery } from "./text-search.ts";
-
-type Columns = Record<string, PgColumn | SQL>;
-
-interface Join {
-  table: PgTable;
-  on: SQL;
-  /** True keeps rows without a match (a left join). */
-  optional?: boolean;
-}
+import { type Columns, countOf, foundRows, type ListSource, placeholderOf, selectFrom } from "./list-sql.ts";
+import { type CountMode, countUnlessLast, type Page, type PageQuery, type PageWindow, toPage, toPosition } from "./page.ts";
+import { buildSearch } from "./search-page.ts";
+import { toWordPatterns, toWordQuery } from "./text-search.ts";
 
 /** The parts of a list that are the same for every request. */
-interface ListOptions<F extends Columns> {
+interface ListOptions<F extends Columns> extends ListSource<SelectResultFields<F>> {
   /** Identifies the list in its cursors. */
   name: string;
-  table: PgTable & { id: PgColumn };
-  joins?: readonly Join[];
   columns: F;
   /** The columns that are shortened when a page would be too large. */
   large?: LargeFields<Extract<keyof F, string>>;
   order: SortOrder<SelectResultFields<F>>;
-  /** The expression of the words that the parameter `q` searches; it must equal the expression of the index. */
-  words?: SQL;
-  /** Set it if an index has all keys of the order: an offset then skips index entries instead of whole rows. */
-  skips_in_index?: boolean;
 }
 
 interface ListRequest<Row, Item> {
@@ -65,7 +51,7 @@ export interface List<Row> {
   ): Promise<Page<Item>>;
 }
 
-type Query = PageQuery & { q?: string | undefined };
+type Query = PageQuery & { q?: string | undefined; count?: CountMode | undefined };
 
 /**
  * Declares a list. It derives the statements from the filters of a request, and also cursors, the total, the search and the
@@ -73,7 +59,7 @@ type Query = PageQuery & { q?: string | undefined };
  */
 export function listOf<F extends Columns>(options: ListOptions<F>): List<SelectResultFields<F>> {
   type Row = SelectResultFields<F>;
-  const statements = createPageStatements(options as unknown as ListOptions<Columns>);
+  const statements = createPageStatements(options as unknown as ListSource);
   return {
     async read(ctx, query, request) {
       const { owner, order = options.order, count } = request;
@@ -103,8 +89,6 @@ const INLINED_LIMITS = [10, 20, 50, 100, 200];
 /** Largest index into the array of found ids. PostgreSQL's array indexes end a little later, and no list is longer. */
 const MAX_INDEX = 2 ** 30;
 
-const placeholderOf = (name: string) => sql`${sql.placeholder(name)}`;
-
 /** What the SQL of a page depends on besides filters and order. */
 interface Shape {
   is_by_cursor: boolean;
@@ -112,9 +96,9 @@ interface Shape {
   has_offset: boolean;
   is_search: boolean;
   /**
-   * False for a page by cursor, because counting costs as much as reading the whole list, and for a list with its own `count`.
+   * Null for a page by cursor, because counting costs as much as reading the whole list, and for a list with its own `count`.
    */
-  is_counted: boolean;
+  total: CountMode | null;
   /** The limit if it is written into the SQL, otherwise null. */
   limit: number | null;
 }
@@ -126,7 +110,7 @@ interface PageStatement {
 }
 
 /** Builds and keeps the statements of one list, by order, filters and shape. */
-function createPageStatements(list: ListOptions<Columns>) {
+function createPageStatements(list: ListSource) {
   const built = new WeakMap<SortOrder<never>, Map<string, PageStatement>>();
 
   function statementOf(ctx: Context, filters: readonly Filter[], order: SortOrder<never>, shape: Shape): PageStatement {
@@ -160,7 +144,7 @@ function createPageStatements(list: ListOptions<Columns>) {
         has_position: position !== null,
         has_offset: offset > 0,
         is_search: query.q !== undefined,
-        is_counted: request.count === undefined && !is_by_cursor,
+        total: request.count === undefined && !is_by_cursor ? (query.count ?? "exact") : null,
         limit: INLINED_LIMITS.includes(query.limit) ? limit : null,
       });
       const positions = Object.fromEntries((position ?? []).map((value, index) => [afterName(index), value]));
@@ -184,7 +168,7 @@ function createPageStatements(list: ListOptions<Columns>) {
     /** Counts the list in a separate statement, because a page without rows cannot carry the total. */
     async count(ctx: Context, query: Query, request: AnyRequest): Promise<number> {
       const source = query.q === undefined ? sql`${list.table}` : foundRows(list);
-      const total = countOf(list, source, preparedWhere(presentOf(request.filters)));
+      const total = countOf(list, source, preparedWhere(presentOf(request.filters)), query.count === "limited");
       const result = await createStatement(sql`select ${total} as total`).execute(ctx.db, valuesFor(query, request));
       return Number(rowsOf<{ total: unknown }>(result)[0]!.total);
     },
@@ -192,31 +176,15 @@ function createPageStatements(list: ListOptions<Columns>) {
 }
 
 function valuesFor({ q }: Query, { owner, search_owners = [owner], filters, values }: AnyRequest): Values {
-  return { ...values, ...valuesOf(presentOf(filters)), ...(q === undefined ? {} : { words: toWordQuery(search_owners, q) }) };
+  const search = q === undefined ? {} : { words: toWordQuery(search_owners, q), patterns: toWordPatterns(q) };
+  return { ...values, ...valuesOf(presentOf(filters)), ...search };
 }
 
 const afterName = (index: number) => `after_${index}`;
 
-/** The rows that a search finds, under the name of their table, so that all conditions and sort keys apply to them unchanged. */
-const foundRows = ({ table, words }: ListOptions<Columns>): SQL =>
-  sql`${rowsWithWords(table, words!, sql.placeholder("words"))} as ${table}`;
-
-const joinsOf = ({ joins = [] }: ListOptions<Columns>): SQL =>
-  sql.join(joins.map(({ table, on, optional }) => sql` ${sql.raw(optional ? "left join" : "join")} ${table} on ${on}`));
-
-const countOf = (list: ListOptions<Columns>, source: SQL, where: SQL): SQL<number> =>
-  sql<number>`(select count(*) from ${source}${joinsOf(list)} where ${where})`.mapWith(Number);
-
-function selectFrom(db: Pick<Db, "select">, { table, joins = [] }: ListOptions<Columns>, columns: PageColumns) {
-  let query = db.select(columns).from(table).$dynamic();
-  for (const { table, on, optional } of joins)
-    query = (optional ? query.leftJoin(table, on) : query.innerJoin(table, on)) as never;
-  return query;
-}
-
 function buildPage(
   db: Db,
-  list: ListOptions<Columns>,
+  list: ListSource,
   filters: readonly Filter[],
   order: SortOrder<never>,
   shape: Shape,
@@ -230,12 +198,11 @@ function buildPage(
       )
     : undefined;
   const limit = shape.limit === null ? placeholderOf("limit") : sql.raw(String(shape.limit));
-  const withTotal = (total: SQL<number>) => (shape.is_counted ? { ...list.columns, total } : list.columns);
-  if (shape.is_search)
-    return buildSearch(db, list, { where, after, limit, orderBy, withTotal, is_by_cursor: shape.is_by_cursor });
+  const withTotal = (total: SQL<number>) => (shape.total === null ? list.columns : { ...list.columns, total });
+  if (shape.is_search) return buildSearch(db, list, { filters, order, after, limit, withTotal, total: shape.total });
   const skips = shape.has_offset && list.skips_in_index;
   return {
-    fields: withTotal(countOf(list, sql`${list.table}`, where)),
+    fields: withTotal(countOf(list, sql`${list.table}`, where, shape.total === "limited")),
     select(columns) {
       const start = skips ? startsAtOffset(list, order, where) : after;
       const query = selectFrom(db, list, columns)
@@ -247,49 +214,11 @@ function buildPage(
   };
 }
 
-interface SearchParts {
-  where: SQL;
-  after: SQL | undefined;
-  limit: SQL;
-  orderBy: SQL[];
-  withTotal: (total: SQL<number>) => Columns;
-  is_by_cursor: boolean;
-}
-
-/**
- * Builds a search that finds its rows only once. It collects their ids into an array in the order of the list: the length of the
- * array is the total, and a slice of it is the page.
- */
-function buildSearch(
-  db: Db,
-  list: ListOptions<Columns>,
-  { where, after, limit, orderBy, withTotal, is_by_cursor }: SearchParts,
-): Pick<PageStatement, "fields" | "select"> {
-  const { id } = list.table;
-  const keys = sql.join(orderBy, sql`, `);
-  const from = sql`from ${foundRows(list)}${joinsOf(list)} where ${and(where, after)}`;
-  const ids = sql`select array_agg(${id} order by ${keys}) as ids ${from}`;
-  const found = sql`(select ids from found)`;
-  const shown = is_by_cursor
-    ? sql`array(select ${id} ${from} order by ${keys} limit ${limit})`
-    : sql`${found}[${placeholderOf("first")}::int:${placeholderOf("last")}::int]`;
-  return {
-    fields: withTotal(sql<number>`(select cardinality(ids) from found)`.mapWith(Number)),
-    select(columns) {
-      const builder = is_by_cursor ? db : db.with(new WithSubquery(ids, {}, "found", true));
-      return selectFrom(builder, list, columns)
-        .where(sql`${id} = any (${shown})`)
-        .orderBy(...orderBy)
-        .limit(limit as never);
-    },
-  };
-}
-
 /**
  * Skips `offset` entries in an index-only query, and returns the condition for the rows from there on. The other columns are then
  * read only for the rows of the page.
  */
-function startsAtOffset(list: ListOptions<Columns>, order: SortOrder<never>, where: SQL): SQL {
+function startsAtOffset(list: ListSource, order: SortOrder<never>, where: SQL): SQL {
   const keys = sql.join(
     order.map(({ by }) => sql`${by}`),
     sql`, `,

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Context } from "../context/context.ts";
 import { positionOf, type SortOrder } from "./keyset.ts";
 import { type CursorScope, formatPageCursor, MAX_CURSOR, parsePageCursor } from "./page-cursor.ts";
+import { MAX_COUNTED } from "./list-sql.ts";
 import { lazyObject, MAX_INTEGER, QueryInteger } from "../values/wire.ts";
 
 export interface PageQuery {
@@ -10,7 +11,20 @@ export interface PageQuery {
   offset: number;
   /** Start of the page instead of an offset; the empty string is the first page. */
   cursor?: string | undefined;
+  /** By default "exact". */
+  count?: CountMode | undefined;
 }
+
+const COUNT_MODES = ["exact", "limited"] as const;
+export type CountMode = (typeof COUNT_MODES)[number];
+
+/** The query parameter `count`, for lists that may be too long to count. */
+export const Count = z
+  .enum(COUNT_MODES)
+  .optional()
+  .describe(
+    `How \`total\` is counted: \`exact\` (the default), or \`limited\`, which stops at ${MAX_COUNTED} and answers faster if there are more.`,
+  );
 
 const MAX_LIMIT = 200;
 
@@ -50,6 +64,8 @@ export const NEXT_CURSOR = Symbol("next cursor");
 export interface Page<T> {
   items: T[];
   total: number;
+  /** Present if there are more items than `total`. */
+  total_is_limited?: true;
   limit: number;
   offset: number;
   /** The cursor of the next page; null when there is none. */
@@ -69,6 +85,19 @@ const createPageSchema = <T extends z.ZodType>(item: T) =>
     limit: z.int().describe("The limit that was applied."),
     offset: z.int().describe("The offset that was applied."),
   })).meta({ id: `${item.meta()?.id}Page`, description: "A page of a list." });
+
+/** The schema of a page of a list with the query parameter `count`. */
+export function countedPageOf<T extends z.ZodType>(item: T) {
+  const page = lazyObject(() => ({
+    ...createPageSchema(item).shape,
+    total_is_limited: z
+      .literal(true)
+      .optional()
+      .describe("Present with `count=limited` if the list has more items than `total`."),
+  })).meta({ id: `${item.meta()?.id}Page`, description: "A page of a list." });
+  allPageSchemas.add(page);
+  return page;
+}
 
 const pageSchemas = new WeakMap<z.ZodType, unknown>();
 const allPageSchemas = new WeakSet<z.ZodType>();
@@ -104,7 +133,7 @@ export interface PageWindow {
   offset: number;
 }
 
-const scopeOf = ({ name, owner }: Listing<never>, { limit, offset, cursor, ...filters }: PageQuery): CursorScope => ({
+const scopeOf = ({ name, owner }: Listing<never>, { limit, offset, cursor, count, ...filters }: PageQuery): CursorScope => ({
   list: name,
   owner,
   filters,
@@ -126,14 +155,17 @@ export async function toPage<Row>(
   const isByCursor = query.cursor !== undefined;
   const offset = isByCursor ? 0 : query.offset;
   const shown = rows.slice(0, limit);
-  const total = isByCursor ? -1 : await count();
-  const hasMore = isByCursor ? rows.length > limit : offset + shown.length < total;
+  const counted = isByCursor ? -1 : await count();
+  const is_limited = query.count === "limited" && counted > MAX_COUNTED;
+  const total = is_limited ? MAX_COUNTED : counted;
+  const hasMore = isByCursor ? rows.length > limit : is_limited ? shown.length === limit : offset + shown.length < total;
   const last = shown.at(-1);
   const next =
     hasMore && last !== undefined
       ? formatPageCursor(ctx.settings.token_pepper, scopeOf(list, query), positionOf(list.order, last))
       : null;
-  return { items: shown, total, limit, offset, [NEXT_CURSOR]: next };
+  const limited = is_limited ? { total_is_limited: true as const } : {};
+  return { items: shown, total, ...limited, limit, offset, [NEXT_CURSOR]: next };
 }
 
 /** The total of a list. A last page determines it; `count` runs for other pages only. */

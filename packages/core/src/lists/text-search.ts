@@ -27,6 +27,12 @@ export function toWordQuery(owners: readonly string[], text: string): string | n
   return words.map((word) => `(${prefixes.map((prefix) => `'${prefix}${word}':*`).join(" | ")})`).join(" & ");
 }
 
+/** A pattern for each word of `text`, separated by spaces. The text of each row that a search finds is like all of them. */
+export function toWordPatterns(text: string): string | null {
+  const words = toWords(text);
+  return words.length === 0 ? null : words.map((word) => `%${word}%`).join(" ");
+}
+
 /**
  * A subquery of the rows that a search finds. `offset 0` keeps it from being merged into the query, and the inner select hides
  * the words: otherwise, for common words, PostgreSQL reads the whole table and computes the words of each row.

@@ -4,14 +4,14 @@ import { boardFor } from "../organization/access.ts";
 import type { CallerContext } from "../context/context.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { type Filter, filterBy, filterIf } from "../lists/filter.ts";
-import { type Page, pageQuery } from "../lists/page.ts";
+import { Count, countedPageOf, type Page, pageQuery } from "../lists/page.ts";
 import { SearchText } from "../lists/text-search.ts";
 import { Id, lazyObject, QueryBoolean } from "../values/wire.ts";
 import { hasOpenDependency } from "./dependency/dependency-columns.ts";
 import { taskWords, tasks } from "../schema/task.sql.ts";
 import { TASK_ORDERS, TaskSort } from "./task-order.ts";
 import { TaskStatus } from "./task-status.ts";
-import { LARGE_TASK_FIELDS, readTask, type Task, taskColumns, toTask } from "./task.ts";
+import { LARGE_TASK_FIELDS, readTask, Task, taskColumns, toTask } from "./task.ts";
 import { listOf } from "../lists/list.ts";
 
 export const TaskQuery = lazyObject(() => ({
@@ -26,8 +26,10 @@ export const TaskQuery = lazyObject(() => ({
   unassigned: QueryBoolean.optional().describe("True: only tasks without an assignee."),
   q: SearchText,
   sort: TaskSort,
+  count: Count,
 }));
 export type TaskQuery = z.infer<typeof TaskQuery>;
+export const TaskPage = countedPageOf(Task);
 
 const taskList = listOf({
   name: "tasks",
@@ -36,6 +38,11 @@ const taskList = listOf({
   large: LARGE_TASK_FIELDS,
   order: TASK_ORDERS["-created_at"],
   words: taskWords(tasks),
+  scan: {
+    text: sql`${tasks.title} || ' ' || coalesce(${tasks.description}, '')`,
+    // `-due_at` has no index.
+    orders: Object.entries(TASK_ORDERS).flatMap(([sort, order]) => (sort === "-due_at" ? [] : [order])),
+  },
   skips_in_index: true,
 });
 

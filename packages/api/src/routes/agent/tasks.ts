@@ -1,9 +1,8 @@
 import { boardFor } from "@board/core/organization/access";
 import { agent, lead } from "@board/core/context/actor";
-import { pageOf } from "@board/core/lists/page";
 import { createTask } from "@board/core/task/create";
 import { CreateTask, UpdateTask } from "@board/core/task/input";
-import { getTask, listTasks, TaskQuery } from "@board/core/task/list";
+import { getTask, listTasks, TaskPage, TaskQuery } from "@board/core/task/list";
 import { removeTask } from "@board/core/task/remove";
 import { Task } from "@board/core/task/task";
 import { getTaskDetail, TaskDetail } from "@board/core/task/task-detail";
@@ -27,7 +26,7 @@ export const agentTasks = [
       description: "Returns the tasks of a board, newest first, filtered by status and assignee.",
       authorize: (ctx, params) => boardFor(ctx, params.board_id, "read"),
       query: TaskQuery,
-      returns: pageOf(Task),
+      returns: TaskPage,
       agent: "agent_board_task_discovery",
     },
     (ctx, { params, query }) => listTasks(ctx, params.board_id, query),

@@ -1,0 +1,60 @@
+import { type SQL, sql } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import type { Db } from "../context/db.ts";
+import type { SortOrder } from "./keyset.ts";
+import type { LargeFields, PageColumns } from "./large-fields.ts";
+import { rowsWithWords } from "./text-search.ts";
+
+export type Columns = Record<string, PgColumn | SQL>;
+
+interface Join {
+  table: PgTable;
+  on: SQL;
+  /** True keeps rows without a match (a left join). */
+  optional?: boolean;
+}
+
+/** The parts of a list that its SQL is made of. `Row` is what it selects. */
+export interface ListSource<Row = never> {
+  table: PgTable & { id: PgColumn };
+  joins?: readonly Join[];
+  columns: Columns;
+  large?: LargeFields;
+  /** The expression of the words that the parameter `q` searches; it must equal the expression of the index. */
+  words?: SQL;
+  /** Set it where a table may have tens of thousands of rows of one owner; see `buildSearch`. */
+  scan?: {
+    /** A text that contains each word by which a row is found. */
+    text: SQL;
+    /** The orders that have an index which begins with the owner. */
+    orders: readonly SortOrder<Row>[];
+  };
+  /** Set it if an index has all keys of the order: an offset then skips index entries instead of whole rows. */
+  skips_in_index?: boolean;
+}
+
+/** A total with `count=limited` stops at this number. */
+export const MAX_COUNTED = 1_000;
+export const beyondCounted: SQL = sql.raw(String(MAX_COUNTED + 1));
+
+export const placeholderOf = (name: string) => sql`${sql.placeholder(name)}`;
+
+/** The rows that a search finds, under the name of their table, so that all conditions and sort keys apply to them unchanged. */
+export const foundRows = ({ table, words }: ListSource): SQL =>
+  sql`${rowsWithWords(table, words!, sql.placeholder("words"))} as ${table}`;
+
+export const joinsOf = ({ joins = [] }: ListSource): SQL =>
+  sql.join(joins.map(({ table, on, optional }) => sql` ${sql.raw(optional ? "left join" : "join")} ${table} on ${on}`));
+
+export function countOf(list: ListSource, source: SQL, where: SQL, is_limited: boolean): SQL<number> {
+  const from = sql`from ${source}${joinsOf(list)} where ${where}`;
+  const counted = is_limited ? sql`from (select 1 ${from} limit ${beyondCounted}) as counted` : from;
+  return sql<number>`(select count(*) ${counted})`.mapWith(Number);
+}
+
+export function selectFrom(db: Pick<Db, "select">, { table, joins = [] }: ListSource, columns: PageColumns) {
+  let query = db.select(columns).from(table).$dynamic();
+  for (const { table, on, optional } of joins)
+    query = (optional ? query.leftJoin(table, on) : query.innerJoin(table, on)) as never;
+  return query;
+}
