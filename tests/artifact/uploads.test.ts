@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { scheduled } from "@board/api/work/schedules";
@@ -28,6 +28,15 @@ const files = () =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ name }) => name);
+
+/** The file of a descriptor; the list itself is closed by the time it is read. */
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return "";
+  }
+}
 
 /** A file of the largest size, as an upload in pieces. */
 const LARGE = randomBytes(26_214_400);
@@ -97,6 +106,17 @@ test("an upload that is not completed in a day is removed, and its content an ho
   world.elapse(24 * HOUR + 1_000);
   await scheduled.retention(world.context());
   expect([await list(), files().includes(id)]).toEqual([[], false]);
+});
+
+test("HEAD of a content answers with its size and type, and leaves no file open", async () => {
+  const { announce, upload, complete, item } = await openTask();
+  const { id } = (await announce(LARGE.subarray(0, 300_000))).body;
+  await upload(id, LARGE.subarray(0, 300_000));
+  await complete(id);
+  const openFiles = () => readdirSync("/proc/self/fd").map(targetOf).filter((target) => target.includes(id));
+  const answer = await world.call("HEAD", `${item(id)}/content`, { token: home.owner.token });
+  expect([answer.status, answer.headers.get("content-length"), answer.text]).toEqual([200, "300000", ""]);
+  expect(process.platform === "linux" ? openFiles() : []).toEqual([]);
 });
 
 test("the content of a removed task's files is deleted", async () => {

@@ -50,7 +50,9 @@ export function createBodyFolder(folder: string): BodyStorage & FileStorage {
     read: (key, range) =>
       withStorageErrors(async () => {
         try {
-          return readRange(await open(toFile(key), "r"), range);
+          const file = toFile(key);
+          await access(file);
+          return readRange(file, range);
         } catch (error) {
           if (!isMissing(error)) throw error;
           await access(folder);
@@ -88,8 +90,9 @@ async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Reads a file in pieces and closes it, also when the reader stops early. */
-async function* readRange(handle: FileHandle, range?: ByteRange) {
+/** Reads a file in pieces and closes it, also when the reader stops early. Opened late, because some answers are never read. */
+async function* readRange(file: string, range?: ByteRange) {
+  const handle = await withStorageErrors(() => open(file, "r"));
   try {
     const piece = Buffer.alloc(PIECE_BYTES);
     const end = range?.end ?? Number.POSITIVE_INFINITY;
