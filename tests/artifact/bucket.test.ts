@@ -49,6 +49,11 @@ test("a client uploads 25 MB to the bucket and downloads it from there, without 
   expect(stored.headers.get("content-disposition")).toBe(`attachment; filename="Gr_n.bin"; filename*=UTF-8''Gr%C3%BCn.bin`);
 });
 
+test("the policy of the console allows connections to the bucket", async () => {
+  const policy = (await world.app.request("/")).headers.get("content-security-policy");
+  expect(policy).toMatch(new RegExp(`connect-src 'self'[^;]* ${bucket.url};`));
+});
+
 test("the bucket refuses another content than the one that was announced", async () => {
   const content = randomBytes(100_000);
   const { announce, complete } = await openTask();

@@ -113,7 +113,10 @@ test("HEAD of a content answers with its size and type, and leaves no file open"
   const { id } = (await announce(LARGE.subarray(0, 300_000))).body;
   await upload(id, LARGE.subarray(0, 300_000));
   await complete(id);
-  const openFiles = () => readdirSync("/proc/self/fd").map(targetOf).filter((target) => target.includes(id));
+  const openFiles = () =>
+    readdirSync("/proc/self/fd")
+      .map(targetOf)
+      .filter((target) => target.includes(id));
   const answer = await world.call("HEAD", `${item(id)}/content`, { token: home.owner.token });
   expect([answer.status, answer.headers.get("content-length"), answer.text]).toEqual([200, "300000", ""]);
   expect(process.platform === "linux" ? openFiles() : []).toEqual([]);

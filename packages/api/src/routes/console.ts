@@ -102,15 +102,19 @@ function toConfig({ auth }: Settings): z.infer<typeof ConsoleConfig> {
   return { auth: { mode: "oidc", issuer: auth.issuer, client_id, scope, audience: auth.audience } };
 }
 
-/** Allows only files and answers of the service itself, and in OIDC mode also the identity provider, which issues the token. */
-function toContentSecurityPolicy({ auth }: Settings): string {
+/**
+ * Allows only files and answers of the service itself, in OIDC mode also of the identity provider, which issues the token, and with a
+ * bucket also files of tasks.
+ */
+function toContentSecurityPolicy({ auth, file_origin }: Settings): string {
   const provider = auth.mode === "oidc" ? [new URL(auth.issuer).origin, ...auth.console.origins] : [];
+  const origins = file_origin === null ? provider : [...provider, file_origin];
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
-    `connect-src ${["'self'", ...new Set(provider)].join(" ")}`,
+    `connect-src ${["'self'", ...new Set(origins)].join(" ")}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

@@ -45,6 +45,15 @@ type Variables = z.output<z.ZodObject<typeof bodyStorageSettings>>;
 /** A request to a bucket for a smaller body costs more than its place in the database (docs/costs.md#bodies-in-a-bucket). */
 const MIN_BYTES_IN_BUCKET = 16_384;
 
+/** Where browsers send files to a bucket and get them; null if they do so from the service. */
+export function toFileOrigin(storage: BodyStorageSettings | null, region: string | undefined): string | null {
+  if (storage?.place.kind !== "bucket") return null;
+  const { bucket, endpoint } = storage.place;
+  if (endpoint !== null) return URL.canParse(endpoint) ? new URL(endpoint).origin : null;
+  const isRegion = region !== undefined && /^[a-z0-9-]+$/.test(region);
+  return isRegion ? `https://${bucket}.s3.${region}.amazonaws.com` : null;
+}
+
 /** `endpoint` is where all AWS clients of a process find S3, unset for S3 itself. */
 export function toBodyStorage(env: Variables, endpoint: string | undefined): BodyStorageSettings | null {
   const { WEBHOOK_BODY_STORAGE: place, WEBHOOK_BODY_DAYS: days } = env;

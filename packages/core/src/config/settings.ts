@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import type * as z from "zod";
-import { type BodyStorageSettings, toBodyStorage } from "./body-storage-settings.ts";
+import { type BodyStorageSettings, toBodyStorage, toFileOrigin } from "./body-storage-settings.ts";
 import { toBudgets } from "./budget-settings.ts";
 import type { Budgets } from "./budgets.ts";
 import { Environment } from "./environment.ts";
@@ -51,6 +51,8 @@ export interface Settings {
   readonly webhook_payload_retention_days: number;
   /** Null keeps bodies of webhook payloads in the database. */
   readonly body_storage: BodyStorageSettings | null;
+  /** Origin of the bucket, which pages may connect to; null without a bucket. */
+  readonly file_origin: string | null;
   /** Null sends no mail. */
   readonly mail: MailSettings | null;
   /** 0 never takes a task away from a silent agent. */
@@ -112,6 +114,7 @@ export class SettingsError extends Error {}
 export function parseSettings(environment: Variables, edge: "local" | "lambda"): Settings {
   const env = parseEnvironment(Environment, environment, (variables) => listMissing(variables, edge));
   const is_personal = env.AUTH_MODE === "local" && edge === "local";
+  const body_storage = toBodyStorage(env, environment["AWS_ENDPOINT_URL_S3"]);
   return {
     port: env.PORT,
     host: env.HOST,
@@ -139,7 +142,8 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     audit_retention_days: env.AUDIT_RETENTION_DAYS,
     run_steps_retention_days: env.RUN_STEPS_RETENTION_DAYS,
     webhook_payload_retention_days: env.WEBHOOK_PAYLOAD_RETENTION_DAYS,
-    body_storage: toBodyStorage(env, environment["AWS_ENDPOINT_URL_S3"]),
+    body_storage,
+    file_origin: toFileOrigin(body_storage, environment["AWS_REGION"]),
     mail: toMailSettings(env),
     task_idle_hours: env.TASK_IDLE_HOURS,
     // Each event costs a job, so they are off by default where nothing receives them.
