@@ -56,7 +56,7 @@ const lists: List[] = [
   toList("/api/v1/subscriptions/{subscription_id}/deliveries", ids[0]),
   toList("/api/v1/boards/{board_id}/subscriptions/{subscription_id}/deliveries", ids[1]),
   toList("/api/v1/boards/{board_id}/runs/{run_id}/steps"),
-  ...["/api/v1/jobs", "/api/v1/changes", "/api/v1/changes/stream"].map((path) => toList(path)),
+  ...["/api/v1/jobs", "/api/v1/changes", "/api/v1/changes/stream", "/api/v1/users/me/inbox"].map((path) => toList(path)),
 ];
 
 const mark = (url: string) => (url.includes("?") ? "&" : "?");

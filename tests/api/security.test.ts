@@ -1,5 +1,6 @@
 import type { Endpoint } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
+import { channels } from "@board/core/schema/all-tables";
 import { expect, test } from "vitest";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { addTask } from "../support/task.ts";
@@ -31,6 +32,8 @@ const sync = await world.call("POST", `/api/v1/gateways/${home.gateway_id}/templ
   token,
   headers: { prefer: "respond-async" },
 });
+const me = (await world.call("GET", "/api/v1/users/me", { token })).body;
+const [channel] = await world.db.insert(channels).values({ user_id: me.id, type: "email" }).returning({ id: channels.id });
 /** The value for each placeholder of a path: ids of rows of the home organization. */
 const pathValues: Record<string, string> = {
   run_id: sync.body.run_id,
@@ -50,6 +53,7 @@ const pathValues: Record<string, string> = {
     .body.id,
   pack_id: (await world.call("POST", "/api/skills/packs", { token, body: { source_url: "https://github.com/acme/pack" } })).body
     .id,
+  channel_id: channel!.id,
   tag_id: (await world.call("POST", "/api/tags", { token, body: { name: "Tag" } })).body.id,
   key_id: (await world.call("POST", "/api/v1/users/me/keys", { token, body: { name: "Key", access: "read" } })).body.id,
   budget_id: (await world.call("POST", "/api/v1/budgets", { token, body: { scope: "organization", limit: { runs: 9 } } })).body
@@ -131,8 +135,8 @@ test.each(having((endpoint, path) => forUsers(endpoint) && hasId(endpoint, path)
   },
 );
 
-/** What a person has read of a diff is noted by the person, who needs no right to write for it. */
-const isOwnNote = (path: string) => path.endsWith("/reviewed-files");
+/** What belongs to the person who reads: what they follow, and which files of a diff they have read. It needs no right to write. */
+const isOwnNote = (path: string) => /\/(?:follow|reviewed-files)$/.test(path);
 
 test.each(
   having(({ method, spec }, path) => method !== "GET" && spec.as.users && path.includes("{board_id}") && !isOwnNote(path)),

@@ -1,4 +1,4 @@
-import { Channel, listChannels, UpdateChannel, updateChannel } from "@board/core/channel/channel";
+import { Channel, getChannel, listChannels, UpdateChannel, updateChannel } from "@board/core/channel/channel";
 import { user } from "@board/core/context/actor";
 import { getUserInbox, ReadInbox, readUserInbox, UnreadCount, UserInbox, UserInboxQuery } from "@board/core/people/inbox";
 import { getPreferences, NotificationPreferences, UpdatePreferences, updatePreferences } from "@board/core/people/preferences";
@@ -49,7 +49,13 @@ export const userInbox = [
   endpoint(
     "PATCH",
     "/api/v1/users/me/channels/{channel_id}",
-    { as: user, summary: "Switch a channel on or off", body: UpdateChannel, returns: Channel },
+    {
+      as: user,
+      summary: "Switch a channel on or off",
+      authorize: (ctx, params) => getChannel(ctx, params.channel_id),
+      body: UpdateChannel,
+      returns: Channel,
+    },
     (ctx, { params, body }) => updateChannel(ctx, params.channel_id, body),
   ),
 ];

@@ -2,7 +2,7 @@ import type { Client } from "@board/client";
 import { type Command, Option } from "commander";
 import { type AddCommands, startRun } from "../cli.ts";
 import { collect } from "../collect.ts";
-import { toCount } from "./tasks.ts";
+import { toCount, toIntegerFrom } from "./tasks.ts";
 
 type Key = Awaited<ReturnType<typeof readKey>>;
 const readKey = (client: Client, key_id: string) => client.get("/api/v1/keys/{key_id}", { params: { path: { key_id } } });
@@ -63,7 +63,7 @@ export const addKeys: AddCommands = (program, host) => {
   keys
     .command("rotate <id>")
     .description("Replace a key and print the new one. The previous one still works for a while")
-    .option("--overlap <hours>", "hours for which the previous key still works", toCount, HOURS_OF_OVERLAP)
+    .option("--overlap <hours>", "hours for which the previous key still works", toIntegerFrom(0), HOURS_OF_OVERLAP)
     .option("--personal", "a key of your own")
     .action(async (key_id: string, { overlap }: { overlap: number }, command: Command) => {
       const { output, openSession } = startRun(command, host);

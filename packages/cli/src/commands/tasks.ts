@@ -11,11 +11,17 @@ import { changeTask, commentOnTask, requireTaskId, type TaskStatus, toStatus } f
 
 const DEFAULT_LIMIT = 50;
 
-export function toCount(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return number;
-}
+/** Parses an option that is a whole number from `least` on. */
+export const toIntegerFrom =
+  (least: number) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (text.trim() === "" || !Number.isInteger(number) || number < least)
+      throw new InvalidArgumentError(`It must be a whole number from ${least}.`);
+    return number;
+  };
+
+export const toCount = toIntegerFrom(1);
 
 interface TasksOptions {
   status?: string;

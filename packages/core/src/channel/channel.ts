@@ -33,16 +33,26 @@ export const listChannels = async (ctx: Context<User>): Promise<Channel[]> => {
   return rows.map(toChannel);
 };
 
+/** One of the caller's channels. */
+export async function getChannel(ctx: Context<User>, channel_id: string): Promise<Channel> {
+  const [row] = await ctx.db.select().from(channels).where(isOwn(ctx, channel_id));
+  if (!row) throw notFound();
+  return toChannel(row);
+}
+
 export async function updateChannel(ctx: Context<User>, channel_id: string, { active }: UpdateChannel): Promise<Channel> {
   const fresh = active ? { disabled_reason: null, failing_since: null, last_error: null } : {};
   const [row] = await ctx.db
     .update(channels)
     .set({ active, ...fresh })
-    .where(and(eq(channels.id, channel_id), eq(channels.user_id, ctx.actor.user_id)))
+    .where(isOwn(ctx, channel_id))
     .returning();
   if (!row) throw notFound();
   return toChannel(row);
 }
+
+const isOwn = (ctx: Context<User>, channel_id: string) =>
+  and(eq(channels.id, channel_id), eq(channels.user_id, ctx.actor.user_id));
 
 /** Switches a channel off by the link of one of its messages. Throws `not_found` for a link that the service did not sign. */
 export async function unsubscribe(ctx: Context, token: string): Promise<void> {
