@@ -69,7 +69,7 @@ export async function runChaos(crew: ProcessPool, plan: ChaosPlan): Promise<Reco
       return {
         posts: plan.posts,
         ...figures,
-        "posts that were stored without an answer": (await count("count(*)", "jobs")) - plan.posts,
+        "posts that were stored without an answer": (await count("count(*)", "board_webhook_payloads")) - plan.posts,
         "further attempts of jobs": await count("coalesce(sum(attempts - 1), 0)", "jobs"),
         "calls refused, cut, unanswered, delayed": formatFaultCounts(place.injections),
         ...countMessages(hosts),
