@@ -14,7 +14,7 @@ import { createWorld, type Person, type Tenant, type World } from "../support/wo
 const HOST_TOKEN = "test-token-123";
 /**
  * All tables except those that do not belong to an organization, host locks, which outlive their gateways, and leases of
- * streams, which end with the next poll.
+ * streams and waiting requests, which end by themselves.
  */
 const OTHER_TABLES = [
   "rate_counters",
@@ -24,6 +24,12 @@ const OTHER_TABLES = [
   "transitions_counted",
   "changes_removed",
   "stream_leases",
+  "inbox_waits",
+  "processes",
+  "schedule_turns",
+  "notification_preferences",
+  "channels",
+  "used_decisions",
 ];
 const tables = Object.values(schema as Record<string, unknown>)
   .filter((value): value is PgTable => is(value, PgTable))
@@ -101,7 +107,8 @@ describe("cleanup of a deleted organization", () => {
     const removed = await removeActive(deleted.owner);
     expect([removed.status, removed.body]).toEqual([200, { ok: true }]);
     const remaining = await countRows();
-    expect({ ...remaining, jobs: 0 }).toEqual({ ...before, jobs: 0 });
+    const outlived = { jobs: 0, artifact_orphans: 0 };
+    expect({ ...remaining, ...outlived }).toEqual({ ...before, ...outlived });
     const jobs = (await world.db.select().from(schema.jobs)).filter(({ status }) => status === "queued");
     expect(jobs.map(({ kind, organization_id, gateway_id }) => [kind, organization_id, gateway_id])).toEqual(
       removedIds.map(() => ["agent.cleanup", null, null]),

@@ -96,6 +96,9 @@ export async function seedFullOrganization(world: World, tenant: Tenant): Promis
   const [pack] = await db.insert(schema.skill_packs).values({ organization_id, name: "Pack", source_url }).returning();
   await db.insert(schema.skill_pack_syncs).values({ pack_id: pack!.id });
 
+  await seedNotifications(world, tenant, owner!.id);
+  await post("/api/v1/keys", { name: "Program", access: "read" });
+
   const member_id = await world.join(await world.person("colleague"), organization_id, "member");
   await db
     .insert(schema.organization_board_access)
@@ -107,6 +110,7 @@ async function seedRun(world: World, { organization_id, board_id, worker }: Tena
   const { db } = world;
   const { id: task_id, run_id } = await addTask(world, { board_id }, { status: "in_progress", assigned_agent_id: worker.id });
   await db.insert(schema.run_steps).values({ run_id: run_id!, first: 0, count: 1, body: Buffer.from("x"), body_bytes: 1 });
+  await db.insert(schema.host_usage).values({ agent_id: worker.id, since: "2026-01-01" }).onConflictDoNothing();
   await db.insert(schema.run_tokens).values({ run_id: run_id!, token_lookup: run_id! });
   const rules = { scope: "organization", period: "total", timezone: "UTC", warn_at: 1, on_limit: "warn" } as const;
   const [budget] = await db
@@ -117,4 +121,17 @@ async function seedRun(world: World, { organization_id, board_id, worker }: Tena
   const entry = { key: "filled", task_id, model: "small", input_tokens: 1 };
   const reported = await world.call("POST", "/api/v1/agent/usage", { agent: worker.token, body: { entries: [entry] } });
   if (reported.status !== 200) throw new Error(reported.text);
+}
+
+/** Stores a notification of a person that waits to be sent by e-mail, and that the person follows the board. */
+async function seedNotifications({ db }: World, { organization_id, board_id }: Tenant, user_id: string): Promise<void> {
+  await db.insert(schema.follows).values({ organization_id, board_id, user_id, following: true }).onConflictDoNothing();
+  const [channel] = await db.insert(schema.channels).values({ user_id, type: "email" }).onConflictDoNothing().returning();
+  const about = { user_id, organization_id, board_id, type: "mention", subject_id: board_id, actor_type: "system" } as const;
+  const [notification] = await db
+    .insert(schema.user_notifications)
+    .values({ ...about, key: "filled" })
+    .returning();
+  const sent = { organization_id, channel_id: channel!.id, notification_id: notification!.id, type: "email" } as const;
+  await db.insert(schema.channel_deliveries).values({ ...sent, is_digest: true, due_at: new Date(Date.now() + 86_400_000) });
 }
