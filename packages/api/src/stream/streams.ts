@@ -46,8 +46,14 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
   const hub = createHub(() => runtime.createContext(), poll_ms);
   runtime.changes?.listen((organizations) => hub.pollSoon(organizations));
   const open = new Set<() => void>();
-  const track = (end: () => void) => runtime.streams.onCount?.(open.add(end).size);
-  const untrack = (end: () => void) => open.delete(end) && runtime.streams.onCount?.(open.size);
+  const reportCount = () => runtime.streams.onCount?.(open.size);
+  const track = (end: () => void) => {
+    open.add(end);
+    reportCount();
+  };
+  const untrack = (end: () => void) => {
+    if (open.delete(end)) reportCount();
+  };
   shutdown_signal.addEventListener("abort", () => open.forEach((end) => end()));
 
   /**
