@@ -33,24 +33,24 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /you +set its rules: /,
     /customer +email from lea@mail\.example: .+ → 202$/,
     /Iris +reads the email from lea@mail\.example/,
-    /Iris +creates #3 Refund order 4711 \(high, money, customers\) for Milo$/,
-    /Milo +takes #3 Refund order 4711 for 60 s$/,
-    /Milo +comments on #3: /,
-    /Milo +asks in #3: @lead /,
-    /Iris +answers in #3: /,
+    /Iris +creates #4 Refund order 4711 \(high, money, customers\) for Milo$/,
+    /Milo +takes #4 Refund order 4711 for 60 s$/,
+    /Milo +comments on #4: /,
+    /Milo +asks in #4: @lead /,
+    /Iris +answers in #4: /,
     /Milo +remembers: /,
-    /Milo +moves #3 to review: /,
-    /Iris +moves #3 to inbox: the receipt is missing/,
-    /Milo +takes #3 /,
-    /Milo +moves #3 to review: .+ receipt/,
-    /Iris +moves #3 to done → 409, .+: Task can only be marked done when a linked approval has been approved\.$/,
-    /Iris +asks you to approve #3: /,
-    /you +approve #3$/,
-    /Iris +moves #3 to done$/,
-    /(Milo|Juno) +takes #4 /,
-    /(Milo|Juno) +moves #4 to review: /,
+    /Milo +moves #4 to review: /,
+    /Iris +moves #4 to inbox: the receipt is missing/,
+    /Milo +takes #4 /,
+    /Milo +moves #4 to review: .+ receipt/,
+    /Iris +moves #4 to done → 409, .+: Task can only be marked done when a linked approval has been approved\.$/,
+    /Iris +asks you to approve #4: /,
     /you +approve #4$/,
     /Iris +moves #4 to done$/,
+    /(Milo|Juno) +takes #5 /,
+    /(Milo|Juno) +moves #5 to review: /,
+    /you +approve #5$/,
+    /Iris +moves #5 to done$/,
   ]);
   // A worker crashes with a task, which another one gets when the lease of one minute has expired.
   expectInOrder(stdout, [
@@ -71,18 +71,30 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /Iris +asks you to approve #2: .+ The test passes\.$/,
     /Iris +moves #2 to done$/,
   ]);
-  // During that time a second task waits for the first one, and the lead is offline.
-  expectInOrder(stdout, [/Iris +creates #4 .+ after #3$/, /Iris +moves #3 to done$/, /(Milo|Juno) +takes #4/]);
+  // A budget stops an agent, and another worker takes its task.
   expectInOrder(stdout, [
+    /you +give Otto a budget of 40,000 tokens a day$/,
+    /you +create #3 .+ for Otto$/,
+    /Otto +takes #3 /,
+    /Otto +has used 10,000 tokens for #3$/,
+    /Otto +has used 40,000 tokens for #3: its budget is spent$/,
+    /Otto +moves #3 to review → 409, its run was stopped$/,
+    /Otto +asks for work → budget_exhausted$/,
+    /(Milo|Juno) +moves #3 to review: it is called Luma/,
     /Iris +moves #3 to done$/,
+  ]);
+  // During that time a second task waits for the first one, and the lead is offline.
+  expectInOrder(stdout, [/Iris +creates #5 .+ after #4$/, /Iris +moves #4 to done$/, /(Milo|Juno) +takes #5/]);
+  expectInOrder(stdout, [
+    /Iris +moves #4 to done$/,
     /Iris +goes offline/,
     /customer +email from tomasz@mail\.example: .+ → 202$/,
     /monitor +warning alert: .+ → 202$/,
     /Iris +is back$/,
     /Iris +reads the email from tomasz@mail\.example: .+, \d+\.\d s after the post$/,
-    /Iris +creates #5 Answer Tomasz: .+ for any worker$/,
-    /(Milo|Juno) +moves #5 to review: /,
-    /Iris +moves #5 to done$/,
+    /Iris +creates #6 Answer Tomasz: .+ for any worker$/,
+    /(Milo|Juno) +moves #6 to review: /,
+    /Iris +moves #6 to done$/,
   ]);
   expectInOrder(stdout, [
     /stranger +push by mallory: .+ → 403/,
@@ -90,8 +102,9 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /^ {2}accepted +3 /,
     /rejected +1 /,
     /handled +3 +none lost, none twice$/,
-    /tasks +5 +all done$/,
-    /approvals +6 +requested from you$/,
+    /tasks +6 +all done$/,
+    /approvals +7 +requested from you$/,
+    /tokens +45400 +used for \$0\.28, as the agents reported$/,
     /^Next steps$/,
     /packages\/local\/src\/demo +shows how to use the API with the typed client and by MCP$/,
   ]);

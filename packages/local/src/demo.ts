@@ -12,6 +12,7 @@ import { runLead } from "./demo/lead.ts";
 import { allowPermissions, createTaskOfCode, runRunner } from "./demo/runner.ts";
 import { createTaskOfPerson, runPerson, runScenario } from "./demo/scenario.ts";
 import { type DemoBoard, setUpBoard } from "./demo/set-up.ts";
+import { createTaskWithoutEnd, runSpender } from "./demo/spender.ts";
 import { isComplete, summarize } from "./demo/summary.ts";
 import { runWorker } from "./demo/worker.ts";
 import { withGeneratedSecrets } from "./secrets.ts";
@@ -52,6 +53,8 @@ const introduction = (url: string, signIn: ReturnType<typeof signInLines>) => `\
   with a task, which another worker takes when the lease of Rex has ended. Nova
   is a coding agent that "board run" starts in a repository: its card shows each
   step, it waits for your click before it runs a command, and hands in a branch.
+  Otto finds no end with a task and reports the tokens that it uses: its budget
+  stops it, and another worker takes the task.
 
   console    ${signIn.console}
   service    ${url}
@@ -76,13 +79,16 @@ async function runDemo(demo: Demo, board: DemoBoard, folder: string, seconds: nu
   const { Milo, Juno, Rex } = board.agents;
   await createTaskOfPerson(demo, board);
   await createTaskOfCode(demo, board);
+  await createTaskWithoutEnd(demo, board);
   const runner = [runRunner(demo, board, folder), allowPermissions(demo, board)];
   await runWorker(demo, "Rex", Rex.token, true);
   const workers = [runWorker(demo, "Milo", Milo.token), runWorker(demo, "Juno", Juno.token)];
   const scenario = runScenario(demo, board, seconds).then(async () => {
     while (!(await isComplete(demo, board.board_id))) await demo.wait(CHECK_MS);
   });
-  await Promise.race([scenario, runLead(demo, board), runPerson(demo, board), ...workers, ...runner]);
+  // The end of the work of Otto is not the end of the demo.
+  const people = Promise.all([runPerson(demo, board), runSpender(demo, board)]);
+  await Promise.race([scenario, runLead(demo, board), people, ...workers, ...runner]);
 }
 
 /** DEMO_SECONDS limits the scenario, for tests and recordings. The first step always runs, and its last task is completed. */

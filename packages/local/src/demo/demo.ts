@@ -4,7 +4,14 @@ import { type Client, createClient } from "@board/client/client";
 import { printLine } from "../terminal.ts";
 
 /** The participants, with their colors in the second column of the log. */
-const AGENTS = { Iris: "cyan", Milo: "green", Juno: "greenBright", Rex: "redBright", Nova: "magentaBright" } as const;
+const AGENTS = {
+  Iris: "cyan",
+  Milo: "green",
+  Juno: "greenBright",
+  Rex: "redBright",
+  Nova: "magentaBright",
+  Otto: "cyanBright",
+} as const;
 const SENDERS = { GitHub: "blue", monitor: "yellow", customer: "yellowBright", stranger: "red" } as const;
 const COLORS = { you: "white", ...AGENTS, ...SENDERS } as const;
 export type Agent = keyof typeof AGENTS;

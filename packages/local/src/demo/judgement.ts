@@ -52,6 +52,14 @@ const TESTS: TaskPlan = {
   result: "all green, 214 of 214",
 };
 
+/** Otto finds no end with it. Another worker finishes it when the budget of Otto is spent. */
+export const NAME: TaskPlan = {
+  title: "Find a name for the new lamp",
+  tags: ["shop"],
+  worker: "Otto",
+  result: "it is called Luma, short and still free",
+};
+
 /** What the lead makes of a payload: tasks if something must be done, else a note for the memory of the board. */
 type Judgement = TaskPlan[] | string;
 
@@ -70,7 +78,7 @@ export const judge = (payload: string): Judgement =>
   JUDGEMENTS.find(([words]) => payload.includes(words))?.[1] ?? "a change of the shop";
 
 export const workFor = (title: string): Work =>
-  [REFUND, TELL, NORWAY, CHECKOUTS, PARCEL, TESTS].find((plan) => plan.title === title) ?? { result: "there are 42" };
+  [REFUND, TELL, NORWAY, CHECKOUTS, PARCEL, TESTS, NAME].find((plan) => plan.title === title) ?? { result: "there are 42" };
 
 /** The lead's answer to a question, and what the worker remembers of it. */
 export const ANSWER = "with it, the lamp came back within 30 days";

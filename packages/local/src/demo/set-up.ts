@@ -15,7 +15,7 @@ export interface DemoBoard {
 export async function setUpBoard({ api, say }: Demo): Promise<DemoBoard> {
   const description = "Keep the shop running and its customers happy.";
   const rules = { comment_required_for_review: true, require_review_before_done: true, require_approval_for_done: true };
-  const board = { name: "Web shop", description, gateway: "pull" as const, max_agents: 4, ...rules };
+  const board = { name: "Web shop", description, gateway: "pull" as const, max_agents: 5, ...rules };
   const { id: board_id } = await api.post("/api/v1/boards", { body: board });
   say("you", `create the board Web shop: ${description}`);
   say("you", "set its rules: review needs a comment, done needs a review and your approval");
@@ -32,8 +32,8 @@ export async function setUpBoard({ api, say }: Demo): Promise<DemoBoard> {
   };
   const [Iris, Milo] = [await addAgent("Iris"), await addAgent("Milo")];
   const [Juno, Rex] = [await addAgent("Juno"), await addAgent("Rex")];
-  const Nova = await addAgent("Nova");
-  say("you", "add Iris as lead, Milo, Juno, Rex and Nova as workers, each with a token");
+  const [Nova, Otto] = [await addAgent("Nova"), await addAgent("Otto")];
+  say("you", "add Iris as lead, Milo, Juno, Rex, Nova and Otto as workers, each with a token");
   const addWebhook = async (description: string, secret: string | null) => {
     const params = { path: { board_id } };
     const { endpoint_path } = await api.post("/api/v1/boards/{board_id}/webhooks", { params, body: { description, secret } });
@@ -45,5 +45,5 @@ export async function setUpBoard({ api, say }: Demo): Promise<DemoBoard> {
     support: await addWebhook("Customers: handle the request and answer.", null),
   };
   say("you", "create webhooks for pushes, alerts (both signed) and customers");
-  return { board_id, agents: { Iris, Milo, Juno, Rex, Nova }, tag_ids, webhooks };
+  return { board_id, agents: { Iris, Milo, Juno, Rex, Nova, Otto }, tag_ids, webhooks };
 }

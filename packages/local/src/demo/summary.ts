@@ -20,6 +20,8 @@ export async function summarize({ url, posts, rejected_posts }: Demo, token: str
   const [open, done] = [await countTasks(api, board_id, OPEN), await countTasks(api, board_id, "done")];
   const approvals = await api.get("/api/v1/boards/{board_id}/approvals", { params });
   const memory = await api.get("/api/v1/boards/{board_id}/memory", { params });
+  const usage = await api.get("/api/v1/metrics/usage", { params: { query: { range: "24h" } } });
+  const { total_tokens, cost_usd } = usage.total.work;
   const times = [...posts.values()].map(({ handled }) => handled);
   const [waiting, twice] = [times.filter((count) => count === 0).length, times.filter((count) => count > 1).length];
   const rows: [string, number, string][] = [
@@ -29,6 +31,7 @@ export async function summarize({ url, posts, rejected_posts }: Demo, token: str
     ["tasks", open + done, open === 0 ? "all done" : `${done} done, ${open} in progress`],
     ["approvals", approvals.total, "requested from you"],
     ["memory", memory.total, "entries: posts, notes and facts"],
+    ["tokens", total_tokens ?? 0, `used for $${cost_usd ?? 0}, as the agents reported`],
   ];
   return rows.map(([label, count, detail]) => `  ${label.padEnd(10)} ${String(count).padEnd(4)} ${detail}`).join("\n");
 }
