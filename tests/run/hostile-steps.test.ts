@@ -32,9 +32,10 @@ const say = (text: string) => ({ kind: "message", text });
 async function stored(of = home) {
   const items: Record<string, unknown>[] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {
-    const { body } = await read(`${boardPath(of)}/steps?limit=200&cursor=${cursor}`, of);
-    items.push(...body.items);
-    cursor = body.next_cursor;
+    const path = `${boardPath(of)}/steps?limit=200&cursor=${cursor}`;
+    const page: { items: typeof items; next_cursor: string | null } = (await read(path, of)).body;
+    items.push(...page.items);
+    cursor = page.next_cursor;
   }
   return { run: (await read(boardPath(of), of)).body, items };
 }
