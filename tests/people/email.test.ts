@@ -101,6 +101,24 @@ test("somebody who has lost the right gets no mail, and an earlier button decide
   expect((await decide({ token, status: "approved" })).status).toBe(404);
 });
 
+test("somebody who may still read a board but no longer decide gets no mail about a decision", async () => {
+  const home = await addTenant("kim");
+  const lou = await world.person("lou");
+  await world.db.update(users).set({ email: "lou@example.com" }).where(eq(users.auth_subject, "lou"));
+  const member_id = await world.join(lou, home.organization_id, "member", { write: true });
+  await world.call("PUT", `/api/v1/boards/${home.board_id}/follow`, { token: lou.token });
+  server.refuse(451);
+  await requestApproval(world, home);
+  await world.drain();
+  server.refuse(null);
+  const body = { all_boards_read: true, all_boards_write: false, board_access: [] };
+  const path = `/api/v1/organizations/me/members/${member_id}/access`;
+  expect((await world.call("PUT", path, { token: home.owner.token, body })).status).toBe(200);
+  world.elapse(3 * 60_000);
+  await world.drain();
+  expect([mailsTo("kim").length, mailsTo("lou").length]).toEqual([1, 0]);
+});
+
 test("texts of others stay texts in a mail and on the page of a decision", async () => {
   const home = await addTenant("mallory");
   const text = `<img src=x onerror=alert(1)>\r\nBcc: eve@example.com\u2028-- <script>alert(1)</script>`;

@@ -97,6 +97,24 @@ test("a chat message that names a person reaches that person", async () => {
   expect(await titlesOf(grace)).toEqual([`Lead mentions you in the chat of chats board`]);
 });
 
+test("a mention in the chat of a group reaches only those who may read the group, and only while they may", async () => {
+  const home = await world.tenant("grouped");
+  const { token } = home.owner;
+  const group = await call("POST", "/api/v1/board-groups", { token }, { name: "Ships" });
+  await call("PATCH", `/api/v1/boards/${home.board_id}`, { token }, { board_group_id: group.id });
+  const ines = await world.person("ines", { name: "Ines" });
+  const member_id = await world.join(ines, home.organization_id, "member", { read: true });
+  const otto = await world.person("otto", { name: "Otto" });
+  await world.join(otto, home.organization_id, "member");
+  const chat = { content: "@ines @otto look", tags: ["chat"] };
+  await call("POST", `/api/v1/board-groups/${group.id}/memory`, { token }, chat);
+  await world.drain();
+  expect([await titlesOf(ines), await titlesOf(otto)].map((titles) => titles.length)).toEqual([1, 0]);
+  const access = { all_boards_read: false, all_boards_write: false, board_access: [] };
+  await call("PUT", `/api/v1/organizations/me/members/${member_id}/access`, { token }, access);
+  expect(await inboxOf(ines)).toMatchObject({ items: [], unread: 0 });
+});
+
 test("somebody who may no longer read a board is notified nothing more of it, and sees nothing of it any more", async () => {
   const home = await world.tenant("revoked");
   const member = await world.member("revoked-member", home, "member", { write: true });

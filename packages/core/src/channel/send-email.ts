@@ -4,8 +4,8 @@ import { MailError } from "../context/mailer.ts";
 import { rowsOf } from "../db/database.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { enqueueAll } from "../job/job.ts";
-import { mayReadNow } from "../organization/board-rights.ts";
 import { notificationColumns } from "../people/notification-columns.ts";
+import { mayBeSent } from "../people/notification-rights.ts";
 import type { NotificationFacts } from "../people/notification-text.ts";
 import { channel_deliveries, channels } from "../schema/channel.sql.ts";
 import { users } from "../schema/organization.sql.ts";
@@ -87,7 +87,7 @@ async function claimDue(ctx: Context, organization_id: string): Promise<string[]
   return rowsOf<{ id: string }>(result).map(({ id }) => id);
 }
 
-/** The letters to send now. The right to read is checked here, because it may have ended since the person was notified. */
+/** The letters to send now. The rights are checked here, because they may have ended since the person was notified. */
 async function readDue(ctx: Context, ids: readonly string[]): Promise<Letter[]> {
   const rows = await ctx.db
     .select({
@@ -102,7 +102,7 @@ async function readDue(ctx: Context, ids: readonly string[]): Promise<Letter[]> 
     .innerJoin(channels, eq(channels.id, channel_deliveries.channel_id))
     .innerJoin(user_notifications, eq(user_notifications.id, channel_deliveries.notification_id))
     .innerJoin(users, eq(users.id, channels.user_id))
-    .where(and(inArray(channel_deliveries.id, [...ids]), channels.active, mayReadNow(user_notifications)));
+    .where(and(inArray(channel_deliveries.id, [...ids]), channels.active, mayBeSent));
   const shown = rows.filter(({ email, approval }) => email !== null && (approval === null || approval.status === "pending"));
   const byChannel = Map.groupBy(shown, ({ channel_id }) => channel_id);
   return [...byChannel].map(([channel_id, rows]) => toLetter(ctx, channel_id, rows));

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { Agent, Member, User } from "../context/actor.ts";
 import { board_groups, boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
@@ -189,6 +189,16 @@ function isGroupOpen(actor: Member, need: "read" | "write", member_id: string | 
   const granted = sql<boolean>`exists (select 1 ${board} and ${isGranted(member_id, need, sql`board.id`)})`;
   return actor.active.role === "member" ? granted : sql<boolean>`(${granted} or not exists (select 1 ${board}))`;
 }
+
+/** Whether a person may read a group now, by the rules of `groupFor`. The arguments are columns or values. */
+export const mayReadGroupNow = (of: Record<"user_id" | "organization_id" | "group_id", SQLWrapper>): SQL =>
+  sql`exists (select 1 from ${organization_members} as member
+    join ${board_groups} as place on place.id = ${of.group_id} and place.organization_id = member.organization_id
+    where member.organization_id = ${of.organization_id} and member.user_id = ${of.user_id}
+      and (${readsAll} or (member.role <> 'member' and not exists (select 1 from ${boards} as board where board.board_group_id = place.id))
+        or exists (select 1 from ${organization_board_access} as access
+          join ${boards} as board on board.id = access.board_id and board.board_group_id = place.id
+          where access.organization_member_id = member.id and ${grants("read")})))`;
 
 function agentGroupCondition(actor: Agent): SQL<boolean> {
   const assignedBoard = actor.board_id === null ? sql`board.gateway_id = ${actor.gateway_id}` : sql`board.id = ${actor.board_id}`;

@@ -57,9 +57,17 @@ export const membersWith = (need: "read" | "write", board: { id: string; organiz
     ),
   )!;
 
+type Place = Record<"user_id" | "organization_id" | "board_id", SQLWrapper>;
+
 /** Whether a person may read a board now, or is a member of the organization if the board is null. The arguments are columns. */
-export const mayReadNow = (of: Record<"user_id" | "organization_id" | "board_id", SQLWrapper>): SQL =>
+export const mayReadNow = (of: Place): SQL => hasNow("read", of);
+
+/** Whether a person may write to a board now. The arguments are columns. */
+export const mayWriteNow = (of: Place): SQL => hasNow("write", of);
+
+const hasNow = (need: "read" | "write", of: Place): SQL =>
   sql`exists (select 1 from ${organization_members} as member
-    where member.organization_id = ${of.organization_id} and member.user_id = ${of.user_id} and (${of.board_id} is null or ${readsAll}
+    where member.organization_id = ${of.organization_id} and member.user_id = ${of.user_id}
+      and (${of.board_id} is null or ${need === "read" ? readsAll : sql`member.all_boards_write`}
       or exists (select 1 from ${organization_board_access} as access
-        where access.organization_member_id = member.id and access.board_id = ${of.board_id} and ${grants("read")})))`;
+        where access.organization_member_id = member.id and access.board_id = ${of.board_id} and ${grants(need)})))`;

@@ -2,6 +2,7 @@ import { and, asc, eq, gt, inArray, ne, or, type SQL, sql } from "drizzle-orm";
 import { type Alert, DECIDER_GROUPS, type DeciderGroup } from "../context/alert.ts";
 import type { Context } from "../context/context.ts";
 import { followersOfBoard, followersOfTask, makerOfBoard, nonFollowersOfTask } from "../follow/follow.ts";
+import { mayReadGroupNow } from "../organization/access.ts";
 import { membersWith } from "../organization/board-rights.ts";
 import { api_keys } from "../schema/key.sql.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
@@ -37,6 +38,7 @@ async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined
       and(
         eq(organization_members.organization_id, organization_id),
         id === null ? undefined : membersWith(isDecision(alert) ? "write" : "read", { id, organization_id }),
+        id === null && alert.type === "mention" ? readersOfGroup(alert) : undefined,
         audience,
         isPerson,
         // Nobody is notified of what they did themselves.
@@ -53,6 +55,15 @@ async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined
 const isPerson = sql`not exists (select from ${users} as service
   where service.id = ${organization_members.user_id} and service.service_organization_id is not null)`;
 const isAdmin = inArray(organization_members.role, ["owner", "admin"]);
+
+/** A condition on `organization_members`: the member may read the group in whose chat people are mentioned. */
+const readersOfGroup = ({ subject_id }: Alert): SQL =>
+  mayReadGroupNow({
+    user_id: organization_members.user_id,
+    organization_id: organization_members.organization_id,
+    group_id: sql`${subject_id}::uuid`,
+  });
+
 const isIn = (people: SQL): SQL => sql`${organization_members.user_id} in ${people}`;
 
 function decidersOf({ board_id }: Alert, group: DeciderGroup): SQL {

@@ -8,10 +8,10 @@ import { newestFirst } from "../lists/keyset.ts";
 import { listOf } from "../lists/list.ts";
 import { byCursor, toCursorPage } from "../lists/page.ts";
 import { MAX_CURSOR } from "../lists/page-cursor.ts";
-import { mayReadNow } from "../organization/board-rights.ts";
 import { user_notifications } from "../schema/people.sql.ts";
 import { Id, Instant, lazyObject, MAX_IDS, QueryBoolean, QueryInteger } from "../values/wire.ts";
 import { notificationColumns } from "./notification-columns.ts";
+import { mayBeShown } from "./notification-rights.ts";
 import { type NotificationFacts, toText, toTitle } from "./notification-text.ts";
 
 const MAX_LIMIT = 100;
@@ -72,11 +72,11 @@ const inboxList = listOf({
   order: newestFirst(user_notifications),
 });
 
-/** What a person was notified about boards and organizations that they may still read. */
+/** What a person was notified about boards, groups and organizations that they may still read. */
 const visibleTo = (user_id: string): Filter => ({
   name: "of the person",
   values: { user_id },
-  condition: (of) => and(eq(user_notifications.user_id, of("user_id") as string), mayReadNow(user_notifications))!,
+  condition: (of) => and(eq(user_notifications.user_id, of("user_id") as string), mayBeShown)!,
 });
 
 const isUnread: SQL = isNull(user_notifications.read_at);
