@@ -19,6 +19,12 @@ const ROOT = path.resolve(import.meta.dirname, "..");
 /** The folder of the package that contains an input of esbuild, or null for files of this repository. */
 const packageOf = (file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? null;
 
+/** The text with the licenses of packages that are in a bundle, or of further packages by their folders. */
+export function licensesOf(folder, inputs, others = []) {
+  const bundled = new Set([...Object.keys(inputs).map(packageOf).filter(Boolean), ...others]);
+  return [...bundled].map((name) => licenseOf(path.resolve(folder, name))).join("\n---\n\n");
+}
+
 function licenseOf(folder) {
   const { name, version, license } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
@@ -29,7 +35,7 @@ function licenseOf(folder) {
  * `entry` contains the fields of package.json that differ in the published package. `finish` may add files before the folder
  * becomes dist.
  */
-export async function bundlePackage(folder, dist, entry, options, finish = () => {}) {
+export async function bundlePackage(folder, dist, entry, options, finish = async () => {}) {
   // Written to another folder first, so that nobody reads an incomplete dist.
   const staging = mkdtempSync(path.join(path.dirname(dist), ".dist-"));
   const add = (name, text) => writeFileSync(path.join(staging, name), text);
@@ -46,16 +52,15 @@ export async function bundlePackage(folder, dist, entry, options, finish = () =>
       logLevel: "error",
       ...options,
     });
-    const bundled = new Set(Object.keys(metafile.inputs).map(packageOf));
-    const licenses = [...bundled].filter(Boolean).map((name) => licenseOf(path.resolve(folder, name)));
-    if (licenses.length > 0) add("bundled-licenses.txt", licenses.join("\n---\n\n"));
+    const licenses = licensesOf(folder, metafile.inputs);
+    if (licenses !== "") add("bundled-licenses.txt", licenses);
     const { name, version, description, license, type, engines } = JSON.parse(
       readFileSync(path.join(folder, "package.json"), "utf8"),
     );
     add("package.json", `${JSON.stringify({ name, version, description, license, type, engines, ...entry }, null, 2)}\n`);
     copyFileSync(path.join(ROOT, "LICENSE"), path.join(staging, "LICENSE"));
     copyFileSync(path.join(folder, "README.md"), path.join(staging, "README.md"));
-    finish(staging);
+    await finish(staging);
     chmodSync(staging, 0o755);
     const old = `${staging}-old`;
     if (existsSync(dist)) renameSync(dist, old);

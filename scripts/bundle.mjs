@@ -15,7 +15,7 @@ import {
 import path from "node:path";
 import { root } from "./node-folder.mjs";
 
-export const PROGRAMS = ["main", "demo", "doctor", "jobs", "template"];
+export const PROGRAMS = ["main", "demo", "doctor", "jobs", "migrate", "template"];
 
 export const folder = path.join(root, "dist/local");
 const list = path.join(folder, "inputs.json");
@@ -43,35 +43,46 @@ function isUnchanged({ name, size, time, hash }) {
   return found.size === size && (found.mtimeMs === time || hashOf(readFileSync(file)) === hash);
 }
 
+/** Bundled CommonJS packages call `require` for modules of Node. */
+export const REQUIRE = `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`;
+
+/** Bundles programs with what differs between a clone and the published package. */
+export async function buildPrograms(programs, options) {
+  const { build } = await import("esbuild");
+  return build({
+    absWorkingDir: root,
+    entryPoints: programs.map(sourceOf),
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    metafile: true,
+    platform: "node",
+    format: "esm",
+    mainFields: ["module", "main"],
+    minifySyntax: true,
+    minifyWhitespace: true,
+    keepNames: true,
+    // PGlite loads its WebAssembly from files of its package. Only Neon addresses need Neon's driver, and a preloaded module
+    // may set its options. pg-native is an option of pg that is not installed.
+    external: ["@electric-sql/pglite", "@neondatabase/serverless", "pg-native"],
+    logLevel: "silent",
+    ...options,
+  });
+}
+
 /** Builds the bundle. Its folder is complete before the list names it, so several processes may do this at the same time. */
 export async function bundle() {
-  const { build } = await import("esbuild");
   mkdirSync(folder, { recursive: true });
   const version = path.basename(mkdtempSync(path.join(folder, "version-")));
   // Only its owner may read a temporary folder, but root builds the image and another user runs it.
   chmodSync(path.join(folder, version), 0o755);
   try {
-    const { metafile } = await build({
-      absWorkingDir: root,
-      entryPoints: PROGRAMS.map(sourceOf),
+    const { metafile } = await buildPrograms(PROGRAMS, {
       outdir: path.join(folder, version),
-      outExtension: { ".js": ".mjs" },
-      bundle: true,
-      splitting: true,
-      metafile: true,
-      platform: "node",
-      format: "esm",
       target: "node24",
-      mainFields: ["module", "main"],
-      minifySyntax: true,
-      minifyWhitespace: true,
-      keepNames: true,
-      // PGlite loads its WebAssembly from files of its package. Only Neon addresses need Neon's driver, and a preloaded module
-      // may set its options. pg-native is an option of pg that is not installed.
-      external: ["@electric-sql/pglite", "@neondatabase/serverless", "pg-native"],
-      banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` },
-      plugins: [keepAddresses],
-      logLevel: "silent",
+      // A bundle's folder is three levels below the root.
+      plugins: [keepAddresses("../../../")],
+      banner: { js: REQUIRE },
     });
     // Packages are not listed, because the lockfile identifies them and `npm prune` may move those of a single workspace.
     const inputs = Object.keys(metafile.inputs)
@@ -94,15 +105,17 @@ function describe(name) {
   return { name, size, time: mtimeMs, hash: hashOf(readFileSync(file)) };
 }
 
-/** Sources refer to other files, such as migrations, relative to themselves. This keeps those addresses in the bundle. */
-const keepAddresses = {
+/**
+ * Sources refer to other files, such as migrations, relative to themselves. This keeps those addresses in the bundle. `up` leads
+ * from the folder of the bundle to the folder that has `packages`.
+ */
+export const keepAddresses = (up) => ({
   name: "keep-addresses",
   setup({ onLoad }) {
     onLoad({ filter: /packages[\\/][^\\/]+[\\/]src[\\/].*\.ts$/ }, ({ path: file }) => {
       const source = readFileSync(file, "utf8");
       if (!/import\.meta\.(url|dirname)/.test(source)) return null;
-      // A bundle's folder is three levels below the root.
-      const name = `../../../${path.relative(root, file).replaceAll("\\", "/")}`;
+      const name = `${up}${path.relative(root, file).replaceAll("\\", "/")}`;
       const address = (of) => `new URL(${JSON.stringify(of)}, import.meta.url)`;
       const contents = source.replaceAll(/import\.meta\.(url|dirname)/g, (_, kind) =>
         kind === "url"
@@ -112,7 +125,7 @@ const keepAddresses = {
       return { contents, loader: "ts" };
     });
   },
-};
+});
 
 function removeOld(version) {
   for (const name of readdirSync(folder)) {

@@ -1,11 +1,13 @@
 // Makes a release: npm run release -- patch|minor|major [--dry-run]. Writes the version and the changelog, commits, tags,
-// and packs the client and the command line. It pushes nothing, so that the release can still be inspected and undone.
+// and packs the client and the package that is installed by name. It pushes nothing, so that the release can still be inspected and undone.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 const root = path.resolve(import.meta.dirname, "..");
-const PUBLISHED = ["client", "cli"].map((name) => `packages/${name}`);
+const PUBLISHED = ["client", "board"].map((name) => `packages/${name}`);
+/** Files that name the version of the image, the chart or the package. */
+const NAMING = ["compose.yaml", "server.json", "deploy/helm/Chart.yaml", "deploy/fly.toml", "deploy/render.yaml"];
 const UNRELEASED = "## [Unreleased]";
 const LEVELS = ["major", "minor", "patch"];
 
@@ -45,6 +47,10 @@ function setVersion(manifest, names, version) {
     for (const name of Object.keys(manifest[group] ?? {})) if (names.has(name)) manifest[group][name] = version;
 }
 
+/** Replaces the version where it is a whole tag or value: `image:0.1.0`, `"version": "0.1.0"`, `appVersion: 0.1.0`. */
+const nameVersion = (text, from, to) =>
+  text.replaceAll(new RegExp(`(?<=[:\\s"])${from.replaceAll(".", "\\.")}(?=["\\s])`, "g"), to);
+
 const args = process.argv.slice(2);
 const isDry = args.includes("--dry-run");
 const [level, ...others] = args.filter((arg) => arg !== "--dry-run");
@@ -68,7 +74,7 @@ const folders = readdirSync(path.join(root, "packages")).map((name) => `packages
 const manifests = ["package.json", ...folders.map((folder) => `${folder}/package.json`)];
 const names = new Set(manifests.map((file) => readJson(file).name));
 const changelog = release(read("CHANGELOG.md"), version);
-const written = [...manifests, "package-lock.json", "CHANGELOG.md"];
+const written = [...manifests, "package-lock.json", "CHANGELOG.md", ...NAMING];
 
 console.log(`${current} -> ${version}\n\n${changelog.notes}\n`);
 if (isDry) {
@@ -92,6 +98,7 @@ lock.version = version;
 for (const folder of ["", ...folders]) setVersion(lock.packages[folder] ?? {}, names, version);
 storeJson("package-lock.json", lock);
 store("CHANGELOG.md", changelog.text);
+for (const file of NAMING) store(file, nameVersion(read(file), current, version));
 run("git", "add", "--", ...written);
 run("git", "commit", "--message", `Release ${version}`);
 run("git", "tag", "--annotate", tag, "--message", `Release ${version}`);
@@ -102,4 +109,7 @@ const packed = PUBLISHED.map((folder) => {
 });
 console.log(`Committed and tagged ${tag}; the packages are ${packed.join(" and ")}. Publish the release with:\n`);
 console.log(`  git push origin main ${tag}`);
-for (const archive of packed) console.log(`  npm publish ${archive}`);
+console.log(
+  "\nThe tag starts the workflow Release, which publishes the packages with provenance, the image and the chart. By hand:\n",
+);
+for (const archive of packed) console.log(`  npm publish --access public ${archive}`);

@@ -7,8 +7,8 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { bundle, findBundled } from "./bundle.mjs";
 import { isCurrent, nodeFolder, root } from "./node-folder.mjs";
+import { watchShell } from "./watch-shell.mjs";
 
-const PARENT_CHECK_MS = 500;
 const [program, ...args] = process.argv.slice(2);
 const node = path.join(nodeFolder(), process.platform === "win32" ? "node.exe" : "node");
 const file = await findProgram();
@@ -20,20 +20,6 @@ if (isCurrent()) {
   process.argv = [process.execPath, file, ...args];
   await import(pathToFileURL(file).href);
 } else runIn(node);
-
-/**
- * npm passes a signal only to its shell. When the shell ends, this process gets another parent and stops as if it had received
- * the signal.
- */
-function watchShell() {
-  if (process.env.npm_lifecycle_event === undefined) return;
-  const shell = process.ppid;
-  const timer = setInterval(() => {
-    if (process.ppid === shell) return;
-    clearInterval(timer);
-    process.kill(process.pid, "SIGTERM");
-  }, PARENT_CHECK_MS).unref();
-}
 
 async function findProgram() {
   const found = findBundled(program);

@@ -25,6 +25,6 @@ await bundlePackage(
   process.argv[2] ?? path.join(root, "dist"),
   entry,
   { entryPoints: names.map((name) => `src/${name}.ts`), splitting: true, external: ["openapi-fetch"] },
-  (folder) =>
+  async (folder) =>
     execFileSync(process.execPath, [compiler, "-p", path.join(root, "tsconfig.json"), "--outDir", folder], { stdio: "inherit" }),
 );

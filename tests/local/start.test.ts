@@ -156,11 +156,11 @@ describe("the launcher", () => {
 test("a damaged template of the database is made again, and templates of other migrations are removed", async () => {
   const templates = temporaryFolder();
   const made = path.resolve(import.meta.dirname, "../../dist/database");
-  const [name] = readdirSync(made).filter((file) => file.endsWith(".zst"));
+  const [name] = readdirSync(made).filter((file) => file.endsWith(".br"));
   const file = path.join(templates, name!);
   copyFileSync(path.join(made, name!), file);
   truncateSync(file, 1_000_000);
-  writeFileSync(path.join(templates, "0123456789abcdef.zst"), "");
+  writeFileSync(path.join(templates, "0123456789abcdef.br"), "");
   const folder = temporaryFolder();
   await createDatabaseFolder(path.join(folder, "database"), templates);
   expect(readdirSync(templates)).toEqual([name]);

@@ -18,10 +18,16 @@ import { addWatch } from "./commands/watch.ts";
 import { addWebhook } from "./commands/webhook.ts";
 import { addWork } from "./commands/work.ts";
 import { describeError, EXIT_FAILURE, exitCodeOf } from "./failure.ts";
-import { PROGRAM } from "./program.ts";
+import { PROGRAM, PUBLISHED_AS } from "./program.ts";
 import { toSafeJson } from "./text.ts";
 
-const AFTER_HELP = `
+const SERVICE_HELP = `
+Without arguments, "${PROGRAM}" starts the service in this folder and prints the link to its page.
+  start --help                    lists its settings
+  service <doctor|jobs|migrate>   checks the service, shows its background jobs, or updates its database
+`;
+
+const AFTER_HELP = `${PUBLISHED_AS === null ? "" : SERVICE_HELP}
 Settings: BOARD_URL, BOARD_TOKEN or BOARD_TOKEN_FILE, and BOARD (a board's id or name) come before what "${PROGRAM} login" stored.
 Exit codes: 0 success, 1 failure, 2 refused by the service.`;
 

@@ -1,12 +1,19 @@
 import path from "node:path";
 
+/** The name of the package that this is a part of. In a clone and in the bundle without the service there is none. */
+declare const PACKAGE: string | undefined;
+
 const file = process.argv[1] ?? "";
 const isNpx = process.env["npm_command"] === "exec";
 
+/** The name by which npm installs this program together with the service, or null. */
+export const PUBLISHED_AS: string | null = typeof PACKAGE === "undefined" ? null : PACKAGE;
+
 /** The command that a person types to run this program again. */
-export const PROGRAM = isNpx ? "npx board" : "board";
+export const PROGRAM = isNpx ? `npx ${PUBLISHED_AS ?? "board"}` : "board";
 
 /**
- * The command that runs this program from any folder. Outside of its clone, npx would download another package with this name.
+ * The words of the command that runs this program from any folder. Outside of a clone, npx would download another package with its name.
  */
-export const programAnywhere: string = !isNpx && path.basename(file) === "board" ? "board" : file;
+export const programAnywhere: readonly string[] =
+  (isNpx && PUBLISHED_AS !== null) || (!isNpx && path.basename(file) === "board") ? PROGRAM.split(" ") : [file];

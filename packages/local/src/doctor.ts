@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { errorText } from "@board/core/values/log";
+import { asInstalled } from "./command.ts";
 import { formatFindings } from "./doctor/finding.ts";
 import { exitWithError, printLine } from "./terminal.ts";
 
@@ -16,7 +17,7 @@ The exit code is 0 if nothing is wrong, 1 if something is, 2 for wrong arguments
 
 async function main(): Promise<void> {
   const { help, json, lambda, owner_link } = readArguments();
-  if (help) return void printLine(HELP);
+  if (help) return void printLine(asInstalled(HELP));
   if (owner_link) {
     const { createOwnerLink } = await import("./owner-link.ts");
     return void printLine(await createOwnerLink(process.env));

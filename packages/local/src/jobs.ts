@@ -10,6 +10,7 @@ import { errorText, silentLog } from "@board/core/values/log";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import { type DatabaseSettings, parseDatabaseSettings, SettingsError } from "@board/core/config/settings";
 import { databaseFolder, openDatabase } from "./database.ts";
+import { asInstalled } from "./command.ts";
 import { FolderInUseError, lockFolder } from "./folder-lock.ts";
 import { findRunningService, type RunningService } from "./running-service.ts";
 import { exitWithError, printLine } from "./terminal.ts";
@@ -145,7 +146,7 @@ function lockDatabaseFolder(settings: DatabaseSettings): (() => void) | RunningS
 
 async function main(): Promise<void> {
   const { help, words } = readArguments();
-  if (help) return void printLine(HELP);
+  if (help) return void printLine(asInstalled(HELP));
   const [command = "status", ...ids] = words;
   if (command !== "status" && command !== "redrive" && command !== "audit-verify")
     exitWithError(`There is no command ${command}. Try npm run jobs -- --help`, 2);

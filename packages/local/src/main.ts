@@ -3,6 +3,8 @@ import { errorText } from "@board/core/values/log";
 import { listMisspelt } from "@board/core/config/misspelt-settings";
 import { describeRemoved } from "@board/core/config/removed-settings";
 import { parseSettings } from "@board/core/config/settings";
+import { isPublished } from "./command.ts";
+import { openBrowser } from "./open-browser.ts";
 import { dataFolder, withGeneratedSecrets } from "./secrets.ts";
 import { signInLines } from "./sign-in-lines.ts";
 import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } from "./terminal.ts";
@@ -52,6 +54,7 @@ async function main(): Promise<void> {
   printLine(`  reference  ${server.url}/docs`);
   if (signIn.token !== null) printLine(`  token      ${signIn.token}`);
   if (signIn.shell !== null) printLine(`  shell      ${signIn.shell}`);
+  if (isPublished && process.stdout.isTTY && signIn.console.includes("#")) openBrowser(signIn.console, dataFolder(process.env));
   printLine(`  data       ${settings.database.driver === "pglite" ? settings.data_dir : settings.database.driver}`);
 }
 

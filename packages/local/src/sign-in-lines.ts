@@ -1,5 +1,6 @@
 import path from "node:path";
 import type { Settings } from "@board/core/config/settings";
+import { COMMAND_LINE } from "./command.ts";
 import { dataFolder } from "./secrets.ts";
 
 /** The instructions for signing in that a start prints. */
@@ -37,7 +38,7 @@ export function signInLines(
     : { console: `${url}/`, token: `in ${file}`, shell };
 }
 
-const LOGIN = "npx board login";
+const LOGIN = `${COMMAND_LINE} login`;
 const toLocalUrl = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//127.0.0.1:");
 
 function tokenFile(environment: NodeJS.ProcessEnv): string {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:f
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { zstdCompress, zstdDecompress } from "node:zlib";
+import { brotliCompress, brotliDecompress, constants } from "node:zlib";
 import { migrationsFolder } from "@board/core/db/database";
 import { EMBEDDED_VERSION, openPglite } from "@board/core/db/pglite";
 import { packFolder, unpackFolder } from "./packed-folder.ts";
@@ -11,6 +11,8 @@ import { packFolder, unpackFolder } from "./packed-folder.ts";
 /** Folder of packed databases. Creating an embedded database takes seconds, unpacking one does not. */
 const TEMPLATES = fileURLToPath(new URL("../../../dist/database", import.meta.url));
 const DIGEST_BYTES = 32;
+/** Higher qualities take seconds longer. Zstandard would be faster, but Node has it only since 22.15. */
+const QUALITY = 5;
 
 const sha256 = (content: Uint8Array | string): Buffer => createHash("sha256").update(content).digest();
 
@@ -24,7 +26,7 @@ async function templateFile(folder: string): Promise<string> {
   const texts = await Promise.all([...names, "meta/_journal.json"].map((name) => readFile(path.join(migrations, name))));
   const hashes = texts.map((text) => sha256(text).toString("hex"));
   const key = sha256(JSON.stringify([EMBEDDED_VERSION, hashes])).toString("hex");
-  return path.join(folder, `${key.slice(0, 16)}.zst`);
+  return path.join(folder, `${key.slice(0, 16)}.br`);
 }
 
 /**
@@ -38,7 +40,7 @@ export async function createDatabaseFolder(target: string, templates = TEMPLATES
   await mkdir(draft, { recursive: true, mode: 0o700 });
   const file = await templateFile(templates);
   const packed = await readTemplate(file);
-  if (packed !== null) unpackFolder(await promisify(zstdDecompress)(packed), draft);
+  if (packed !== null) unpackFolder(await promisify(brotliDecompress)(packed), draft);
   else {
     const database = await openPglite({ folder: draft });
     try {
@@ -73,12 +75,12 @@ async function readTemplate(file: string): Promise<Buffer | null> {
 
 /** Saves a template and removes the templates of other migrations. */
 async function saveTemplate(folder: string, file: string): Promise<void> {
-  const packed = await promisify(zstdCompress)(packFolder(folder));
+  const packed = await promisify(brotliCompress)(packFolder(folder), { params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY } });
   const templates = path.dirname(file);
   await mkdir(templates, { recursive: true });
   const partial = `${file}.${process.pid}`;
   await writeFile(partial, Buffer.concat([sha256(packed), packed]));
   await rename(partial, file);
   for (const name of await readdir(templates))
-    if (name.endsWith(".zst") && name !== path.basename(file)) await rm(path.join(templates, name), { force: true });
+    if (name.endsWith(".br") && name !== path.basename(file)) await rm(path.join(templates, name), { force: true });
 }

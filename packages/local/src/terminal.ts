@@ -4,13 +4,14 @@ import { DiskFullError } from "@board/core/db/disk-guard";
 import { DatabaseConnectError } from "@board/core/db/pool";
 import { errorText } from "@board/core/values/log";
 import { SettingsError } from "@board/core/config/settings";
+import { asInstalled } from "./command.ts";
 import { FolderInUseError } from "./folder-lock.ts";
 
 export const printLine = (line = ""): boolean => process.stdout.write(`${line}\n`);
 
 /** Ends the process with one line on standard error. A stack trace would not help an operator. */
 export function exitWithError(message: string, code = 1): never {
-  process.stderr.write(`${message}\n`);
+  process.stderr.write(`${asInstalled(message)}\n`);
   process.exit(code);
 }
 
@@ -31,7 +32,7 @@ export function answerHelp(command: string, help: string): void {
   } catch (error) {
     exitWithError(`${errorText(error)} Try npm ${command} -- --help`, 2);
   }
-  printLine(help);
+  printLine(asInstalled(help));
   process.exit(0);
 }
 

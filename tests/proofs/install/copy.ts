@@ -5,7 +5,7 @@ import { cpSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } fro
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-const ROOT = path.resolve(import.meta.dirname, "../../..");
+export const ROOT = path.resolve(import.meta.dirname, "../../..");
 const folders: string[] = [];
 
 export function temporaryFolder(): string {
@@ -41,6 +41,9 @@ export function sizeInMegabytes(folder: string): number {
   return Math.round(bytes / 1_000_000);
 }
 
+export const countFiles = (folder: string): number =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => statOf(path.join(folder, name)).isFile).length;
+
 function statOf(file: string) {
   const stat = lstatSync(file);
   return { size: stat.size, isFile: stat.isFile() };
@@ -48,28 +51,32 @@ function statOf(file: string) {
 
 export interface RunningProgram {
   url: string;
+  /** How long it took by its own clock until it was ready. */
+  seconds: string;
   stderr: string;
   stop(): Promise<number | null>;
 }
 
-/** Starts the service. Root starts it as a user without rights. */
+/** Starts the service. Root starts it as a user without rights, unless `asNobody` is false. */
 export async function startIn(
   folder: string,
   command: readonly string[],
   environment: Record<string, string>,
+  asNobody = process.getuid?.() === 0,
 ): Promise<RunningProgram> {
   const [program, ...args] = command;
   const child = spawn(program!, args, {
     cwd: folder,
     env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    ...(process.getuid?.() === 0 && { uid: NOBODY, gid: NOBODY }),
+    ...(asNobody && { uid: NOBODY, gid: NOBODY }),
   });
   // Comes when everything that shares the output has ended too, also behind npm.
   const exited = once(child, "close");
   let output = "";
   const running: RunningProgram = {
     url: "",
+    seconds: "",
     stderr: "",
     async stop() {
       child.kill("SIGTERM");
@@ -82,8 +89,10 @@ export async function startIn(
     child.once("exit", () => reject(new Error(`The service did not start: ${output}${running.stderr}`)));
     child.stdout.on("data", (text) => {
       output += String(text);
-      const [, url] = /ready at (\S+)/.exec(output) ?? [];
-      if (url) resolve(url);
+      const [, url, seconds] = /ready at (\S+) \(([\d.]+) s\)/.exec(output) ?? [];
+      if (!url) return;
+      running.seconds = seconds!;
+      resolve(url);
     });
   });
   return running;

@@ -56,7 +56,7 @@ export const addAgent: AddCommands = (program, host) => {
       // The token is only in this answer. It is stored and not printed, because terminals and logs keep what is printed.
       const file = path.resolve(tokenFile ?? path.join(session.config.folder, "agents", `${agent.id}.token`));
       writePrivateFile(file, `${auth_token}\n`);
-      const connections = connectionLines({ url: session.url, source: { file }, program: quote(programAnywhere) });
+      const connections = connectionLines({ url: session.url, source: { file }, program: programAnywhere.map(quote).join(" ") });
       output.result({ agent, token_file: file, connections }, () => {
         output.line(`Agent ${toSafeLine(agent.name)} is made. Its token is in ${file}`);
         for (const connection of connections) printConnection(output, connection);

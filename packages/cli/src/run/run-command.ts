@@ -13,7 +13,6 @@ import type { Command } from "commander";
 import { type Host, type Run, startRun } from "../cli.ts";
 import type { RunFlags } from "../commands/run.ts";
 import { UsageError } from "../failure.ts";
-import { programAnywhere } from "../program.ts";
 import { cleanWorktrees } from "./clean.ts";
 import { createLiveView } from "./live-view.ts";
 import { findAgent } from "./runner-agent.ts";
@@ -138,7 +137,7 @@ function listAgents({ output, environment }: Run): void {
 
 function serviceUnit({ output, environment }: Run, flags: RunFlags, { tool }: AgentCommand): void {
   // Paths among the arguments are relative to the folder in which the person wrote them.
-  const program = path.resolve(process.argv[1] ?? programAnywhere);
+  const program = path.resolve(process.argv[1] ?? "board");
   const args = process.argv.slice(2).filter((word) => word !== "--service" && word !== "--remove");
   const unit = asUsage(() =>
     toServiceUnit({

@@ -1,0 +1,18 @@
+/** The name of the published package. The bundle of the package defines it; in a clone there is none. */
+declare const PACKAGE: string | undefined;
+
+const name = typeof PACKAGE === "undefined" ? null : PACKAGE;
+
+/** Whether this was installed by name, without a clone. */
+export const isPublished: boolean = name !== null;
+
+/** The command line as a person types it. In a clone, npx finds it in the workspace. */
+export const COMMAND_LINE: string = name === null ? "npx board" : process.env["npm_command"] === "exec" ? `npx ${name}` : "board";
+
+const SCRIPT = /npm (?:run )?(start|doctor|jobs|migrate)(?: --(?= ))?/g;
+
+/** Replaces the scripts of a clone in a text by the commands of the published package. */
+export const asInstalled = (text: string): string =>
+  isPublished
+    ? text.replaceAll(SCRIPT, (_, program: string) => `${COMMAND_LINE} ${program === "start" ? program : `service ${program}`}`)
+    : text;

@@ -1,0 +1,27 @@
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+/** The program that opens a file with the browser, or null where nobody sits in front of a screen. */
+function browserCommand({ platform, env }: Pick<NodeJS.Process, "platform" | "env">): string[] | null {
+  if (env["CI"] || env["SSH_CONNECTION"] || env["BROWSER"] === "none") return null;
+  if (platform === "darwin") return ["open"];
+  if (platform === "win32") return ["explorer.exe"];
+  return env["DISPLAY"] || env["WAYLAND_DISPLAY"] ? ["xdg-open"] : null;
+}
+
+/**
+ * Opens an address that contains a token. The browser gets a file that leads there, because every user of the machine sees the
+ * arguments of a program, and only the owner may read the file.
+ */
+export function openBrowser(url: string, folder: string): void {
+  const [program, ...args] = browserCommand(process) ?? [];
+  if (program === undefined) return;
+  const file = path.join(folder, "secrets", "open.html");
+  writeFileSync(file, `<!doctype html><meta http-equiv="refresh" content="0;url=${url}">\n`, { mode: 0o600 });
+  // Without a browser, the printed link remains.
+  spawn(program, [...args, pathToFileURL(file).href], { stdio: "ignore", detached: true })
+    .on("error", () => {})
+    .unref();
+}
