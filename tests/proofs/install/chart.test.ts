@@ -1,0 +1,66 @@
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { parse } from "yaml";
+import { IMAGE } from "../../../packages/board/name.mjs";
+import { renderChart } from "./chart.ts";
+import { readProjectFile, removeFolders } from "./copy.ts";
+import { installInto } from "./registry.ts";
+
+/** Validators of the schemas that Kubernetes and the operator of Prometheus publish. */
+const MODELS = { "kubernetes-models": "5.1.0", "@kubernetes-models/prometheus-operator": "6.0.0" };
+
+const all = parse(readProjectFile("deploy/helm/ci/all.yaml"));
+const models = path.join(await installInto({ type: "module", dependencies: MODELS }), "node_modules");
+const resources = renderChart(all);
+const find = (kind: string) => resources.find((resource) => resource.kind === kind);
+
+afterAll(removeFolders);
+
+test.each(resources.map((resource) => [resource.kind, resource]))(
+  "the resource %s is valid by its published schema",
+  async (kind, resource) => {
+    const [group, version] = resource.apiVersion.includes("/") ? resource.apiVersion.split("/") : ["", resource.apiVersion];
+    const name = group.startsWith("monitoring.") ? "@kubernetes-models/prometheus-operator" : "kubernetes-models";
+    const file = path.join(models, name, group, version, `${kind}.js`);
+    const { [kind]: Model } = await import(pathToFileURL(file).href);
+    expect(() => new Model(resource).validate()).not.toThrow();
+  },
+);
+
+test("all processes are equal, are replaced one by one, and write nothing but their own folders", () => {
+  const { replicas, strategy, template } = find("Deployment").spec;
+  expect(replicas).toBeUndefined();
+  expect(strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 });
+  const [container] = template.spec.containers;
+  expect(container.securityContext).toMatchObject({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false });
+  expect(template.spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
+  expect(container.readinessProbe.httpGet.path).toBe("/readyz");
+  expect(container.livenessProbe.httpGet.path).toBe("/healthz");
+  expect(container.env).toContainEqual({ name: "TRUSTED_PROXIES", value: "10.0.0.0/8" });
+  expect(container.image).toMatch(new RegExp(`^${IMAGE}:\\d`));
+});
+
+test("the schema is updated before the processes, by the same image", () => {
+  const { metadata, spec } = find("Job");
+  expect(metadata.annotations["helm.sh/hook"]).toBe("pre-install,pre-upgrade");
+  expect(spec.template.spec.containers[0]).toMatchObject({
+    image: find("Deployment").spec.template.spec.containers[0].image,
+    args: ["service", "migrate"],
+  });
+});
+
+test("streams pass the ingress without a buffer", () => {
+  expect(find("Ingress").metadata.annotations).toMatchObject({ "nginx.ingress.kubernetes.io/proxy-buffering": "off" });
+});
+
+test("without options there are three processes, and neither autoscaler, ingress nor monitoring", () => {
+  const plain = renderChart({ secretName: "secrets", baseUrl: "http://board" });
+  expect(plain.map(({ kind }) => kind).toSorted()).toEqual(["Deployment", "Job", "PodDisruptionBudget", "Service"]);
+  expect(plain.find(({ kind }) => kind === "Deployment").spec.replicas).toBe(3);
+});
+
+test("a chart without its Secret or its address is refused with what to set", () => {
+  expect(() => renderChart({ baseUrl: "http://board" })).toThrow("Set secretName");
+  expect(() => renderChart({ secretName: "secrets" })).toThrow("Set baseUrl");
+});
