@@ -1,6 +1,7 @@
 import { ApiError } from "@board/client/error";
 import type { ComponentChildren } from "preact";
 import { messageOf } from "../api.ts";
+import "../styles/parts.css";
 
 /** The problems of a refusal: by field, such as `limit.cost_usd`, and those that belong to no field of the form. */
 export interface Refusal {
@@ -10,10 +11,24 @@ export interface Refusal {
 
 export const NO_REFUSAL: Refusal = { fields: new Map(), rest: null };
 
+interface FieldProblem {
+  loc?: unknown[];
+  msg?: string;
+}
+
+/** The problems by field. Custom fields are named by their keys, which the forms have behind `custom`. */
+function problemsOf(detail: unknown): FieldProblem[] | null {
+  if (Array.isArray(detail)) return detail as FieldProblem[];
+  const { message, field_key, reason, missing_field_keys } = (detail ?? {}) as Record<string, unknown>;
+  if (typeof field_key === "string") return [{ loc: ["body", "custom", field_key], msg: String(reason ?? message) }];
+  if (Array.isArray(missing_field_keys))
+    return missing_field_keys.map((key) => ({ loc: ["body", "custom", String(key)], msg: String(message) }));
+  return null;
+}
+
 /** Finds the fields that a refusal names. Problems of other fields are joined to one text. */
 export function refusalOf(error: unknown, shown: readonly string[]): Refusal {
-  const problems =
-    error instanceof ApiError && Array.isArray(error.detail) ? (error.detail as { loc?: unknown[]; msg?: string }[]) : null;
+  const problems = error instanceof ApiError ? problemsOf(error.detail) : null;
   if (!problems) return { fields: new Map(), rest: messageOf(error) };
   const fields = new Map<string, string>();
   const rest: string[] = [];
@@ -30,23 +45,51 @@ interface FieldProps {
   name: string;
   label: string;
   refusal: Refusal;
+  /** Distinguishes fields of the same name when a page has several forms. */
+  scope?: string;
+  hint?: string;
+  shape?: "line" | "check" | "group";
+  short?: boolean;
   children: (attributes: { id: string; "aria-describedby"?: string; "aria-invalid"?: true }) => ComponentChildren;
 }
 
-/** A field with the service's refusal below it. */
-export function Field({ name, label, refusal, children }: FieldProps) {
+/** A field with its hint and the service's refusal below it. */
+export function Field({ name, label, refusal, scope, hint, shape = "line", short, children }: FieldProps) {
   const problem = refusal.fields.get(name);
-  const id = `field-${name}`;
-  const described = { "aria-describedby": `${id}-problem`, "aria-invalid": true } as const;
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {children({ id, ...(problem === undefined ? {} : described) })}
+  const id = scope ? `field-${scope}-${name}` : `field-${name}`;
+  const described = [...(hint ? [`${id}-hint`] : []), ...(problem === undefined ? [] : [`${id}-problem`])].join(" ");
+  const attributes = {
+    id,
+    ...(described ? { "aria-describedby": described } : {}),
+    ...(problem === undefined ? {} : ({ "aria-invalid": true } as const)),
+  };
+  const more = (
+    <>
+      {hint && (
+        <span class="hint muted" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
       {problem !== undefined && (
         <span class="danger-text" id={`${id}-problem`} role="alert">
           {problem}
         </span>
       )}
+    </>
+  );
+  if (shape === "group")
+    return (
+      <fieldset class="field" aria-describedby={described || undefined}>
+        <legend>{label}</legend>
+        {children(attributes)}
+        {more}
+      </fieldset>
+    );
+  return (
+    <div class={`field ${shape} ${short ? "short" : ""}`}>
+      <label for={id}>{label}</label>
+      {children(attributes)}
+      {more}
     </div>
   );
 }

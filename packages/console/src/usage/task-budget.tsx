@@ -5,6 +5,7 @@ import { Problem } from "../ui/parts.tsx";
 import { BudgetForm } from "./budget-form.tsx";
 import { BudgetRow } from "./budget-row.tsx";
 import { readTaskBudgets } from "./read.ts";
+import "../styles/parts.css";
 import "../styles/usage.css";
 
 /** What a task may spend, for those who may change it. */

@@ -9,6 +9,7 @@ import { Budgets } from "./budgets.tsx";
 import { Chart, type Measure, MEASURES } from "./chart.tsx";
 import { readUsage, saveCsv, type UsageQuery } from "./read.ts";
 import { UsageTable } from "./table.tsx";
+import "../styles/parts.css";
 import "../styles/usage.css";
 
 const RANGE_NAMES: Record<UsageMetrics["range"], string> = {

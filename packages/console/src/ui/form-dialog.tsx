@@ -1,0 +1,41 @@
+import type { ComponentProps } from "preact";
+import { useState } from "preact/hooks";
+import { Form } from "./form.tsx";
+import { Dialog } from "./parts.tsx";
+
+interface FormDialogProps extends ComponentProps<typeof Form> {
+  title: string;
+  onClose: () => void;
+}
+
+/** A form in a window of its own, which closes when the service has accepted it. */
+export function FormDialog({ title, onClose, onDone, ...form }: FormDialogProps) {
+  const done = () => {
+    onDone?.();
+    onClose();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form {...form} onDone={done} />
+    </Dialog>
+  );
+}
+
+interface OpenerProps extends ComponentProps<typeof Form> {
+  /** The text of the button and the title of the window. */
+  title: string;
+  isPrimary?: boolean;
+}
+
+/** A button that opens a form. */
+export function FormButton({ title, isPrimary, ...form }: OpenerProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" class={isPrimary ? "primary" : ""} onClick={() => setOpen(true)}>
+        {title}
+      </button>
+      {isOpen && <FormDialog {...form} title={title} onClose={() => setOpen(false)} />}
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+import { useEffect, useState } from "preact/hooks";
+import { messageOf } from "../api.ts";
+import { visible } from "../live.ts";
+import "../styles/parts.css";
+
+/** Interval of questions about work that takes long. */
+const ASK_MS = 1_500;
+
+interface Work<Run> {
+  run: Run | null;
+  error: string | null;
+  /** Follows a run that has just begun. */
+  follow: (run_id: string) => void;
+}
+
+/**
+ * Work that the service does by itself, such as a sync. The page can be left: the tab remembers the run and shows it again.
+ */
+export function useWork<Run extends { status: string }>(name: string, read: (run_id: string) => Promise<Run>): Work<Run> {
+  const key = `board.work.${name}`;
+  const [run_id, setRunId] = useState(() => sessionStorage.getItem(key));
+  const [run, setRun] = useState<Run | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  useEffect(() => {
+    if (run_id === null) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isOver = false;
+    const ask = async () => {
+      try {
+        if (!visible.value) return;
+        const next = await read(run_id);
+        if (isOver) return;
+        setRun(next);
+        setError(null);
+        if (next.status !== "running") isOver = true;
+      } catch (reason) {
+        if (!isOver) setError(messageOf(reason));
+      } finally {
+        if (!isOver) timer = setTimeout(ask, ASK_MS);
+      }
+    };
+    void ask();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [run_id]);
+  const follow = (id: string) => {
+    sessionStorage.setItem(key, id);
+    setRun(null);
+    setRunId(id);
+  };
+  return { run, error, follow };
+}
+
+/** How far long work has come. Without a total only that it goes on is shown. */
+export function Progress({ label, done, total }: { label: string; done?: number; total?: number }) {
+  return (
+    <div class="progress" role="status">
+      <span>{label}</span>
+      <progress aria-label={label} {...(total && done !== undefined ? { value: done, max: total } : {})} />
+    </div>
+  );
+}
