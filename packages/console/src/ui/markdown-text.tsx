@@ -1,0 +1,78 @@
+import DOMPurify from "dompurify";
+import { Marked } from "marked";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import "../styles/markdown.css";
+
+/** Longer texts are shown plain, because rendering them would make the page wait. */
+const MAX_LENGTH = 100_000;
+const MAX_NESTING = 50;
+
+/**
+ * What Markdown itself makes. Pictures are left out, because the host of a picture would learn who reads the text.
+ */
+const ALLOWED_TAGS = "p br hr h1 h2 h3 h4 h5 h6 strong em del code pre blockquote ul ol li a table thead tbody tr th td".split(
+  " ",
+);
+
+/** Only addresses that name a web page or a mail, and places in this page of the console. */
+const ALLOWED_URI_REGEXP = /^(?:https?:|mailto:)/i;
+
+/** Lines that begin with many quotes or list marks nest deeply, which takes much time to render. */
+const isDeep = (text: string): boolean =>
+  text.split("\n").some((line) => {
+    let marks = 0;
+    for (const character of line) {
+      if (character === ">" || character === "-" || character === "*" || character === "+") marks++;
+      else if (character !== " " && character !== "\t") break;
+    }
+    return marks > MAX_NESTING && /\S/.test(line.replace(/[-*+>\s]/g, ""));
+  });
+
+const escape = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+/** HTML within a text is shown as it was written, and of a picture its description. */
+const marked = new Marked({
+  async: false,
+  gfm: true,
+  breaks: true,
+  renderer: { html: ({ text }) => escape(text), image: ({ text }) => escape(text) },
+});
+
+/** Renders Markdown into nodes. The purifier makes the nodes itself, so no text of others becomes a string of HTML here. */
+function render(text: string): DocumentFragment {
+  const html = marked.parse(text, { async: false });
+  const fragment = DOMPurify.sanitize(html, {
+    ALLOWED_TAGS,
+    ALLOWED_ATTR: ["href", "align", "start"],
+    ALLOWED_URI_REGEXP,
+    RETURN_DOM_FRAGMENT: true,
+  });
+  for (const link of fragment.querySelectorAll("a")) {
+    link.rel = "noopener noreferrer nofollow";
+    link.target = "_blank";
+  }
+  // The page has its own headings, and those of a text come below them.
+  for (const heading of fragment.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    const line = document.createElement("p");
+    line.className = `heading ${heading.tagName.toLowerCase()}`;
+    line.append(...heading.childNodes);
+    heading.replaceWith(line);
+  }
+  return fragment;
+}
+
+export function MarkdownText({ text }: { text: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  const isPlain = text.length > MAX_LENGTH || isDeep(text);
+  useLayoutEffect(() => {
+    if (!isPlain) place.current?.replaceChildren(render(text));
+  }, [text, isPlain]);
+  if (isPlain)
+    return (
+      <p class="text" dir="auto">
+        {text}
+      </p>
+    );
+  return <div class="markdown" dir="auto" ref={place} />;
+}
