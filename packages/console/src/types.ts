@@ -27,6 +27,16 @@ export type UsageGrouping = UsageMetrics["group_by"];
 export type Budget = Schemas["Budget"];
 export type BudgetCreate = Schemas["BudgetCreate"];
 export type BudgetUpdate = Schemas["BudgetUpdate"];
+export type Tag = Schemas["Tag"];
+export type CustomField = Schemas["CustomField"];
+export type BoardGroup = Schemas["BoardGroup"];
+export type Skill = Schemas["MarketplaceSkillCard"];
+export type SkillPack = Schemas["SkillPack"];
+export type SkillPackSync = Schemas["SkillPackSyncRun"];
+export type TemplateSync = Schemas["TemplateSyncRun"];
+export type Artifact = Schemas["Artifact"];
+export type Dashboard = Schemas["Dashboard"];
+export type OnboardingSession = Schemas["OnboardingSession"];
 export type Delivery = Schemas["SubscriptionDelivery"];
 
 /** The columns of a board, from left to right. */

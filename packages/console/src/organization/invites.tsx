@@ -1,0 +1,101 @@
+import { useState } from "preact/hooks";
+import { api } from "../api.ts";
+import { useResource } from "../resource.ts";
+import { Confirm } from "../ui/confirm.tsx";
+import { FormButton } from "../ui/form-dialog.tsx";
+import { Form, type Typed } from "../ui/form.tsx";
+import { List } from "../ui/list.tsx";
+import { Snippet } from "../ui/parts.tsx";
+import { Time } from "../ui/time.tsx";
+import { showInfo } from "../ui/toast.tsx";
+import { textOf } from "../ui/values.ts";
+import { accessFields, NO_ACCESS, roleOf, toAccess, toTyped } from "./access.ts";
+
+const LIMIT = 200;
+const LIST = "/api/v1/organizations/me/invites";
+
+const invite = (typed: Typed) =>
+  api.post(LIST, { body: { invited_email: textOf(typed, "invited_email").trim(), role: roleOf(typed), ...toAccess(typed) } });
+
+/** Open invites. The service sends no mail for them, so the token is given to the person in another way. */
+export function Invites() {
+  const read = (signal: AbortSignal) => api.get(LIST, { params: { query: { limit: LIMIT } }, signal });
+  const from = useResource(read, [], () => false);
+  const [token, setToken] = useState<string | null>(null);
+  return (
+    <section>
+      <div class="view-intro">
+        <h2>Open invites</h2>
+        <FormButton
+          title="Invite a person"
+          isPrimary
+          name="invite"
+          fields={[{ name: "invited_email", label: "Email address", placeholder: "ann@example.com" }, ...accessFields()]}
+          start={{ invited_email: "", ...toTyped(NO_ACCESS) }}
+          label="Invite"
+          submit={async (typed) => setToken((await invite(typed)).token)}
+          onDone={from.reload}
+        />
+      </div>
+      {token && (
+        <div class="card-panel" role="status">
+          <p>The invite is ready. Give this token to the person, who enters it under Organization, General.</p>
+          <Snippet label="Token of the invite" text={token} />
+        </div>
+      )}
+      <List what="the invites" from={from} empty={["Nobody is invited.", "An invite names the role and the boards in advance."]}>
+        {(item) => (
+          <div class="row" key={item.id}>
+            <div class="grow">
+              <span class="row-head">
+                <strong dir="auto">{item.invited_email}</strong>
+                <span class="badge">{item.role}</span>
+              </span>
+              <span class="muted">
+                invited <Time at={item.created_at} />
+              </span>
+            </div>
+            <div class="actions">
+              <button type="button" aria-label={`Show the token for ${item.invited_email}`} onClick={() => setToken(item.token)}>
+                Show token
+              </button>
+              <Confirm
+                label="Withdraw"
+                question="The token stops working."
+                confirm="Withdraw the invite"
+                failure="The invite was not withdrawn"
+                act={() => api.delete(`${LIST}/{invite_id}`, { params: { path: { invite_id: item.id } } })}
+                onDone={from.reload}
+              />
+            </div>
+          </div>
+        )}
+      </List>
+    </section>
+  );
+}
+
+/** The person joins the organization of the invite, and works in it from then on. */
+async function accept(typed: Typed): Promise<void> {
+  const { organization_id } = await api.post("/api/v1/organizations/invites/accept", {
+    body: { token: textOf(typed, "token").trim() },
+  });
+  await api.patch("/api/v1/organizations/me/active", { body: { organization_id } });
+  showInfo("You are a member now.");
+  location.assign("/");
+}
+
+export function AcceptInvite() {
+  return (
+    <section class="card-panel">
+      <h2>Join another organization</h2>
+      <Form
+        name="accept-invite"
+        fields={[{ name: "token", label: "Token of the invite", kind: "secret" }]}
+        start={{ token: "" }}
+        label="Join"
+        submit={accept}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,94 @@
+import { useState } from "preact/hooks";
+import { api } from "../api.ts";
+import { useResource } from "../resource.ts";
+import { isAdmin, loadSession, member as self } from "../session.ts";
+import type { Member } from "../types.ts";
+import { Confirm } from "../ui/confirm.tsx";
+import { FormDialog } from "../ui/form-dialog.tsx";
+import type { Typed } from "../ui/form.tsx";
+import { List } from "../ui/list.tsx";
+import { Avatar } from "../ui/parts.tsx";
+import { Time } from "../ui/time.tsx";
+import { accessFields, accessText, roleOf, toAccess, toTyped } from "./access.ts";
+
+const LIMIT = 200;
+const ITEM = "/api/v1/organizations/me/members/{member_id}";
+
+const nameOf = ({ user }: Member): string => user?.preferred_name ?? user?.name ?? user?.email ?? "A person";
+
+/** Stores the role and the access. They are two changes, so only those that differ are sent. */
+async function change({ id }: Member, typed: Typed, changed: Typed): Promise<void> {
+  const params = { path: { member_id: id } };
+  if ("role" in changed) await api.patch(ITEM, { params, body: { role: roleOf(typed) } });
+  if (Object.keys(changed).some((name) => name !== "role"))
+    await api.put("/api/v1/organizations/me/members/{member_id}/access", { params, body: toAccess(typed) });
+}
+
+function Row({ member, onChanged }: { member: Member; onChanged: () => void }) {
+  const [isEditing, setEditing] = useState(false);
+  const isSelf = member.id === self.value?.id;
+  const done = () => {
+    onChanged();
+    // The rights of the person who is signed in decide what the page shows.
+    if (isSelf) void loadSession();
+  };
+  return (
+    <div class="row">
+      <Avatar name={nameOf(member)} />
+      <div class="grow">
+        <span class="row-head">
+          <strong dir="auto">{nameOf(member)}</strong>
+          <span class={member.role === "member" ? "badge" : "badge accent"}>{member.role}</span>
+          {isSelf && <span class="badge">you</span>}
+        </span>
+        <span class="muted" dir="auto">
+          {member.user?.email && member.user.email !== nameOf(member) ? `${member.user.email} · ` : ""}
+          {accessText(member)} · since <Time at={member.created_at} />
+        </span>
+      </div>
+      {isAdmin.value && (
+        <div class="actions">
+          <button type="button" aria-label={`Change the rights of ${nameOf(member)}`} onClick={() => setEditing(true)}>
+            Change
+          </button>
+          {!isSelf && (
+            <Confirm
+              label="Remove"
+              question={`${nameOf(member)} loses all access at once.`}
+              confirm="Remove the member"
+              failure="The member was not removed"
+              act={() => api.delete(ITEM, { params: { path: { member_id: member.id } } })}
+              onDone={onChanged}
+            />
+          )}
+        </div>
+      )}
+      {isEditing && (
+        <FormDialog
+          title={`Rights of ${nameOf(member)}`}
+          name={`member.${member.id}`}
+          fields={accessFields()}
+          start={toTyped(member)}
+          label="Save"
+          submit={(typed, changed) => change(member, typed, changed)}
+          onDone={done}
+          onClose={() => setEditing(false)}
+        />
+      )}
+    </div>
+  );
+}
+
+export function Members() {
+  const read = (signal: AbortSignal) =>
+    api.get("/api/v1/organizations/me/members", { params: { query: { limit: LIMIT } }, signal });
+  const from = useResource(read, [], () => false);
+  return (
+    <section>
+      <h2>Members</h2>
+      <List what="the members" from={from} empty={["There are no members.", "Invite people in the tab Invites."]}>
+        {(member) => <Row key={member.id} member={member} onChanged={from.reload} />}
+      </List>
+    </section>
+  );
+}

@@ -1,0 +1,150 @@
+import { signal } from "@preact/signals";
+import { api } from "../api.ts";
+import { useResource } from "../resource.ts";
+import { toBoard, toView } from "../route.ts";
+import { boards } from "../session.ts";
+import type { Dashboard } from "../types.ts";
+import { toWhole } from "../ui/figures.ts";
+import { Loading, Problem } from "../ui/parts.tsx";
+import { Time } from "../ui/time.tsx";
+import { Figures } from "./figures.tsx";
+
+const RANGE_NAMES: Record<Dashboard["range"], string> = {
+  "24h": "Last day",
+  "3d": "Last 3 days",
+  "7d": "Last 7 days",
+  "14d": "Last 14 days",
+  "1m": "Last month",
+  "3m": "Last 3 months",
+  "6m": "Last 6 months",
+  "1y": "Last year",
+};
+const LIMIT = 200;
+
+interface Query {
+  range_key: Dashboard["range"];
+  board_id?: string;
+  group_id?: string;
+}
+
+/** The choices are kept while other views are open. */
+const query = signal<Query>({ range_key: "7d" });
+
+/** How the work goes: what gets done, how long it takes, what fails, and what waits. */
+export function Overview() {
+  const chosen = query.value;
+  const read = (stop: AbortSignal) => api.get("/api/v1/metrics/dashboard", { params: { query: chosen }, signal: stop });
+  const { data, error, reload } = useResource(read, [chosen], ({ type }) => type === "task");
+  return (
+    <main class="view">
+      <div class="view-intro">
+        <h1>Overview</h1>
+        <Filters />
+      </div>
+      <Problem error={error} retry={reload} />
+      {!data && !error && <Loading what="the figures" />}
+      {data && (
+        <>
+          <Tiles data={data} />
+          <Figures data={data} />
+          <Pending data={data} />
+        </>
+      )}
+    </main>
+  );
+}
+
+function Filters() {
+  const read = (stop: AbortSignal) => api.get("/api/v1/board-groups", { params: { query: { limit: LIMIT } }, signal: stop });
+  const groups = useResource(read, [], () => false, true);
+  const { range_key, board_id, group_id } = query.value;
+  const choosePlace = (place: string) => {
+    const [kind, id] = place.split(":");
+    if (!id) query.value = { range_key };
+    else query.value = kind === "board" ? { range_key, board_id: id } : { range_key, group_id: id };
+  };
+  return (
+    <div class="filters">
+      <select
+        aria-label="Time"
+        value={range_key}
+        onChange={(event) => (query.value = { ...query.value, range_key: event.currentTarget.value as Dashboard["range"] })}
+      >
+        {Object.entries(RANGE_NAMES).map(([name, label]) => (
+          <option key={name} value={name}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Boards"
+        value={board_id ? `board:${board_id}` : group_id ? `group:${group_id}` : ""}
+        onChange={(event) => choosePlace(event.currentTarget.value)}
+      >
+        <option value="">All boards</option>
+        {boards.value?.map(({ id, name }) => (
+          <option key={id} value={`board:${id}`}>
+            {name}
+          </option>
+        ))}
+        {groups.data?.items.map(({ id, name }) => (
+          <option key={id} value={`group:${id}`}>
+            Group {name}
+          </option>
+        ))}
+      </select>
+      <button type="button" onClick={() => print()}>
+        Print
+      </button>
+    </div>
+  );
+}
+
+function Tiles({ data: { kpis } }: { data: Dashboard }) {
+  const median = kpis.median_cycle_time_hours_7d;
+  const tiles: [label: string, figure: string, more: string][] = [
+    ["Agents at work", toWhole(kpis.active_agents), "seen in this time"],
+    ["In progress", toWhole(kpis.in_progress_tasks), `${toWhole(kpis.inbox_tasks)} wait in the inbox`],
+    ["In review", toWhole(kpis.review_tasks), `${toWhole(kpis.done_tasks)} are done`],
+    ["Cycle time", median === null ? "–" : `${median} h`, "median of the last 7 days"],
+    ["Errors", `${kpis.error_rate_pct} %`, "of all events"],
+  ];
+  return (
+    <dl class="tiles">
+      {tiles.map(([label, figure, more]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd class="tile-figure">{figure}</dd>
+          <dd class="muted">{more}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Pending({ data: { pending_approvals: pending } }: { data: Dashboard }) {
+  if (pending.total === 0) return null;
+  return (
+    <section>
+      <div class="view-intro">
+        <h2>
+          Waits for a person <span class="count">{pending.total}</span>
+        </h2>
+        <a href={toView("needs-you")}>Decide</a>
+      </div>
+      <div class="rows">
+        {pending.items.map((item) => (
+          <div class="row" key={item.approval_id}>
+            <div class="grow">
+              <strong dir="auto">{item.action_type}</strong>
+              <span class="muted" dir="auto">
+                {item.task_title ? `${item.task_title} · ` : ""}
+                <a href={toBoard(item.board_id)}>{item.board_name}</a> · <Time at={item.created_at} />
+              </span>
+            </div>
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}
