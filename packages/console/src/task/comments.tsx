@@ -3,9 +3,11 @@ import { api } from "../api.ts";
 import { agents } from "../board/store.ts";
 import { useDraft } from "../draft.ts";
 import { useResource } from "../resource.ts";
+import { toFile } from "../route.ts";
 import { member } from "../session.ts";
 import type { Comment } from "../types.ts";
 import { Avatar, Problem } from "../ui/parts.tsx";
+import { toPlain } from "../ui/plain.ts";
 import { Time } from "../ui/time.tsx";
 import { attempt } from "../ui/toast.tsx";
 
@@ -33,6 +35,17 @@ function authorOf({ agent_id, user_id }: Comment): string {
   const who = member.value;
   if (user_id && user_id === who?.user_id) return who.user?.preferred_name ?? who.user?.name ?? "You";
   return user_id ? "A person" : "The service";
+}
+
+/** The place in a file that a comment is about. */
+function Anchor({ comment: { board_id, task_id, anchor } }: { comment: Comment }) {
+  if (!anchor) return null;
+  return (
+    <a class="hint" href={toFile(board_id, task_id, anchor.artifact_id)} dir="auto">
+      {toPlain(anchor.path ?? "a file")}
+      {anchor.line === null ? "" : `, line ${anchor.line}`}
+    </a>
+  );
 }
 
 export function Comments(props: Props) {
@@ -72,6 +85,7 @@ export function Comments(props: Props) {
                   <Time at={comment.created_at} />
                 </span>
               </p>
+              {comment.anchor && <Anchor comment={comment} />}
               <p class="text" dir="auto">
                 {comment.message}
               </p>

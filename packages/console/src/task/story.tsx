@@ -5,6 +5,7 @@ import { go, route, toTask } from "../route.ts";
 import { Runs } from "../run/runs.tsx";
 import { PRIORITIES, type Status, STATUS_NAMES, STATUSES, type Task } from "../types.ts";
 import { lazy } from "../ui/lazy.tsx";
+import { Markdown } from "../ui/markdown.tsx";
 import { Problem } from "../ui/parts.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { isPast, Time } from "../ui/time.tsx";
@@ -21,30 +22,36 @@ interface Props {
 }
 
 const TaskBudget = lazy("the budget", async () => (await import("../usage/task-budget.tsx")).TaskBudget);
+const FileView = lazy("the file", async () => (await import("../file/file-view.tsx")).FileView);
+const Files = lazy("the files", async () => (await import("../file/files.tsx")).Files);
+const EditTask = lazy("the form", async () => (await import("./edit.tsx")).EditTask);
+const CustomValues = lazy("the fields", async () => (await import("./values.tsx")).CustomValues);
+const Following = lazy("following", async () => (await import("./following.tsx")).Following);
 const RunView = lazy("the run", async () => (await import("../run/run-view.tsx")).RunView);
 
 /** Everything about one task, shown next to its board. */
 export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
-  const { run_id } = route.value;
+  const { run_id, artifact_id } = route.value;
+  const isWide = run_id !== null || artifact_id !== null;
   const panel = useRef<HTMLDivElement>(null);
   const known = tasks.value.get(task_id);
   const full = useWholeTask(known, board_id, task_id);
 
-  useEffect(() => panel.current?.focus(), [run_id]);
+  useEffect(() => panel.current?.focus(), [run_id, artifact_id]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
       event.preventDefault();
-      if (run_id) go(toTask(board_id, task_id));
+      if (isWide) go(toTask(board_id, task_id));
       else onClose();
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  }, [onClose, run_id]);
+  }, [onClose, isWide]);
 
   return (
     <div
-      class={run_id ? "story wide" : "story"}
+      class={isWide ? "story wide" : "story"}
       ref={panel}
       tabIndex={-1}
       role="dialog"
@@ -58,20 +65,24 @@ export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
       </header>
       {run_id ? (
         <RunView key={run_id} board_id={board_id} task_id={task_id} run_id={run_id} mayWrite={mayWrite} />
+      ) : artifact_id ? (
+        <FileView key={artifact_id} {...{ board_id, task_id, artifact_id, mayWrite }} task={known} />
       ) : known ? (
         <div class="story-body">
-          <h2 dir="auto">{known.title}</h2>
+          <div class="story-title">
+            <h2 dir="auto">{known.title}</h2>
+            <div class="actions">
+              <Following board_id={board_id} task_id={task_id} />
+              {mayWrite && <Edit task={known} description={full.description ?? ""} />}
+            </div>
+          </div>
           <Properties task={known} mayWrite={mayWrite} />
           <Problem error={full.error} />
-          {full.description ? (
-            <p class="text" dir="auto">
-              {full.description}
-            </p>
-          ) : (
-            <p class="muted">No description.</p>
-          )}
+          {full.description ? <Description text={full.description} /> : <p class="muted">No description.</p>}
           <Origin board_id={board_id} text={full.description ?? ""} mayWrite={mayWrite} />
+          {Object.keys(known.custom_field_values).length > 0 && <CustomValues task={known} />}
           <Dependencies task={known} />
+          <Files board_id={board_id} task_id={task_id} mayWrite={mayWrite} />
           <Approvals board_id={board_id} task_id={task_id} mayWrite={mayWrite} />
           <Runs board_id={board_id} task_id={task_id} />
           {mayWrite && <TaskBudget task_id={task_id} />}
@@ -193,6 +204,30 @@ function Properties({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
         <Time at={task.created_at} />
       </dd>
     </dl>
+  );
+}
+
+/** A description without any mark of Markdown needs no script to be shown. */
+const MARKS = /[*_`#>|~[\]<]|^\s*(?:[-+]|\d{1,9}[.)])\s/m;
+
+function Description({ text }: { text: string }) {
+  if (MARKS.test(text)) return <Markdown text={text} />;
+  return (
+    <p class="text" dir="auto">
+      {text}
+    </p>
+  );
+}
+
+function Edit({ task, description }: { task: Task; description: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" class="small" onClick={() => setOpen(true)}>
+        Change
+      </button>
+      {isOpen && <EditTask task={task} description={description} onClose={() => setOpen(false)} />}
+    </>
   );
 }
 

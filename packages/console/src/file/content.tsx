@@ -1,0 +1,111 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Markdown } from "../ui/markdown.tsx";
+import { toPlain } from "../ui/plain.ts";
+import { Problem } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+import { parseCsv } from "./csv.ts";
+
+interface Props {
+  type: string;
+  text: string | null;
+  blob: Blob | null;
+  name: string;
+}
+
+const MAX_TEXT = 500_000;
+
+export function Content({ type, text, blob, name }: Props) {
+  if (blob) return <Picture blob={blob} name={name} />;
+  if (text === null) return null;
+  if (type === "text/markdown") return <MarkdownFile text={text} />;
+  if (type === "text/csv") return <Csv text={text} />;
+  if (type === "application/json") return <Plain text={indent(text)} />;
+  return <Plain text={text} />;
+}
+
+function indent(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+function Plain({ text }: { text: string }) {
+  return (
+    <>
+      {text.length > MAX_TEXT && <p class="muted">The first {MAX_TEXT} characters.</p>}
+      <pre class="file-text" tabIndex={0} aria-label="Content">
+        {toPlain(text.slice(0, MAX_TEXT))}
+      </pre>
+    </>
+  );
+}
+
+function MarkdownFile({ text }: { text: string }) {
+  const [isRaw, setRaw] = useState(false);
+  return (
+    <>
+      <button type="button" class="small" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+        As it was written
+      </button>
+      {isRaw ? <Plain text={text} /> : <Markdown text={text} />}
+    </>
+  );
+}
+
+const MAX_ROWS = 1_000;
+
+interface CsvRow {
+  cells: readonly string[];
+  key: string;
+}
+
+function Csv({ text }: { text: string }) {
+  const [head = [], ...rows] = parseCsv(text, MAX_ROWS + 2);
+  const shown = rows.slice(0, MAX_ROWS).map((cells, index): CsvRow => ({ cells, key: String(index) }));
+  return (
+    <>
+      {rows.length > MAX_ROWS && <p class="muted">The first {MAX_ROWS} rows. Save the file to see all of them.</p>}
+      <Table
+        label="Rows"
+        isText
+        rows={shown}
+        keyOf={({ key }) => key}
+        columns={head.map((label, index) => ({
+          label: toPlain(label),
+          cell: ({ cells }: CsvRow) => toPlain(cells[index] ?? ""),
+        }))}
+      />
+    </>
+  );
+}
+
+/** Wider and higher pictures are drawn smaller. */
+const MAX_EDGE = 2_000;
+
+/** Draws a picture again, so that nothing but its colours reaches the page. */
+function Picture({ blob, name }: { blob: Blob; name: string }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [error, setError] = useState<string | null>(null);
+  useEffect(() => {
+    let isOver = false;
+    createImageBitmap(blob).then(
+      (picture) => {
+        const target = canvas.current;
+        if (!target || isOver) return;
+        const scale = Math.min(1, MAX_EDGE / Math.max(picture.width, picture.height));
+        target.width = Math.max(1, Math.round(picture.width * scale));
+        target.height = Math.max(1, Math.round(picture.height * scale));
+        target.getContext("2d")?.drawImage(picture, 0, 0, target.width, target.height);
+        picture.close();
+      },
+      () => !isOver && setError("The browser cannot read this picture."),
+    );
+    return () => {
+      isOver = true;
+    };
+  }, [blob]);
+  if (error) return <Problem error={error} />;
+  return <canvas ref={canvas} class="file-picture" role="img" aria-label={name} />;
+}

@@ -1,0 +1,95 @@
+/** A line of a unified diff, with its number on each side where it exists. */
+export interface PatchLine {
+  sign: "+" | "-" | " ";
+  text: string;
+  old: number | null;
+  new: number | null;
+}
+
+export interface PatchFile {
+  path: string;
+  /** The headers of hunks, by the index of the line that follows them. */
+  hunks: ReadonlyMap<number, string>;
+  lines: readonly PatchLine[];
+  added: number;
+  removed: number;
+}
+
+const HUNK = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@/;
+
+/** The path of a header line, without the prefix of git and the date of other programs. */
+function pathOf(header: string): string | null {
+  const path = header.slice(4).split("\t")[0]!.trim();
+  if (path === "/dev/null") return null;
+  return path.replace(/^"?[ab]\//, "").replace(/"$/, "");
+}
+
+interface Reading extends PatchFile {
+  hunks: Map<number, string>;
+  lines: PatchLine[];
+}
+
+/**
+ * Reads a unified diff. What is no diff gives no files, and is then shown as text. The lengths in the header of a hunk tell where
+ * it ends, because a removed line may look like the header of a file.
+ */
+export function parsePatch(text: string): PatchFile[] {
+  const files: Reading[] = [];
+  let current: Reading | null = null;
+  let before: string | null = null;
+  let [old, next, oldLeft, newLeft] = [0, 0, 0, 0];
+  for (const line of text.split("\n")) {
+    if (current && (oldLeft > 0 || newLeft > 0)) {
+      const sign = line[0] ?? " ";
+      if (sign === "\\") continue;
+      if (sign === "+") {
+        current.lines.push({ sign, text: line.slice(1), old: null, new: next++ });
+        current.added++;
+        newLeft--;
+      } else if (sign === "-") {
+        current.lines.push({ sign, text: line.slice(1), old: old++, new: null });
+        current.removed++;
+        oldLeft--;
+      } else {
+        current.lines.push({ sign: " ", text: line.slice(1), old: old++, new: next++ });
+        oldLeft--;
+        newLeft--;
+      }
+      continue;
+    }
+    const hunk = HUNK.exec(line);
+    if (hunk && current) {
+      [old, oldLeft, next, newLeft] = [Number(hunk[1]), Number(hunk[2] ?? 1), Number(hunk[3]), Number(hunk[4] ?? 1)];
+      current.hunks.set(current.lines.length, line);
+    } else if (line.startsWith("--- ")) before = pathOf(line);
+    else if (line.startsWith("+++ ")) {
+      current = { path: pathOf(line) ?? before ?? "a file", hunks: new Map(), lines: [], added: 0, removed: 0 };
+      files.push(current);
+    }
+  }
+  return files;
+}
+
+/** The part of a line that differs from its counterpart: what is between the common beginning and the common end. */
+export function changedPart(line: string, other: string): readonly [start: number, end: number] {
+  let start = 0;
+  const shorter = Math.min(line.length, other.length);
+  while (start < shorter && line[start] === other[start]) start++;
+  let end = 0;
+  while (end < shorter - start && line.at(-1 - end) === other.at(-1 - end)) end++;
+  return [start, line.length - end];
+}
+
+/** The line on the other side that a changed line replaced: the one at the same place in the block of changes. */
+export function counterpartOf(lines: readonly PatchLine[], index: number): PatchLine | null {
+  const { sign } = lines[index]!;
+  if (sign === " ") return null;
+  let first = index;
+  while (first > 0 && lines[first - 1]!.sign !== " ") first--;
+  let middle = first;
+  while (middle < lines.length && lines[middle]!.sign === "-") middle++;
+  const other = sign === "-" ? middle + (index - first) : first + (index - middle);
+  const line = lines[other];
+  const isPair = line && line.sign === (sign === "-" ? "+" : "-") && (sign === "-" || other < middle);
+  return isPair ? line : null;
+}

@@ -1,0 +1,203 @@
+import { memo } from "preact/compat";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { agents } from "../board/store.ts";
+import type { Comment } from "../types.ts";
+import { Form } from "../ui/form.tsx";
+import { toPlain } from "../ui/plain.ts";
+import { Time } from "../ui/time.tsx";
+import { textOf } from "../ui/values.ts";
+import { changedPart, counterpartOf, type PatchFile, type PatchLine } from "./diff.ts";
+
+export type Side = "old" | "new";
+
+interface Props {
+  patch: PatchFile;
+  isReviewed: boolean;
+  onReviewed: (isReviewed: boolean) => void;
+  comments: readonly Comment[];
+  /** Names the drafts of comments. */
+  draft: string;
+  onComment: ((side: Side, line: number, content: string) => Promise<unknown>) | null;
+}
+
+/** Larger files begin folded. */
+const FOLD_LINES = 600;
+/** Lines that are drawn together, when they come near. */
+const BLOCK = 100;
+const LINE_PX = 20;
+
+/** One file of a diff: its lines, with comments below the lines that they are about. */
+export function PatchFileView({ patch, isReviewed, onReviewed, comments, draft, onComment }: Props) {
+  const [isOpen, setOpen] = useState(!isReviewed && patch.lines.length <= FOLD_LINES);
+  const blocks = Array.from({ length: Math.ceil(patch.lines.length / BLOCK) }, (_, index) => index * BLOCK);
+  const review = (isDone: boolean) => {
+    onReviewed(isDone);
+    setOpen(!isDone);
+  };
+  return (
+    <section class="patch">
+      <header class="patch-head">
+        <button type="button" class="plain patch-name" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <span aria-hidden="true">{isOpen ? "▾" : "▸"}</span> <span dir="auto">{toPlain(patch.path)}</span>
+        </button>
+        <span class="muted">
+          +{patch.added} −{patch.removed}
+        </span>
+        {comments.length > 0 && <span class="badge accent">{comments.length} comments</span>}
+        <label class="check">
+          <input
+            type="checkbox"
+            aria-label={`Reviewed ${patch.path}`}
+            checked={isReviewed}
+            onChange={(event) => review(event.currentTarget.checked)}
+          />
+          Reviewed
+        </label>
+      </header>
+      {isOpen && (
+        <div class="patch-lines" onKeyDown={moveFocus} role="group" aria-label={`Lines of ${patch.path}`} tabIndex={0}>
+          {blocks.map((start) => (
+            <Block key={start} patch={patch} start={start} comments={comments} draft={draft} onComment={onComment} />
+          ))}
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** The arrows go from line to line; only the first line of a block is a stop of the tab key. */
+function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const target = event.target as HTMLElement;
+  if (!step || /^(INPUT|TEXTAREA)$/.test(target.tagName)) return;
+  const numbers = [...event.currentTarget.querySelectorAll<HTMLElement>(".patch-number")];
+  const next = numbers[numbers.indexOf(target) + step];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}
+
+interface BlockProps extends Pick<Props, "patch" | "comments" | "draft" | "onComment"> {
+  start: number;
+}
+
+/** Some lines of a file. They are drawn when they come near, so that a diff of 10,000 lines opens at once. */
+function Block({ patch, start, comments, draft, onComment }: BlockProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [isNear, setNear] = useState(start === 0);
+  const lines = patch.lines.slice(start, start + BLOCK);
+  useEffect(() => {
+    if (isNear || !place.current) return;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setNear(true), { rootMargin: "800px" });
+    observer.observe(place.current);
+    return () => observer.disconnect();
+  }, [isNear]);
+  if (!isNear) return <div ref={place} style={{ height: `${lines.length * LINE_PX}px` }} />;
+  return (
+    <div>
+      {lines.map((line, index) => (
+        <Line
+          key={index}
+          line={line}
+          hunk={patch.hunks.get(start + index) ?? null}
+          other={counterpartOf(patch.lines, start + index)?.text ?? null}
+          isStop={index === 0}
+          comments={comments.filter(({ anchor }) => isAt(anchor, line))}
+          draft={draft}
+          onComment={onComment}
+        />
+      ))}
+    </div>
+  );
+}
+
+const sideOf = ({ sign }: PatchLine): Side => (sign === "-" ? "old" : "new");
+const numberOf = (line: PatchLine): number => (line.sign === "-" ? line.old : line.new) ?? 0;
+
+const isAt = (anchor: Comment["anchor"], line: PatchLine): boolean =>
+  anchor !== null &&
+  anchor.line !== null &&
+  anchor.line === (anchor.side === "old" ? line.old : line.new) &&
+  (anchor.side !== "old" || line.sign === "-");
+
+interface LineProps extends Pick<Props, "comments" | "draft" | "onComment"> {
+  line: PatchLine;
+  hunk: string | null;
+  other: string | null;
+  isStop: boolean;
+}
+
+const CLASSES = { "+": "patch-added", "-": "patch-removed", " ": "" };
+const NAMES = { "+": "added", "-": "removed", " ": "unchanged" };
+
+function Line({ line, hunk, other, isStop, comments, draft, onComment }: LineProps) {
+  const [isWriting, setWriting] = useState(false);
+  const [side, number] = [sideOf(line), numberOf(line)];
+  return (
+    <>
+      {hunk && <div class="patch-hunk">{toPlain(hunk)}</div>}
+      <div class={`patch-line ${CLASSES[line.sign]}`}>
+        <button
+          type="button"
+          class="plain patch-number"
+          tabIndex={isStop ? 0 : -1}
+          disabled={onComment === null}
+          aria-label={`Comment on line ${number}, ${NAMES[line.sign]}`}
+          onClick={() => setWriting(!isWriting)}
+        >
+          {number}
+        </button>
+        <span class="patch-sign" aria-hidden="true">
+          {line.sign}
+        </span>
+        <code>
+          <Words text={line.text} other={other} />
+        </code>
+      </div>
+      {comments.map((comment) => (
+        <LineComment key={comment.id} comment={comment} />
+      ))}
+      {isWriting && onComment && (
+        <div class="patch-comment">
+          <Form
+            name={`${draft}.${side}.${number}`}
+            fields={[{ name: "content", label: `Comment on line ${number}`, kind: "long", rows: 2 }]}
+            start={{ content: "" }}
+            label="Comment"
+            submit={(typed) => onComment(side, number, textOf(typed, "content"))}
+            onDone={() => setWriting(false)}
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+const LineComment = memo(function LineComment({ comment }: { comment: Comment }) {
+  const author = comment.agent_id ? (agents.value.get(comment.agent_id)?.name ?? "An agent") : "A person";
+  return (
+    <div class="patch-comment">
+      <span class="muted">
+        {author} <Time at={comment.created_at} />
+      </span>
+      <p class="text" dir="auto">
+        {comment.message}
+      </p>
+    </div>
+  );
+});
+
+/** A changed line with the part that differs from the line it replaces. */
+function Words({ text, other }: { text: string; other: string | null }) {
+  if (other === null) return <>{toPlain(text)}</>;
+  const [start, end] = changedPart(text, other);
+  // When nothing is alike, marking everything would say nothing.
+  if (start === 0 && end === text.length) return <>{toPlain(text)}</>;
+  return (
+    <>
+      {toPlain(text.slice(0, start))}
+      <mark>{toPlain(text.slice(start, end))}</mark>
+      {toPlain(text.slice(end))}
+    </>
+  );
+}
