@@ -1,18 +1,21 @@
-import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { canWrite } from "../session.ts";
-import { go, route, toBoard, toView } from "../route.ts";
+import { go, route, toBoard, toBoardView, toView, withSameQuery } from "../route.ts";
 import { STATUSES } from "../types.ts";
+import { lazy } from "../ui/lazy.tsx";
 import { Empty, Loading, Problem } from "../ui/parts.tsx";
 import { Story } from "../task/story.tsx";
 import { Column } from "./column.tsx";
+import { isCreating } from "./creating.ts";
 import { enableDragging } from "./drag.ts";
 import { closeBoard, openBoard } from "./follow.ts";
 import { focusCard, focusFirstCard, handleCardKey } from "./keys.ts";
-import { NewTask } from "./new-task.tsx";
-import { board, columns, filter, isShortened, moveTask, problem, tasks } from "./store.ts";
+import { options } from "./options.ts";
+import { Toolbar } from "./toolbar.tsx";
+import { board, columns, isShortened, moveTask, problem, tasks } from "./store.ts";
 
-export const isCreating = signal(false);
+const ListView = lazy("the list", async () => (await import("./list-view.tsx")).ListView);
+const NewTask = lazy("the form", async () => (await import("./new-task.tsx")).NewTask);
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
@@ -27,6 +30,7 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
   }, [board_id]);
 
   const isReady = board.value?.id === board_id;
+  const { isList } = options.value;
   useEffect(() => {
     if (!isReady || !container.current) return;
     // On a phone the first columns fill the screen even when they are empty, so the first column with a card is scrolled into
@@ -36,7 +40,7 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
       const task = tasks.value.get(id);
       if (task) void moveTask(task, status);
     });
-  }, [isReady]);
+  }, [isReady, isList]);
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -66,7 +70,7 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
     );
   const { name, description } = board.value!;
   const close = () => {
-    go(toBoard(board_id));
+    go(withSameQuery(toBoard(board_id)));
     if (task_id) focusCard(task_id);
   };
   return (
@@ -79,15 +83,9 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
           </p>
         </div>
         <div class="view-actions">
-          <input
-            ref={search}
-            type="search"
-            placeholder="Filter"
-            aria-label="Filter the cards"
-            value={filter.value}
-            onInput={(event) => (filter.value = event.currentTarget.value)}
-            onKeyDown={(event) => event.key === "Escape" && ((filter.value = ""), event.currentTarget.blur())}
-          />
+          <a class="button" href={toBoardView(board_id, "settings")}>
+            Settings
+          </a>
           {mayWrite && (
             <button type="button" class="primary" onClick={() => (isCreating.value = true)}>
               New task
@@ -95,6 +93,7 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
           )}
         </div>
       </header>
+      {tasks.value.size > 0 && <Toolbar search={search} />}
       {isShortened.value && <p class="note">This board has more tasks than an answer may have. The newest ones are shown.</p>}
       {tasks.value.size === 0 ? (
         <Empty title="This board has no tasks yet.">
@@ -106,6 +105,8 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
             <p>They appear here as soon as somebody creates one.</p>
           )}
         </Empty>
+      ) : isList ? (
+        <ListView mayWrite={mayWrite} />
       ) : (
         <div class="board" ref={container} data-readonly={mayWrite ? undefined : ""}>
           {STATUSES.map((status) => (

@@ -1,5 +1,5 @@
 import { memo } from "preact/compat";
-import { toTask } from "../route.ts";
+import { toTask, withSameQuery } from "../route.ts";
 import type { Agent, Task, TaskRun } from "../types.ts";
 import { toDollars, toShort } from "../ui/figures.ts";
 import { Avatar, isPresent } from "../ui/parts.tsx";
@@ -56,7 +56,7 @@ export const Card = memo(function Card({ task, agent, submitter, blockers, isNew
   const used = usedBy(usage);
   const told = isOpen && run && TOLD_RUNS[run.status] ? run : null;
   return (
-    <a class={isNew ? "card arrived" : "card"} href={toTask(board_id, id)} data-task={id} draggable={false}>
+    <a class={isNew ? "card arrived" : "card"} href={withSameQuery(toTask(board_id, id))} data-task={id} draggable={false}>
       <span class="card-title" dir="auto">
         {title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE)} …` : title}
       </span>

@@ -4,19 +4,7 @@ import { api, isStatus, messageOf } from "../api.ts";
 import { type Change, isFollowing, onChanges } from "../live.ts";
 import { isAdmin } from "../session.ts";
 import type { Approval } from "../types.ts";
-import {
-  agents,
-  board,
-  complete,
-  filter,
-  isShortened,
-  moving,
-  problem,
-  putTask,
-  removeTask,
-  replaceTasks,
-  tasks,
-} from "./store.ts";
+import { agents, board, complete, isShortened, moving, problem, putTask, removeTask, replaceTasks, tasks } from "./store.ts";
 
 /** Changes within this time are read together. When there are many, the whole board is read instead. */
 const GATHER_MS = 150;
@@ -42,7 +30,6 @@ export async function openBoard(board_id: string): Promise<void> {
       tasks.value = new Map();
       moving.value = new Map();
       problem.value = null;
-      filter.value = "";
     });
   current = board_id;
   isShown = true;

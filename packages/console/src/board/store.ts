@@ -2,6 +2,7 @@ import { computed, signal } from "@preact/signals";
 import { api } from "../api.ts";
 import { announce, showError } from "../ui/toast.tsx";
 import { type Agent, type Board, type Status, STATUS_NAMES, STATUSES, type Task } from "../types.ts";
+import { comparing, matches, options } from "./options.ts";
 
 /** The board that is shown; null until it is read. */
 export const board = signal<Board | null>(null);
@@ -11,7 +12,6 @@ export const tasks = signal<ReadonlyMap<string, Task>>(new Map());
 export const problem = signal<string | null>(null);
 /** Whether the service omitted tasks because there are too many. */
 export const isShortened = signal(false);
-export const filter = signal("");
 /** Moves that the service has not confirmed yet. */
 export const moving = signal<ReadonlyMap<string, Status>>(new Map());
 /** Tasks that have just changed their column, in this window or in another one. */
@@ -19,33 +19,27 @@ export const arrived = signal<ReadonlySet<string>>(new Set());
 
 const ARRIVED_MS = 900;
 
-const RANKS: Record<string, number> = { high: 0, medium: 1, low: 2 };
-const rankOf = ({ priority }: Task) => RANKS[priority.toLowerCase()] ?? 3;
-const dueOf = ({ due_at }: Task) => due_at ?? "9";
-
-/** Compares tasks by the order in which agents take work. Done tasks are sorted from newest to oldest. */
-function compare(status: Status, one: Task, other: Task): number {
-  if (status === "done") return one.updated_at < other.updated_at ? 1 : -1;
-  return (
-    rankOf(one) - rankOf(other) ||
-    (dueOf(one) < dueOf(other) ? -1 : dueOf(one) > dueOf(other) ? 1 : 0) ||
-    (one.created_at < other.created_at ? -1 : one.created_at > other.created_at ? 1 : one.id < other.id ? -1 : 1)
-  );
-}
-
 const statusOf = (task: Task): Status => moving.value.get(task.id) ?? task.status;
-
-const matches = (task: Task, text: string): boolean =>
-  [task.title, task.assignee ?? "", task.priority, ...task.tags.map((tag) => tag.name)].some((value) =>
-    value.toLowerCase().includes(text),
-  );
 
 export const columns = computed<Record<Status, Task[]>>(() => {
   const result: Record<Status, Task[]> = { inbox: [], in_progress: [], blocked: [], review: [], done: [] };
-  const text = filter.value.trim().toLowerCase();
-  for (const task of tasks.value.values()) if (!text || matches(task, text)) result[statusOf(task)].push(task);
-  for (const status of STATUSES) result[status].sort((one, other) => compare(status, one, other));
+  const shown = options.value;
+  for (const task of tasks.value.values()) if (matches(task, shown)) result[statusOf(task)].push(task);
+  for (const status of STATUSES) result[status].sort(comparing(shown.sort, status));
   return result;
+});
+
+/** The same tasks in one list. */
+export const listed = computed<Task[]>(() => {
+  const { sort } = options.value;
+  const all = STATUSES.flatMap((status) => columns.value[status]);
+  return sort === "work" ? all : all.sort(comparing(sort));
+});
+
+/** Tags that tasks of the board have, by name. */
+export const usedTags = computed(() => {
+  const found = new Map([...tasks.value.values()].flatMap(({ tags }) => tags.map((tag) => [tag.id, tag] as const)));
+  return [...found.values()].toSorted((one, other) => one.name.localeCompare(other.name));
 });
 
 /** Returns the unfinished tasks that a task waits for. They are computed here, since completing a task does not change others. */
@@ -117,9 +111,7 @@ export async function moveTask(task: Task, status: Status, comment?: string): Pr
   }
 }
 
-type TaskChange = Partial<Pick<Task, "title" | "description" | "status" | "priority" | "assigned_agent_id" | "due_at">> & {
-  comment?: string;
-};
+type TaskChange = Parameters<typeof api.patch<"/api/v1/boards/{board_id}/tasks/{task_id}">>[1]["body"];
 
 export async function changeTask({ board_id, id }: Task, body: TaskChange): Promise<void> {
   const params = { path: { board_id, task_id: id } };

@@ -1,0 +1,167 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { toTask, withSameQuery } from "../route.ts";
+import { PRIORITIES, type Status, STATUS_NAMES, STATUSES, type Task } from "../types.ts";
+import { Empty } from "../ui/parts.tsx";
+import { Time } from "../ui/time.tsx";
+import { announce, attempt } from "../ui/toast.tsx";
+import { blockersOf, changeTask, listed, moveTask } from "./store.ts";
+import "../styles/parts.css";
+
+/** Rows are drawn in portions as the list is scrolled. */
+const PORTION = 60;
+
+/** All tasks of a board in one table, where several can be changed together. */
+export function ListView({ mayWrite }: { mayWrite: boolean }) {
+  const [shown, setShown] = useState(PORTION);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const end = useRef<HTMLDivElement>(null);
+  const all = listed.value;
+  const hasMore = all.length > shown;
+  useEffect(() => {
+    if (!hasMore || !end.current) return;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setShown((count) => count + PORTION), {
+      rootMargin: "600px",
+    });
+    observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [hasMore, shown]);
+  const picked = all.filter(({ id }) => chosen.has(id));
+  const toggle = (id: string, isChosen: boolean) => {
+    const next = new Set(chosen);
+    if (isChosen) next.add(id);
+    else next.delete(id);
+    setChosen(next);
+  };
+  if (all.length === 0) return <Empty title="No task matches.">Show all, or type less.</Empty>;
+  return (
+    <div class="task-list">
+      {mayWrite && picked.length > 0 && <Bulk tasks={picked} onDone={() => setChosen(new Set())} />}
+      <div class="table texts" role="region" aria-label="Tasks" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              {mayWrite && (
+                <td>
+                  <input
+                    type="checkbox"
+                    aria-label="Choose all that are listed"
+                    checked={picked.length === all.length}
+                    onChange={(event) => setChosen(new Set(event.currentTarget.checked ? all.map(({ id }) => id) : []))}
+                  />
+                </td>
+              )}
+              {["Task", "Status", "Priority", "Assignee", "Due", "Changed"].map((label) => (
+                <th key={label} scope="col">
+                  {label}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {all.slice(0, shown).map((task) => (
+              <Row
+                key={task.id}
+                task={task}
+                isChosen={mayWrite ? chosen.has(task.id) : null}
+                onChoose={(isChosen) => toggle(task.id, isChosen)}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {hasMore && <div ref={end} class="more" aria-hidden="true" />}
+    </div>
+  );
+}
+
+interface RowProps {
+  task: Task;
+  /** Null for people who may only read. */
+  isChosen: boolean | null;
+  onChoose: (isChosen: boolean) => void;
+}
+
+function Row({ task, isChosen, onChoose }: RowProps) {
+  const blockers = blockersOf(task).length;
+  return (
+    <tr>
+      {isChosen !== null && (
+        <td>
+          <input
+            type="checkbox"
+            aria-label={`Choose ${task.title}`}
+            checked={isChosen}
+            onChange={(event) => onChoose(event.currentTarget.checked)}
+          />
+        </td>
+      )}
+      <th scope="row">
+        <a href={withSameQuery(toTask(task.board_id, task.id))} dir="auto">
+          {task.title}
+        </a>
+      </th>
+      <td>
+        {STATUS_NAMES[task.status]}
+        {blockers > 0 && <span class="badge warning">blocked by {blockers}</span>}
+      </td>
+      <td>{task.priority}</td>
+      <td dir="auto">{task.assignee ?? ""}</td>
+      <td>{task.due_at && <Time at={task.due_at} />}</td>
+      <td>
+        <Time at={task.updated_at} />
+      </td>
+    </tr>
+  );
+}
+
+/** Changes several tasks one after the other. The rules of the board hold for each, and a refusal names its task. */
+function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone: () => void }) {
+  const [isBusy, setBusy] = useState(false);
+  const each = async (act: (task: Task) => Promise<unknown>) => {
+    setBusy(true);
+    for (const task of tasks) await act(task);
+    setBusy(false);
+    announce(`${tasks.length} tasks were handled`);
+    onDone();
+  };
+  const setPriority = (task: Task, priority: string) =>
+    attempt(`“${task.title}” was not changed`, () => changeTask(task, { priority }));
+  return (
+    <div class="bulk" role="group" aria-label="Change the chosen tasks">
+      <span>{tasks.length === 1 ? "1 task" : `${tasks.length} tasks`}</span>
+      <select
+        aria-label="Move the chosen tasks"
+        disabled={isBusy}
+        value=""
+        onChange={(event) => {
+          const status = event.currentTarget.value as Status;
+          void each((task) => moveTask(task, status));
+        }}
+      >
+        <option value="">Move to …</option>
+        {STATUSES.map((status) => (
+          <option key={status} value={status}>
+            {STATUS_NAMES[status]}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Priority of the chosen tasks"
+        disabled={isBusy}
+        value=""
+        onChange={(event) => {
+          const priority = event.currentTarget.value;
+          void each((task) => setPriority(task, priority));
+        }}
+      >
+        <option value="">Priority …</option>
+        {PRIORITIES.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+      <button type="button" class="plain" onClick={onDone}>
+        Choose none
+      </button>
+    </div>
+  );
+}
