@@ -1,25 +1,36 @@
 import { signal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { messageOf, reachable, refused, signedIn } from "./api.ts";
 import { BoardView } from "./board/board.tsx";
-import { isHelpOpen, LINKS, Navigation } from "./navigation.tsx";
+import { isHelpOpen, isJumpOpen, Navigation, shownLinks } from "./navigation.tsx";
 import { hasReturned } from "./oidc.ts";
-import { go, replace, route, toBoard, toView } from "./route.ts";
+import { go, replace, route, toBoard, toView, type ViewName } from "./route.ts";
 import { boards, loadSession, member } from "./session.ts";
 import { answerOffer, isCheckingLink, offeredToken } from "./sign-in-link.ts";
 import { nextTheme } from "./theme.ts";
 import { lazy } from "./ui/lazy.tsx";
 import { Dialog, Loading, Problem } from "./ui/parts.tsx";
 import { Notices } from "./ui/toast.tsx";
-import { Activity } from "./views/activity.tsx";
-import { Agents } from "./views/agents.tsx";
-import { FirstUse } from "./views/first-use.tsx";
 import { Help } from "./views/help.tsx";
-import { NeedsYou } from "./views/needs-you.tsx";
 import { SignInForm, SignInPage } from "./views/sign-in.tsx";
-import { Webhooks } from "./views/webhooks.tsx";
 
+const Activity = lazy("the activity", async () => (await import("./views/activity.tsx")).Activity);
+const Agents = lazy("the agents", async () => (await import("./views/agents.tsx")).Agents);
+const AgentPage = lazy("the agent", async () => (await import("./agent/agent.tsx")).AgentPage);
+const FirstUse = lazy("the first steps", async () => (await import("./views/first-use.tsx")).FirstUse);
+const Jump = lazy("the search", async () => (await import("./jump/jump.tsx")).Jump);
+const NeedsYou = lazy("what needs you", async () => (await import("./views/needs-you.tsx")).NeedsYou);
+const Webhooks = lazy("the webhooks", async () => (await import("./views/webhooks.tsx")).Webhooks);
 const Usage = lazy("the usage", async () => (await import("./usage/usage.tsx")).Usage);
+const Overview = lazy("the overview", async () => (await import("./overview/overview.tsx")).Overview);
+const OrganizationPage = lazy("the organization", async () => (await import("./organization/organization.tsx")).OrganizationPage);
+const Gateways = lazy("the gateways", async () => (await import("./gateway/gateways.tsx")).Gateways);
+const GatewayPage = lazy("the gateway", async () => (await import("./gateway/gateway.tsx")).GatewayPage);
+const Skills = lazy("the skills", async () => (await import("./skill/skills.tsx")).Skills);
+const Souls = lazy("the souls", async () => (await import("./skill/souls.tsx")).Souls);
+const BoardSettings = lazy("the settings", async () => (await import("./board-settings/settings.tsx")).BoardSettings);
+const Onboarding = lazy("the onboarding", async () => (await import("./board-settings/onboarding.tsx")).Onboarding);
 
 const startError = signal<string | null>(null);
 /** The board that was shown last. It opens again when the address names no board. */
@@ -48,11 +59,16 @@ function useShortcuts(): void {
   useEffect(() => {
     let isGoing = false;
     const onKey = (event: KeyboardEvent) => {
+      if (event.key === "k" && (event.ctrlKey || event.metaKey) && signedIn.value && !document.querySelector("dialog[open]")) {
+        event.preventDefault();
+        isJumpOpen.value = true;
+        return;
+      }
       if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (document.querySelector("dialog[open]")) return;
       const wasGoing = isGoing;
       isGoing = event.key === "g";
-      const link = wasGoing && LINKS.find(({ key }) => key === event.key);
+      const link = wasGoing && shownLinks().find(({ key }) => key === event.key);
       const board_id = homeBoard();
       if (link) go(toView(link.view));
       else if (wasGoing && event.key === "b" && board_id) go(toBoard(board_id));
@@ -95,6 +111,7 @@ export function App() {
         </Dialog>
       )}
       {isHelpOpen.value && <Help onClose={() => (isHelpOpen.value = false)} />}
+      {isIn && isJumpOpen.value && <Jump onClose={() => (isJumpOpen.value = false)} />}
       <Notices />
     </>
   );
@@ -136,14 +153,26 @@ function skip(event: Event): void {
   document.getElementById("content")?.focus();
 }
 
+const VIEWS: Partial<Record<ViewName, ComponentType>> = {
+  overview: Overview,
+  "needs-you": NeedsYou,
+  activity: Activity,
+  usage: Usage,
+  organization: OrganizationPage,
+  skills: Skills,
+  souls: Souls,
+  start: FirstUse,
+};
+
 function View() {
-  const { view, board_id, task_id } = route.value;
+  const { view, board_id, task_id, path } = route.value;
+  const [item] = path;
   if (view === "board") return <BoardView board_id={board_id!} task_id={task_id} />;
-  if (view === "needs-you") return <NeedsYou />;
-  if (view === "activity") return <Activity />;
-  if (view === "agents") return <Agents />;
+  if (view === "settings") return <BoardSettings key={board_id} board_id={board_id!} />;
+  if (view === "onboarding") return <Onboarding key={board_id} board_id={board_id!} />;
+  if (view === "agents") return item ? <AgentPage key={item} agent_id={item} /> : <Agents />;
+  if (view === "gateways") return item ? <GatewayPage key={item} gateway_id={item} /> : <Gateways />;
   if (view === "webhooks") return <Webhooks board_id={board_id ?? homeBoard()} />;
-  if (view === "usage") return <Usage />;
-  if (view === "start") return <FirstUse />;
-  return null;
+  const Page = VIEWS[view];
+  return Page ? <Page /> : null;
 }

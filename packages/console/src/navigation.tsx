@@ -1,20 +1,36 @@
 import { signal } from "@preact/signals";
 import { signOut } from "./api.ts";
-import { route, toBoard, toView, type ViewName } from "./route.ts";
+import { type OrganizationView, route, toBoard, toView } from "./route.ts";
 import { boards, isAdmin, organizations, switchOrganization } from "./session.ts";
 import { nextTheme, theme } from "./theme.ts";
 import { attempt } from "./ui/toast.tsx";
 
 export const isHelpOpen = signal(false);
+export const isJumpOpen = signal(false);
 
-/** The views of every organization, each with the key that follows `g`. */
-export const LINKS: { view: ViewName; label: string; key: string }[] = [
+interface Link {
+  view: OrganizationView;
+  label: string;
+  /** The key that follows `g`. */
+  key: string;
+  /** Only owners and admins may read what it shows. */
+  isForAdmins?: true;
+}
+
+/** The views of every organization: first those of the daily work, then those that set it up. */
+export const LINKS: readonly Link[] = [
   { view: "needs-you", label: "Needs you", key: "n" },
+  { view: "overview", label: "Overview", key: "o" },
   { view: "activity", label: "Activity", key: "a" },
   { view: "agents", label: "Agents", key: "t" },
   { view: "webhooks", label: "Webhooks", key: "w" },
   { view: "usage", label: "Usage", key: "u" },
+  { view: "skills", label: "Skills", key: "s", isForAdmins: true },
+  { view: "gateways", label: "Gateways", key: "h", isForAdmins: true },
+  { view: "organization", label: "Organization", key: "m" },
 ];
+
+export const shownLinks = (): readonly Link[] => LINKS.filter(({ isForAdmins }) => !isForAdmins || isAdmin.value);
 
 export function Navigation() {
   const { view, board_id } = route.value;
@@ -36,7 +52,7 @@ export function Navigation() {
         </select>
       )}
       <div class="nav-links">
-        {LINKS.map((link) => (
+        {shownLinks().map((link) => (
           <a key={link.view} href={toView(link.view)} aria-current={current(view === link.view)}>
             {link.label}
           </a>
@@ -63,10 +79,13 @@ export function Navigation() {
           )}
         </ul>
         <div class="nav-foot">
+          <button type="button" class="plain" onClick={() => (isJumpOpen.value = true)}>
+            Jump to … <kbd>Ctrl K</kbd>
+          </button>
           <button type="button" class="plain" onClick={nextTheme} title="Light, dark or as the system">
             Theme: {theme.value}
           </button>
-          <button type="button" class="plain" onClick={() => (isHelpOpen.value = true)}>
+          <button type="button" class="plain keyboard" onClick={() => (isHelpOpen.value = true)}>
             Keyboard <kbd>?</kbd>
           </button>
           <a href="/docs">API reference</a>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { api, isStatus } from "../api.ts";
 import { useResource } from "../resource.ts";
-import { toBoard, toTask } from "../route.ts";
+import { toBoard, toTask, toView } from "../route.ts";
 import { boardName, boards, canWrite, isAdmin } from "../session.ts";
 import type { ActivityEvent, Agent } from "../types.ts";
 import { Avatar, Dialog, Empty, isPresent, Loading, Problem } from "../ui/parts.tsx";
@@ -61,7 +61,13 @@ function Row({ agent, roster }: { agent: Agent; roster: Roster }) {
       <Avatar name={agent.name} agent={agent} />
       <div class="grow">
         <span class="row-head">
-          <strong dir="auto">{agent.name}</strong>
+          {isAdmin.value ? (
+            <a href={toView("agents", agent.id)} dir="auto">
+              {agent.name}
+            </a>
+          ) : (
+            <strong dir="auto">{agent.name}</strong>
+          )}
           {agent.is_board_lead && <span class="badge accent">lead</span>}
           {agent.is_gateway_main && <span class="badge">main agent</span>}
           <span class={isPresent(agent) ? "badge success" : "badge"}>{agent.status}</span>

@@ -1,0 +1,40 @@
+import { api } from "../api.ts";
+import { tasks } from "../board/store.ts";
+import { go, toTask, toView } from "../route.ts";
+import { boardName, boards, isAdmin } from "../session.ts";
+import type { Target } from "./jump.tsx";
+
+const AGENT_LIMIT = 200;
+const TASK_LIMIT = 5;
+/** Boards that are searched at once. Others are found by opening them. */
+const MAX_BOARDS = 12;
+
+/** Agents have pages for owners and admins. */
+export async function readAgents(): Promise<Target[]> {
+  if (!isAdmin.value) return [];
+  const { items } = await api.get("/api/v1/agents", { params: { query: { limit: AGENT_LIMIT } } });
+  return items.map(({ id, name }) => ({ key: id, kind: "Agent", label: name, act: () => go(toView("agents", id)) }));
+}
+
+const toTarget = ({ id, board_id, title }: { id: string; board_id: string; title: string }): Target => ({
+  key: id,
+  kind: "Task",
+  label: `${title} · ${boardName(board_id)}`,
+  act: () => go(toTask(board_id, id)),
+});
+
+/** Tasks of the open board are found at once, those of others by the service. */
+export async function searchTasks(query: string, signal: AbortSignal): Promise<Target[]> {
+  const open = [...tasks.value.values()];
+  const here = open.filter(({ title }) => title.toLowerCase().includes(query)).slice(0, TASK_LIMIT);
+  const others = (boards.value ?? []).filter(({ id }) => id !== open[0]?.board_id).slice(0, MAX_BOARDS);
+  const pages = await Promise.all(
+    others.map(({ id }) =>
+      api.get("/api/v1/boards/{board_id}/tasks", {
+        params: { path: { board_id: id }, query: { q: query, limit: TASK_LIMIT } },
+        signal,
+      }),
+    ),
+  );
+  return [...here, ...pages.flatMap(({ items }) => items)].map(toTarget);
+}
