@@ -12,6 +12,8 @@ const WIDTHS = [1280, 390];
 /** The page's background in each scheme: it shows that a check ran in the scheme that it names. */
 const BACKGROUNDS: Record<string, string> = { light: "rgb(247, 247, 249)", dark: "rgb(15, 16, 20)" };
 
+const DIFF = "--- a/a.ts\n+++ b/a.ts\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n";
+
 const { browser, service } = await setupConsole();
 
 /** Returns axe's findings on the page in its current state, as text. */
@@ -62,7 +64,14 @@ async function fill() {
   await api.post("/api/v1/boards/{board_id}/webhooks", { params, body: { description: "Read the orders" } });
   await api.post("/api/v1/budgets", { body: { scope: "task", scope_id: task_id, limit: { total_tokens: 1_000 } } });
   const run = await work(createClient({ url: service.url, agent_token: agent.auth_token! }), board_id, first);
-  return { board_id, task_id, run };
+  await api.post("/api/v1/tags", { body: { name: "Urgent" } });
+  await api.post("/api/v1/board-groups", { body: { name: "Coast" } });
+  await api.post("/api/v1/organizations/me/custom-fields", { body: { field_key: "region", board_ids: [board_id] } });
+  const { id: artifact_id } = await api.post("/api/v1/boards/{board_id}/tasks/{task_id}/artifacts", {
+    params: { path: { board_id, task_id } },
+    body: { name: "change.diff", content_type: "text/x-diff", content: Buffer.from(DIFF).toString("base64") },
+  });
+  return { board_id, task_id, run, agent_id: agent.id, gateway_id: agent.gateway_id, artifact_id };
 }
 
 /** A run on another task, with its usage and a step of each kind. */
@@ -94,7 +103,7 @@ async function work(agent: Client, board_id: string, task_id: string): Promise<s
 }
 
 test("no view has a finding of axe, in light and in dark, on a desktop and on a phone", async () => {
-  const { board_id, task_id, run } = await fill();
+  const { board_id, task_id, run, agent_id, gateway_id, artifact_id } = await fill();
   const view = await openConsole(await browser.createBrowserContext(), service.link);
   const views: [fragment: string, selector: string, text: string][] = [
     ["needs-you", "main", "refund.pay"],
@@ -103,6 +112,22 @@ test("no view has a finding of axe, in light and in dark, on a desktop and on a 
     ["webhooks", ".rows", "Read the orders"],
     ["usage", ".table", "$0.50"],
     ["start", "h1", "Begin with a board"],
+    ["overview", ".figures", "Throughput"],
+    ["organization/members", ".rows", "owner"],
+    ["organization/invites", "main", "Nobody is invited."],
+    ["organization/tags", ".rows", "Urgent"],
+    ["organization/fields", ".rows", "region"],
+    ["organization/groups", ".rows", "Coast"],
+    ["organization/general", "main", "Danger zone"],
+    ["gateways", ".rows", "Agents"],
+    [`gateways/${gateway_id}`, "h1", "Agents"],
+    [`agents/${agent_id}`, "h1", "Milo"],
+    ["skills/marketplace", "main", "No skill was found."],
+    ["skills/packs", "h2", "Packs"],
+    ["skills/souls", ".rows", "engineer"],
+    [`boards/${board_id}/settings`, "h1", "Settings of Decisions"],
+    [`boards/${board_id}/onboarding`, "main", "Nobody has asked for the goal yet."],
+    [`boards/${board_id}/tasks/${task_id}/files/${artifact_id}`, ".patch-lines", "three"],
     [`boards/${board_id}`, "h1", "Decisions"],
     [`boards/${board_id}/tasks/${task_id}`, ".story .comments", "Looks good"],
     [run, ".run-steps", "Seen by axe"],

@@ -1,0 +1,154 @@
+import { type Client, createClient } from "@board/client/client";
+import { expect, test, vi } from "vitest";
+import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
+
+const { browser, service } = await setupConsole();
+const { api } = service;
+const view = await openConsole(await browser.createBrowserContext(), service.link);
+const { id: board_id } = await makeBoard(api, "Harbour");
+const agent = await api.post("/api/v1/agents", { body: { name: "Nora", board_id } });
+const worker = createClient({ url: service.url, agent_token: agent.auth_token! });
+
+const addFile = async (client: Client, task_id: string, name: string, content_type: string, content: string) =>
+  client.post("/api/v1/boards/{board_id}/tasks/{task_id}/artifacts", {
+    params: { path: { board_id, task_id } },
+    body: { name, content_type, content: Buffer.from(content).toString("base64") },
+  });
+
+const DIFF = `diff --git a/src/price.ts b/src/price.ts
+--- a/src/price.ts
++++ b/src/price.ts
+@@ -1,3 +1,3 @@
+ const tax = 0.2;
+-const price = 10;
++const price = 12;
+ print(price);
+--- a/notes.md
++++ b/notes.md
+@@ -0,0 +1 @@
++Read this
+`;
+
+/** A task that an agent has handed in. */
+async function handIn(title: string): Promise<string> {
+  const { id: task_id } = await makeTask(api, board_id, title, { assigned_agent_id: agent.id });
+  await worker.post("/api/v1/agent/tasks/next", { body: { board_id } });
+  await worker.patch("/api/v1/agent/boards/{board_id}/tasks/{task_id}", {
+    params: { path: { board_id, task_id } },
+    body: { status: "review", comment: "Look at it" },
+  });
+  return task_id;
+}
+
+test("a diff is reviewed by a comment on its line, and sent back to its agent with it", async () => {
+  const task_id = await handIn("Raise the price");
+  const file = await addFile(api, task_id, "change.diff", "text/x-diff", DIFF);
+  await view.go(`#/boards/${board_id}/tasks/${task_id}`);
+  await view.page.locator("::-p-aria(change.diff)").click();
+  await view.sees(".patch-added", "const price = 12;");
+  expect(await view.text(".patch-added mark")).toContain("2");
+  await view.page.locator('[aria-label="Comment on line 2, added"]').click();
+  await view.page.locator(".patch-comment textarea").fill("Why twelve?");
+  await view.click("Comment");
+  await view.sees(".patch-comment .text", "Why twelve?");
+  await view.page.locator('[aria-label="Reviewed notes.md"]').click();
+  await view.sees(".file-view", "1 reviewed");
+  await view.page.reload();
+  await view.sees(".file-view", "1 reviewed");
+  await view.sees(".patch-comment .text", "Why twelve?");
+  const { paths } = await api.get("/api/v1/boards/{board_id}/artifacts/{artifact_id}/reviewed-files", {
+    params: { path: { board_id, artifact_id: file.id } },
+  });
+  expect(paths).toEqual(["notes.md"]);
+  await view.click("Send back");
+  await view.page.locator("dialog textarea").fill("Say why");
+  await view.click("Send the task back");
+  await view.hasCards("in_progress", ["Raise the price"]);
+  const inbox = await worker.get("/api/v1/agent/inbox");
+  expect(JSON.stringify(inbox.messages)).toContain("Why twelve?");
+  expect(view.errors).toEqual([]);
+});
+
+test("a file is added and removed by a person", async () => {
+  const { id: task_id } = await makeTask(api, board_id, "Keep the log");
+  await view.go(`#/boards/${board_id}/tasks/${task_id}`);
+  await view.sees(".story", "There are no files.");
+  await view.page.evaluate(`(() => {
+    const input = document.querySelector('.story input[type="file"]');
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(["a;b\\n".repeat(100_000)], "log.txt", { type: "text/plain" }));
+    input.files = transfer.files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  })()`);
+  await view.sees(".story .rows", "log.txt");
+  await view.sees(".story .rows", "390.6 KB");
+  await view.click("Remove");
+  await view.click("Remove the file");
+  await view.sees(".story", "There are no files.");
+  expect(view.errors).toEqual([]);
+});
+
+/** Known ways to run a script from Markdown, and to load something from outside. */
+const ATTACKS = `# Title
+**bold** <script>window.attacked = 1</script><img src="https://outside.example/x.png" onerror="window.attacked = 1">
+[one](javascript:window.attacked=1) [two](data:text/html,<script>1</script>) [three](  JaVaScRiPt:window.attacked=1)
+<svg onload="window.attacked = 1"><a href="java&#x09;script:window.attacked=1">x</a></svg>
+<iframe srcdoc="<script>parent.attacked = 1</script>"></iframe><math><mtext><style><img src onerror=window.attacked=1></style></math>
+![picture](https://outside.example/y.png) <form action="/x"><input name="attributes"></form> [fine](https://fine.example/)
+`;
+
+test("Markdown of others is shown, but runs no script, loads nothing and makes no form", async () => {
+  const { id: task_id } = await makeTask(api, board_id, "Read with care", { description: ATTACKS });
+  await view.go(`#/boards/${board_id}/tasks/${task_id}`);
+  await view.sees(".story .markdown strong", "bold");
+  await view.sees(".story .markdown", "<script>");
+  expect(await view.count(".markdown :is(script, img, svg, iframe, form, input, style, math, [onerror], [onload])")).toBe(0);
+  const links = await view.page.evaluate(`[...document.querySelectorAll(".markdown a[href]")].map((link) => link.href)`);
+  expect(links).toEqual(["https://fine.example/"]);
+  expect(await view.page.evaluate("window.attacked === undefined")).toBe(true);
+  expect([view.errors, view.outside]).toEqual([[], []]);
+});
+
+test("files are shown as what they are: tables, indented JSON, and everything else only to save", async () => {
+  const { id: task_id } = await makeTask(api, board_id, "Many kinds");
+  const open = async (name: string, type: string, content: string) => {
+    const { id } = await addFile(api, task_id, name, type, content);
+    await view.go(`#/boards/${board_id}/tasks/${task_id}/files/${id}`);
+  };
+  await open("sums.csv", "text/csv", 'city,sum\n"Bath, UK",3\n');
+  await view.sees(".file-view tbody th", "Bath, UK");
+  await open("one.json", "application/json", '{"a":[1]}');
+  await view.sees(".file-text", '"a": [');
+  await open("page.html", "text/html", "<script>window.attacked = 1</script>");
+  await view.sees(".file-text", "<script>window.attacked = 1</script>");
+  await open("data.bin", "application/octet-stream", "\u0000\u0001");
+  await view.sees(".file-view", "This kind of file is not shown.");
+  expect(await view.page.evaluate("window.attacked === undefined")).toBe(true);
+});
+
+test("a task is changed with its tags, dependencies and custom fields, and a refusal stands at the field", async () => {
+  await api.post("/api/v1/organizations/me/custom-fields", {
+    body: { field_key: "points", label: "Points", field_type: "integer", board_ids: [board_id] },
+  });
+  await api.post("/api/v1/tags", { body: { name: "Urgent" } });
+  await makeTask(api, board_id, "Comes first");
+  const { id: task_id } = await makeTask(api, board_id, "To be changed");
+  await view.go(`#/boards/${board_id}/tasks/${task_id}`);
+  await view.sees(".story h2", "To be changed");
+  await view.page.locator('.story-title ::-p-aria([name="Change"][role="button"])').click();
+  await view.sees("dialog", "Points");
+  const field = (name: string) => view.page.locator(`[id="field-task.${task_id}-${name}"]`);
+  await field("title").fill("Was changed");
+  await field("custom.points").fill("many");
+  await view.click("Save");
+  await view.sees("dialog [role='alert']", "must be an integer");
+  await field("custom.points").fill("3");
+  await view.page.locator("::-p-aria(Urgent)").click();
+  await view.click("Save");
+  await vi.waitFor(async () => expect(await view.count("dialog")).toBe(0), WAIT);
+  await view.sees(".story h2", "Was changed");
+  await view.sees(".story .properties", "Points3");
+  const task = await api.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params: { path: { board_id, task_id } } });
+  expect(task).toMatchObject({ custom_field_values: { points: 3 }, tags: [{ name: "Urgent" }] });
+  expect(view.errors).toEqual([]);
+});
