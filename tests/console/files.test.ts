@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { MIN_ENCODED_BYTES } from "@board/api/edge/representation";
 import { expect, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 import { createWorld } from "../support/world.ts";
@@ -36,14 +37,15 @@ test("the address of the service opens the console, under a policy that allows n
   expect(linksOf(html).length).toBeGreaterThan(1);
 });
 
-test("each file of the console is compressed already and never has to be asked for again", async () => {
+test("each longer file of the console is compressed already, and none has to be asked for again", async () => {
   for (const link of linksOf(await (await get("/")).text()).filter((target) => target.startsWith("/assets/"))) {
     const plain = await get(link);
     const [brotli, gzip] = [await get(link, { "accept-encoding": "br" }), await get(link, { "accept-encoding": "gzip" })];
     expect([plain.status, brotli.status, gzip.status]).toEqual([200, 200, 200]);
     expect(brotli.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
-    expect([brotli.headers.get("content-encoding"), gzip.headers.get("content-encoding")]).toEqual(["br", "gzip"]);
     const text = await plain.text();
+    if (text.length < MIN_ENCODED_BYTES) continue;
+    expect([brotli.headers.get("content-encoding"), gzip.headers.get("content-encoding")]).toEqual(["br", "gzip"]);
     expect(brotliDecompressSync(await brotli.arrayBuffer()).toString()).toBe(text);
     expect(gunzipSync(await gzip.arrayBuffer()).toString()).toBe(text);
   }

@@ -94,6 +94,7 @@ const ATTACKS = `# Title
 [one](javascript:window.attacked=1) [two](data:text/html,<script>1</script>) [three](  JaVaScRiPt:window.attacked=1)
 <svg onload="window.attacked = 1"><a href="java&#x09;script:window.attacked=1">x</a></svg>
 <iframe srcdoc="<script>parent.attacked = 1</script>"></iframe><math><mtext><style><img src onerror=window.attacked=1></style></math>
+
 ![picture](https://outside.example/y.png) <form action="/x"><input name="attributes"></form> [fine](https://fine.example/)
 `;
 
