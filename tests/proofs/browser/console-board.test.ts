@@ -71,7 +71,9 @@ test("a task can be created, worked on and finished with the keyboard alone", as
   await keyboard.type("Typed by keys");
   await keyboard.press("Tab");
   await keyboard.type("What has to be done");
-  for (const key of ["Tab", "Tab", "Tab", "Enter"]) await keyboard.press(key);
+  await keyboard.down("Control");
+  await keyboard.press("Enter");
+  await keyboard.up("Control");
   await view.hasCards("inbox", ["Here before", "Typed by keys"]);
   const isFocused = (title: string) =>
     vi.waitFor(

@@ -80,6 +80,12 @@ try {
     activity: "activity",
     agents: "agents",
     webhooks: `webhooks/${board_id}`,
+    overview: "overview",
+    list: `boards/${board_id}?view=list`,
+    settings: `boards/${board_id}/settings`,
+    organization: "organization/members",
+    gateways: "gateways",
+    skills: "skills/packs",
     "first-use": "start",
     // Its task may still be at work, so its address is read last.
     run: "",

@@ -15,7 +15,10 @@ import { Toolbar } from "./toolbar.tsx";
 import { board, columns, isShortened, moveTask, problem, tasks } from "./store.ts";
 
 const ListView = lazy("the list", async () => (await import("./list-view.tsx")).ListView);
-const NewTask = lazy("the form", async () => (await import("./new-task.tsx")).NewTask);
+const loadNewTask = async () => (await import("./new-task.tsx")).NewTask;
+const NewTask = lazy("the form", loadNewTask);
+/** After the board is drawn, so that the form opens at once. */
+const PRELOAD_MS = 1_500;
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
@@ -41,6 +44,12 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
       if (task) void moveTask(task, status);
     });
   }, [isReady, isList]);
+
+  useEffect(() => {
+    if (!isReady || !mayWrite) return;
+    const timer = setTimeout(() => loadNewTask().catch(() => {}), PRELOAD_MS);
+    return () => clearTimeout(timer);
+  }, [isReady, mayWrite]);
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

@@ -23,7 +23,7 @@ interface Props {
 /** Larger files begin folded. */
 const FOLD_LINES = 600;
 /** Lines that are drawn together, when they come near. */
-const BLOCK = 100;
+const BLOCK = 50;
 const LINE_PX = 20;
 
 /** One file of a diff: its lines, with comments below the lines that they are about. */
@@ -84,11 +84,14 @@ interface BlockProps extends Pick<Props, "patch" | "comments" | "draft" | "onCom
 /** Some lines of a file. They are drawn when they come near, so that a diff of 10,000 lines opens at once. */
 function Block({ patch, start, comments, draft, onComment }: BlockProps) {
   const place = useRef<HTMLDivElement>(null);
-  const [isNear, setNear] = useState(start === 0);
+  const [isNear, setNear] = useState(false);
   const lines = patch.lines.slice(start, start + BLOCK);
   useEffect(() => {
     if (isNear || !place.current) return;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setNear(true), { rootMargin: "800px" });
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setNear(true), {
+      root: place.current.closest(".file-view"),
+      rootMargin: "600px",
+    });
     observer.observe(place.current);
     return () => observer.disconnect();
   }, [isNear]);

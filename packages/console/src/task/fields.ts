@@ -9,6 +9,8 @@ export interface TaskChoices {
   fields: readonly CustomField[];
 }
 
+export const NO_CHOICES: TaskChoices = { tags: [], fields: [] };
+
 const LIMIT = 200;
 /** More tasks than this cannot be chosen from by scrolling; the newest ones are offered. */
 const MAX_OFFERED = 200;

@@ -16,7 +16,7 @@ export function FormDialog({ title, onClose, onDone, ...form }: FormDialogProps)
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <Form {...form} onDone={done} />
+      <Form {...form} focusFirst onDone={done} />
     </Dialog>
   );
 }

@@ -36,6 +36,8 @@ interface FormProps {
   /** Sends what was typed. `changed` has only the fields that differ from the start, so that no change of others is undone. */
   submit: (typed: Typed, changed: Typed) => Promise<unknown>;
   onDone?: () => void;
+  /** Whether typing begins in the first field, as in a window that opens for it. */
+  focusFirst?: boolean;
   children?: ComponentChildren;
 }
 
@@ -57,7 +59,7 @@ function toRefusal(error: unknown, names: readonly string[]): Refusal {
 }
 
 /** A form of the service: refusals stand at their fields, and what was typed is kept until the service has accepted it. */
-export function Form({ name, fields, start, label, submit, onDone, children }: FormProps) {
+export function Form({ name, fields, start, label, submit, onDone, focusFirst, children }: FormProps) {
   const [draft, setDraft] = useDraft(`form.${name}`);
   const [secrets, setSecrets] = useState<Typed>({});
   const [refusal, setRefusal] = useState(NO_REFUSAL);
@@ -97,16 +99,21 @@ export function Form({ name, fields, start, label, submit, onDone, children }: F
   };
 
   return (
-    <form class="form" onSubmit={send} noValidate>
+    <form
+      class="form"
+      onSubmit={send}
+      onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && void send(event)}
+      noValidate
+    >
       <Problem error={refusal.rest} />
       <div class="form-fields">
-        {shown.map((field) => (
+        {shown.map((field, index) => (
           <Field key={field.name} name={field.name} scope={name} label={field.label} refusal={refusal} {...layoutOf(field)}>
             {(attributes) => (
               <Input
                 field={field}
                 value={typed[field.name] ?? ""}
-                attributes={attributes}
+                attributes={focusFirst && index === 0 ? { ...attributes, autofocus: true } : attributes}
                 onType={(value) => type(field, value)}
               />
             )}
@@ -136,7 +143,7 @@ function layoutOf({ kind, hint, short }: FieldSpec) {
 interface InputProps {
   field: FieldSpec;
   value: Value;
-  attributes: { id: string; "aria-describedby"?: string; "aria-invalid"?: true };
+  attributes: { id: string; "aria-describedby"?: string; "aria-invalid"?: true; autofocus?: boolean };
   onType: (value: Value) => void;
 }
 

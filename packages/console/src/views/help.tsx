@@ -16,6 +16,7 @@ const SHORTCUTS: [string, [string[], string][]][] = [
       [["g", "m"], "Organization"],
       [["g", "h"], "Gateways"],
       [["g", "s"], "Skills"],
+      [["Ctrl", "Enter"], "Send the form"],
       [["t"], "Light, dark or as the system"],
     ],
   ],
