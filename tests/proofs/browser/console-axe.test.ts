@@ -123,7 +123,7 @@ async function expectNoFindings(views: readonly Shown[]): Promise<void> {
 
 const { board_id, task_id, run, agent_id, gateway_id, artifact_id } = await fill();
 
-/** Each group is a test of its own, because a machine that is busy takes minutes for one. */
+/** Each group is one test, because a machine that is busy takes minutes for one. */
 const VIEWS: Record<string, Shown[]> = {
   "the daily work": [
     ["needs-you", "main", "refund.pay"],
