@@ -30,9 +30,9 @@ async function startProgram(program, args) {
 
 /** Node 22 calls SQLite experimental. The service only locks its folder with it. */
 function hideWarningOfSqlite() {
-  const { emitWarning } = process;
+  const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = (warning, ...args) =>
-    String(warning).startsWith("SQLite is an experimental") ? undefined : emitWarning.call(process, warning, ...args);
+    String(warning).startsWith("SQLite is an experimental") ? undefined : emitWarning(warning, ...args);
 }
 
 function requireNode() {

@@ -56,7 +56,7 @@ test("streams pass the ingress without a buffer", () => {
 
 test("without options there are three processes, and neither autoscaler, ingress nor monitoring", () => {
   const plain = renderChart({ secretName: "secrets", baseUrl: "http://board" });
-  expect(plain.map(({ kind }) => kind).toSorted()).toEqual(["Deployment", "Job", "PodDisruptionBudget", "Service"]);
+  expect(new Set(plain.map(({ kind }) => kind))).toEqual(new Set(["Deployment", "Job", "PodDisruptionBudget", "Service"]));
   expect(plain.find(({ kind }) => kind === "Deployment").spec.replicas).toBe(3);
 });
 
