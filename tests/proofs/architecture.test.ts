@@ -41,7 +41,8 @@ const ALLOWED: Record<string, RegExp> = {
   local:
     /^(packages\/local\/|node:|@board\/(core|openclaw|api|client|accounts)\/|@board\/functions\/(manifest|body-bucket|file-bucket|event-bus|environment|queue-state)$|@hono\/node-server|@opentelemetry\/|croner$|zod$)/,
   /** The console is a client like any other: nothing of the service itself. It shows the lines that the command line prints. */
-  console: /^(packages\/console\/|preact(\/hooks|\/compat)?$|@preact\/signals$|marked$|dompurify$|@board\/client\/|@board\/cli\/connection-lines$)/,
+  console:
+    /^(packages\/console\/|preact(\/hooks|\/compat)?$|@preact\/signals$|marked$|dompurify$|@board\/client\/|@board\/cli\/connection-lines$)/,
   infra: /^(infra\/|packages\/functions\/src\/manifest\.ts$|packages\/core\/src\/config\/(budgets|removed-settings)\.ts$)/,
 };
 
