@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api, messageOf } from "../api.ts";
 import { agents, blockersOf, board, changeTask, deleteTask, moveTask, tasks } from "../board/store.ts";
 import { go, route, toTask } from "../route.ts";
@@ -38,7 +38,8 @@ export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
   const full = useWholeTask(known, board_id, task_id);
 
   useEffect(() => panel.current?.focus(), [run_id, artifact_id]);
-  useEffect(() => {
+  // Runs before the next key can be pressed.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
       event.preventDefault();
