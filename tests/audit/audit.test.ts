@@ -122,14 +122,14 @@ const CHANGES: Record<string, { make: () => Promise<unknown>; shown?: object }> 
   },
   "webhook.created": {
     make: () => send("POST", `${board}/webhooks`, { description: "CI", secret: "s3cret-of-webhook" }),
-    shown: { changes: { secret_sealed: [null, "(hidden)"] } },
+    shown: { changes: { secret: [null, "(hidden)"] } },
   },
   "webhook.updated": {
     make: async () => {
       const { id } = (await send("GET", `${board}/webhooks`)).items[0];
       await send("PATCH", `${board}/webhooks/${id}`, { secret: "another-s3cret" });
     },
-    shown: { changes: { secret_sealed: ["(hidden)", "(hidden)"] } },
+    shown: { changes: { secret: ["(hidden)", "(hidden)"] } },
   },
   "webhook.removed": {
     make: async () => send("DELETE", `${board}/webhooks/${(await send("GET", `${board}/webhooks`)).items[0].id}`),
@@ -140,7 +140,7 @@ const CHANGES: Record<string, { make: () => Promise<unknown>; shown?: object }> 
       const { id } = (await send("GET", "/api/v1/subscriptions")).items[0];
       await send("POST", `/api/v1/subscriptions/${id}/secret`);
     },
-    shown: { changes: { secret_sealed: ["(hidden)", "(hidden)"] } },
+    shown: { changes: { secret: ["(hidden)", "(hidden)"] } },
   },
   "subscription.removed": {
     make: async () => send("DELETE", `/api/v1/subscriptions/${(await send("GET", "/api/v1/subscriptions")).items[0].id}`),

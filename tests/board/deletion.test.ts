@@ -5,12 +5,17 @@ import {
   agents,
   approval_task_links,
   approvals,
+  artifact_reviews,
+  artifacts,
   board_group_memory,
   board_memory,
   board_onboarding_sessions,
   board_task_custom_fields,
   budget_spending,
   budgets,
+  channel_deliveries,
+  channels,
+  host_usage,
   jobs,
   organization_board_access,
   organization_invite_board_access,
@@ -26,6 +31,8 @@ import {
   task_transitions,
   tasks,
   transition_counts,
+  user_notifications,
+  users,
   inbox_acknowledgements,
   inbox_messages,
 } from "@board/core/schema/all-tables";
@@ -51,12 +58,11 @@ const remove = (board_id: string, credential: object = { token: home.owner.token
   world.call("DELETE", `/api/v1/boards/${board_id}`, credential);
 const cleanups = async () => (await world.db.select().from(jobs)).filter((job) => job.kind === "agent.cleanup");
 
-/** Number of rows in each table except jobs, and the sums of bytes that an organization keeps. */
-/** The number of rows by table, without the rows that outlive a board: its jobs and entries of the changes feed. */
+/** The number of rows by table, without the rows that outlive a board: jobs, entries of the changes feed and of the audit log. */
 async function countRows(): Promise<Record<string, number>> {
   const found = await world.db.execute(sql`
     select table_name as name, (xpath('/row/n/text()', query_to_xml(format('select count(*) as n from %I', table_name), false, true, '')))[1]::text::int as total
-    from information_schema.tables where table_schema = 'public' and table_name not in ('changes', 'jobs', 'webhook_payload_usage') order by table_name`);
+    from information_schema.tables where table_schema = 'public' and table_name not in ('changes', 'jobs', 'audit_events', 'artifact_orphans', 'webhook_payload_usage') order by table_name`);
   return Object.fromEntries(rowsOf<{ name: string; total: number }>(found).map(({ name, total }) => [name, total]));
 }
 
@@ -146,7 +152,31 @@ async function fillBoard(): Promise<string> {
     .values({ organization_id, scope: "board", board_id, ...limits })
     .returning();
   await insert(budget_spending).values({ budget_id: budget!.id });
+  await insert(host_usage).values({ agent_id: agent.id, since: "2026-01-01" }).onConflictDoNothing();
+  await addPersonalRows(board_id, task_id);
   return board_id;
+}
+
+/** A file with its review, and a notification of the owner that waits to be sent. */
+async function addPersonalRows(board_id: string, task_id: string): Promise<void> {
+  const insert = world.db.insert.bind(world.db);
+  const { organization_id } = home;
+  const [owner] = await world.db.select().from(users).where(eq(users.auth_subject, home.owner.subject));
+  const user_id = owner!.id;
+  const file = { organization_id, board_id, task_id, name: "log.txt", content_type: "text/plain", size: 1, sha256: "0" };
+  const [artifact] = await insert(artifacts)
+    .values({ ...file, status: "uploading" })
+    .returning();
+  const reviewed = { organization_id, user_id, paths: ["a.ts"], updated_at: new Date() };
+  await insert(artifact_reviews).values({ artifact_id: artifact!.id, ...reviewed });
+  await insert(channels).values({ user_id, type: "email" }).onConflictDoNothing();
+  const [channel] = await world.db.select().from(channels).where(eq(channels.user_id, user_id));
+  const about = { user_id, organization_id, board_id, type: "mention", subject_id: board_id, actor_type: "system" } as const;
+  const [notification] = await insert(user_notifications)
+    .values({ ...about, key: board_id })
+    .returning();
+  const sent = { organization_id, channel_id: channel!.id, notification_id: notification!.id, type: "email" } as const;
+  await insert(channel_deliveries).values({ ...sent, is_digest: true, due_at: new Date(Date.now() + 86_400_000) });
 }
 
 test("deleting a board deletes its rows in every table and no other rows", async () => {

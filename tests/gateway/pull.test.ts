@@ -1,6 +1,6 @@
 import { agents, gateways, inbox_messages, jobs } from "@board/core/schema/all-tables";
 import { runScheduled } from "@board/api/work/schedules";
-import { and, eq } from "drizzle-orm";
+import { and, eq, ne } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { renew, setupWorld } from "../support/fixtures.ts";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
@@ -15,7 +15,12 @@ const board = renew(() => openPullBoard(world, `person ${++count}`));
 const asOwner = (method: string, path: string, body?: object) => board.call(method, path, board.owner.token, body);
 const asAgent = (agent: { token: string }, method: string, path: string, body?: object) =>
   world.call(method, path, { agent: agent.token, body });
-const jobsOf = () => world.db.select({ kind: jobs.kind }).from(jobs).where(eq(jobs.organization_id, board.organization_id));
+/** Jobs for a host: all but those that tell people. */
+const jobsOf = () =>
+  world.db
+    .select({ kind: jobs.kind })
+    .from(jobs)
+    .where(and(eq(jobs.organization_id, board.organization_id), ne(jobs.kind, "people.tell")));
 
 describe("a pull gateway", () => {
   test("needs a name only, has no main agent, and shows no connection", async () => {

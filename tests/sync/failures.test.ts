@@ -1,4 +1,4 @@
-import { agents, gateways } from "@board/core/schema/all-tables";
+import { agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { LIMITS } from "@board/openclaw/sync/inline";
 import { syncTemplates } from "@board/openclaw/sync/sync";
 import { SyncQuery, type TemplateSyncResult } from "@board/openclaw/sync/result";
@@ -161,7 +161,9 @@ describe("a host that goes down during a sync", () => {
     expect([body.total_synced, body.agents_skipped, body.main_updated]).toEqual([0, 2, false]);
     const [run] = await listRuns(world, home.gateway_id);
     expect(run).toMatchObject({ status: "done" });
-    expect(await world.drain()).toBe(0);
+    const due = await world.db.select().from(jobs).where(eq(jobs.status, "queued"));
+    // People are told that the gateway is down.
+    expect(due.map(({ kind }) => kind)).toEqual(["people.tell"]);
   });
 
   test("a host that goes down during its configuration leaves the agents synced and their sessions not reset", async () => {

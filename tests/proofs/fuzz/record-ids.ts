@@ -13,7 +13,8 @@ type Json = Record<string, unknown>;
 /** Collects the ids of rows and their parents from an answer. */
 export function recordIds(api: Api, pool: Pool, { plan, ids }: SentRequest, { status, text }: ReceivedResponse): void {
   const { operation, method } = plan;
-  if (status >= 300 || operation.path === "/openapi.json" || !/^[[{]/.test(text)) return;
+  // An export has a row in each line.
+  if (status >= 300 || operation.path === "/openapi.json" || operation.path.endsWith("/export") || !/^[[{]/.test(text)) return;
   if (method === "DELETE") {
     const last = Object.values(ids).at(-1);
     if (last !== undefined) pool.remove(last);

@@ -10,6 +10,8 @@ const SECRET = /(?:secret|token|password|sealed|digest|hash|lookup|key)s?$/;
 const HIDDEN = "(hidden)";
 /** Fields that change with every change, or only say where a row is. */
 const LEFT_OUT = /^(?:id|organization_id|created_at|updated_at|change_tx|change_seq|truncated_fields)$/;
+/** How a secret is stored is no part of its name. */
+const STORED_AS = /_(?:sealed|digest|hash|lookup)$/;
 const MAX_CHARS = 500;
 
 /** The fields that differ between two states of a thing. Without `before` it was created, without `after` it was removed. */
@@ -17,7 +19,9 @@ export function toChanges(before: object | null, after: object | null): AuditCha
   const [old, now] = [(before ?? {}) as Fields, (after ?? {}) as Fields];
   const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter((name) => !LEFT_OUT.test(name));
   const differing = names.filter((name) => !isDeepStrictEqual(toPlain(old[name]), toPlain(now[name])));
-  return Object.fromEntries(differing.map((name) => [name, [toShown(name, old[name]), toShown(name, now[name])]]));
+  return Object.fromEntries(
+    differing.map((name) => [name.replace(STORED_AS, ""), [toShown(name, old[name]), toShown(name, now[name])]]),
+  );
 }
 
 const toPlain = (value: unknown): unknown => (value === undefined ? null : JSON.parse(JSON.stringify(value)));
