@@ -10,4 +10,4 @@ export const REPOSITORY = `https://github.com/${OWNER}/${NAME}`;
 export const MCP_NAME = `io.github.${OWNER}/${NAME}`;
 
 /** The oldest Node that runs the package. */
-export const OLDEST_NODE = [22, 14];
+export const OLDEST_NODE = [22, 15];

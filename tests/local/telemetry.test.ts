@@ -20,7 +20,7 @@ const WAIT = { timeout: 20_000, interval: 20 };
 const HOUR_MS = 3_600_000;
 /** `npm run pictures:traces` stores the traces of these tests as pictures. */
 const savePicture = (name: string, svg: string) =>
-  process.env["SAVE_PICTURES"] && writeFileSync(path.resolve(import.meta.dirname, "../../docs/pictures", name), svg);
+  process.env["MODE"] === "pictures" && writeFileSync(path.resolve(import.meta.dirname, "../../docs/pictures", name), svg);
 
 afterAll(cleanUpPrograms);
 const shared = await setup(openServerWorld());

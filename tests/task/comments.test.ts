@@ -34,6 +34,7 @@ describe("posting a comment", () => {
       message: "Looks *good*.\nShip it.",
       content: "Looks *good*.\nShip it.",
       tags: ["review", "ok"],
+      anchor: null,
       created_at,
     });
     expect(await storedComments()).toMatchObject([

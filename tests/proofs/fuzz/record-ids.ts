@@ -10,11 +10,15 @@ const KINDS: Readonly<Record<string, string>> = { "/organizations": "organizatio
 
 type Json = Record<string, unknown>;
 
+/** An export in lines of JSON is not. */
+export const isJson = ({ headers }: ReceivedResponse): boolean =>
+  headers.get("content-type")?.startsWith("application/json") ?? false;
+
 /** Collects the ids of rows and their parents from an answer. */
-export function recordIds(api: Api, pool: Pool, { plan, ids }: SentRequest, { status, text }: ReceivedResponse): void {
+export function recordIds(api: Api, pool: Pool, { plan, ids }: SentRequest, answered: ReceivedResponse): void {
   const { operation, method } = plan;
-  // An export has a row in each line.
-  if (status >= 300 || operation.path === "/openapi.json" || operation.path.endsWith("/export") || !/^[[{]/.test(text)) return;
+  const { status, text } = answered;
+  if (status >= 300 || operation.path === "/openapi.json" || !isJson(answered) || !/^[[{]/.test(text)) return;
   if (method === "DELETE") {
     const last = Object.values(ids).at(-1);
     if (last !== undefined) pool.remove(last);

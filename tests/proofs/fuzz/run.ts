@@ -10,7 +10,7 @@ import { returnToOrganization, createFuzzTenant, type FuzzTenant } from "./calle
 import { type Api, type Operation, readApi } from "./document.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { createOracle } from "./oracle.ts";
-import { recordIds } from "./record-ids.ts";
+import { isJson, recordIds } from "./record-ids.ts";
 import { createGenerator, type RequestPlan } from "./plan.ts";
 import { createSecrets } from "./secrets.ts";
 import { withEndpoint, withTools } from "./tools.ts";
@@ -110,7 +110,7 @@ export async function fuzz(
     const sent = buildRequest(plan, cast);
     const { answered, problem } = await sendAndJudge(sent, cast);
     const { status, text } = answered;
-    if (status < 300 && text.startsWith("{")) {
+    if (status < 300 && text.startsWith("{") && isJson(answered)) {
       const { auth_token, token } = JSON.parse(text) as Record<string, unknown>;
       for (const secret of [auth_token, token]) if (typeof secret === "string") secrets.keep(secret);
     }
