@@ -162,7 +162,7 @@ describe("a host that goes down during a sync", () => {
     const [run] = await listRuns(world, home.gateway_id);
     expect(run).toMatchObject({ status: "done" });
     const due = await world.db.select().from(jobs).where(eq(jobs.status, "queued"));
-    // People are told that the gateway is down.
+    // People hear that the gateway is down.
     expect(due.map(({ kind }) => kind)).toEqual(["people.tell"]);
   });
 
