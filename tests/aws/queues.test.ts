@@ -1,5 +1,5 @@
 import { createWakeUpSender } from "@board/functions/queue";
-import type { WakeUp } from "@board/core/job/job";
+import type { WakeUp } from "@board/core/job/relay";
 import { expect, test } from "vitest";
 import { setup } from "../support/fixtures.ts";
 import type { LogLine } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { rowsOf } from "@board/core/db/database";
-import { relay } from "@board/core/job/job";
+import { relay } from "@board/core/job/relay";
 import { leaseJob } from "@board/core/job/lease";
 import { resolveUnleased } from "@board/core/job/not-leased";
 import { sql } from "drizzle-orm";

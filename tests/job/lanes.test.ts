@@ -1,6 +1,6 @@
 import { jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
-import { relay } from "@board/core/job/job";
+import { relay } from "@board/core/job/relay";
 import { redriveJobs } from "@board/core/job/redrive";
 import { createPendingWakeups, addPendingWakeup } from "@board/core/context/pending-wakeups";
 import { eq } from "drizzle-orm";

@@ -1,7 +1,8 @@
 import { transaction } from "@board/core/context/context";
 import { jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
-import { enqueue, relay, relayAll } from "@board/core/job/job";
+import { enqueue } from "@board/core/job/job";
+import { relay, relayAll } from "@board/core/job/relay";
 import { scheduled } from "@board/api/work/schedules";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";

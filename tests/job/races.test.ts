@@ -1,6 +1,6 @@
 import { board_memory, board_webhook_payloads, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
-import { relay } from "@board/core/job/job";
+import { relay } from "@board/core/job/relay";
 import { redriveJobs } from "@board/core/job/redrive";
 import { eq, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";

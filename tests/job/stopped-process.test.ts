@@ -1,6 +1,6 @@
 import { jobs } from "@board/core/schema/all-tables";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
-import { relayAll } from "@board/core/job/job";
+import { relayAll } from "@board/core/job/relay";
 import { eq, isNotNull } from "drizzle-orm";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Consumer, startConsumer } from "../../packages/local/src/consumer.ts";

@@ -1,6 +1,7 @@
 import { type Context, transaction } from "@board/core/context/context";
 import { jobs } from "@board/core/schema/all-tables";
-import { enqueue, type EnqueueOptions, type JobRow, relay, type WakeUp } from "@board/core/job/job";
+import { enqueue, type EnqueueOptions, type JobRow } from "@board/core/job/job";
+import { relay, type WakeUp } from "@board/core/job/relay";
 import { asc, eq, gt } from "drizzle-orm";
 import type { Tenant, World } from "./world.ts";
 

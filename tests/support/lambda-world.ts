@@ -6,7 +6,7 @@ import type { Env } from "@board/api/runtime";
 import type { Context } from "@board/core/context/context";
 import type { Database } from "@board/core/db/database";
 import { jobs } from "@board/core/schema/all-tables";
-import { relay } from "@board/core/job/job";
+import { relay } from "@board/core/job/relay";
 import type { QueueName } from "@board/core/job/kinds";
 import { deliveries, outbound, probes, syncs } from "@board/functions/manifest";
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse } from "aws-lambda";

@@ -19,7 +19,7 @@ import { deliver } from "@board/api/work/handlers";
 import { createNameResolver, type ResolverOptions } from "@board/core/dns/resolver";
 import { getOrCreateDevice } from "@board/openclaw/host/device-key";
 import { createGateways } from "@board/openclaw/wire/websocket";
-import { relay } from "@board/core/job/job";
+import { relay } from "@board/core/job/relay";
 import { createLocalBus } from "@board/core/context/local-event-bus";
 import { createScopedLog, type Log } from "@board/core/values/log";
 import type { Dimensions, Meter, MetricName } from "@board/core/context/meter";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { agents, jobs, sync_run_agents } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
-import { relay } from "@board/core/job/job";
+import { relay } from "@board/core/job/relay";
 import { type JobKind, RETRY_POLICIES, queueOf } from "@board/core/job/kinds";
 import { scheduled } from "@board/api/work/schedules";
 import { eq, inArray } from "drizzle-orm";

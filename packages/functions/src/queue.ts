@@ -1,5 +1,5 @@
 import { SendMessageBatchCommand, SQSClient } from "@aws-sdk/client-sqs";
-import type { WakeUp } from "@board/core/job/job";
+import type { WakeUp } from "@board/core/job/relay";
 import type { QueueName } from "@board/core/job/kinds";
 import { errorText, type Log } from "@board/core/values/log";
 import { awsClientOptions } from "./aws-client.ts";

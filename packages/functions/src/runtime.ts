@@ -15,7 +15,7 @@ import { SERVICE_TIMEOUTS } from "@board/core/db/pool";
 import { toAddressRules } from "@board/openclaw/gateway/address-rules";
 import { toReceiverRules } from "@board/core/subscription/receiver-rules";
 import type { Gateways } from "@board/core/context/gateways";
-import { relayAll } from "@board/core/job/job";
+import { relayAll } from "@board/core/job/relay";
 import { createLocalBus } from "@board/core/context/local-event-bus";
 import { errorText } from "@board/core/values/log";
 import { PARSED_ONCE, parseSettings, type Settings } from "@board/core/config/settings";

@@ -1,7 +1,7 @@
 import type { System } from "@board/core/context/actor";
 import type { Context } from "@board/core/context/context";
 import { deliverHead, deliverMessage, type DeliveryOutcome } from "@board/api/work/deliver-message";
-import { LOST_WITH_PROCESS, relayAll, type WakeUp } from "@board/core/job/job";
+import { LOST_WITH_PROCESS, relayAll, type WakeUp } from "@board/core/job/relay";
 import { QUEUES, type QueueName } from "@board/core/job/kinds";
 import { createScopedLog, errorText } from "@board/core/values/log";
 import {

@@ -1,6 +1,6 @@
 import type { System } from "@board/core/context/actor";
 import type { Context } from "@board/core/context/context";
-import { markUnsent, renewSent } from "@board/core/job/job";
+import { markUnsent, renewSent } from "@board/core/job/relay";
 import { errorText } from "@board/core/values/log";
 
 /** Well below the time after which another process assumes that this process lost its wake-ups. */

@@ -16,7 +16,7 @@ import { createGateways } from "@board/openclaw/wire/websocket";
 import { toAddressRules } from "@board/openclaw/gateway/address-rules";
 import { toReceiverRules } from "@board/core/subscription/receiver-rules";
 import { pollWaits } from "@board/core/inbox/wait";
-import { recoverJobs } from "@board/core/job/job";
+import { recoverJobs } from "@board/core/job/relay";
 import { errorText, type Log } from "@board/core/values/log";
 import { createLogMeter } from "@board/core/context/meter";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";

@@ -4,7 +4,7 @@ import type { Context } from "@board/core/context/context";
 import { createContextFactory } from "@board/core/context/context-factory";
 import type { Database } from "@board/core/db/database";
 import { leaseJob } from "@board/core/job/lease";
-import { relay } from "@board/core/job/job";
+import { relay } from "@board/core/job/relay";
 import { silentLog } from "@board/core/values/log";
 import { scheduled } from "@board/api/work/schedules";
 import { parseSettings } from "@board/core/config/settings";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { WakeUp } from "@board/core/job/job";
+import type { WakeUp } from "@board/core/job/relay";
 import { bundleFile } from "../../support/bundle.ts";
 import type { FromParent, Command, RefusedIds, StartOptions, ToParent } from "./service.ts";
 

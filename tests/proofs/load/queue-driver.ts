@@ -3,7 +3,7 @@
  * due, it advances the clock of the service to the next message instead of waiting.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { WakeUp } from "@board/core/job/job";
+import type { WakeUp } from "@board/core/job/relay";
 import { type Fleet, nullIfDied } from "./fleet.ts";
 import { createUnreliableQueue, type UnreliableQueue, type Message } from "./unreliable-queue.ts";
 import type { Random } from "./random.ts";

@@ -17,7 +17,7 @@ import { getOrCreateDevice } from "@board/openclaw/host/device-key";
 import { createGateways } from "@board/openclaw/wire/websocket";
 import { toAddressRules } from "@board/openclaw/gateway/address-rules";
 import { toReceiverRules } from "@board/core/subscription/receiver-rules";
-import { relayAll, type Send, type WakeUp } from "@board/core/job/job";
+import { relayAll, type Send, type WakeUp } from "@board/core/job/relay";
 import { createLocalBus } from "@board/core/context/local-event-bus";
 import { errorText, type Log, silentLog } from "@board/core/values/log";
 import { runScheduled, type ScheduleName } from "@board/api/work/schedules";

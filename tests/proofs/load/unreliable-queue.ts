@@ -1,5 +1,5 @@
 /** A queue with only the guarantees of SQS: messages arrive at least once, late and in any order, and sends may fail. */
-import type { WakeUp } from "@board/core/job/job";
+import type { WakeUp } from "@board/core/job/relay";
 import type { Random } from "./random.ts";
 
 const FAULT_RATES = { refused: 0.02, silent: 0.005, doubled: 0.05, late: 0.1 };

@@ -1,30 +1,15 @@
 import { api } from "../api.ts";
-import { useResource } from "../resource.ts";
-import { attempt } from "../ui/toast.tsx";
+import { Following } from "../ui/following.tsx";
 
 const PATH = "/api/v1/boards/{board_id}/follow";
 
-/** Whether the person is told about this board in the inbox. */
-export function Following({ board_id }: { board_id: string }) {
-  const params = { path: { board_id } };
-  const { data, reload } = useResource(
-    (signal) => api.get(PATH, { params, signal }),
-    [board_id],
-    () => false,
-    true,
-  );
-  if (!data) return null;
-  const act = () => (data.following ? api.delete(PATH, { params }) : api.put(PATH, { params }));
+export function FollowingBoard(path: { board_id: string }) {
+  const params = { path };
   return (
-    <button
-      type="button"
-      aria-pressed={data.following}
-      onClick={async () => {
-        await attempt("Following was not changed", act);
-        await reload();
-      }}
-    >
-      {data.following ? "Following" : "Follow"}
-    </button>
+    <Following
+      of={path.board_id}
+      read={(signal) => api.get(PATH, { params, signal })}
+      change={(following) => (following ? api.put(PATH, { params }) : api.delete(PATH, { params }))}
+    />
   );
 }

@@ -8,7 +8,7 @@ import { type FieldSpec, Form } from "../ui/form.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
 import { showInfo } from "../ui/toast.tsx";
 import { type Choices, generalFields, GOAL_FIELDS, RULE_FIELDS, toBody, toTyped } from "./fields.ts";
-import { Following } from "./following.tsx";
+import { FollowingBoard } from "./following.tsx";
 import { BoardMemory } from "./memory.tsx";
 import { Pause } from "./pause.tsx";
 import { BoardTeam } from "./team.tsx";
@@ -39,7 +39,7 @@ export function BoardSettings({ board_id }: { board_id: string }) {
       <a href={toBoard(board_id)}>Back to the board</a>
       <div class="view-intro">
         <h1 dir="auto">{board ? `Settings of ${board.name}` : "Settings"}</h1>
-        {board && <Following board_id={board_id} />}
+        {board && <FollowingBoard board_id={board_id} />}
       </div>
       <Problem error={error ?? choices.error} retry={reload} />
       {!board && !error && <Loading what="the settings" />}

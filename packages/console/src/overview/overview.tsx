@@ -6,6 +6,7 @@ import { boards } from "../session.ts";
 import type { Dashboard } from "../types.ts";
 import { toWhole } from "../ui/figures.ts";
 import { Loading, Problem } from "../ui/parts.tsx";
+import { type Tile, Tiles } from "../ui/tiles.tsx";
 import { Time } from "../ui/time.tsx";
 import { Figures } from "./figures.tsx";
 
@@ -45,7 +46,7 @@ export function Overview() {
       {!data && !error && <Loading what="the figures" />}
       {data && (
         <>
-          <Tiles data={data} />
+          <Totals data={data} />
           <Figures data={data} />
           <Pending data={data} />
         </>
@@ -100,26 +101,16 @@ function Filters() {
   );
 }
 
-function Tiles({ data: { kpis } }: { data: Dashboard }) {
+function Totals({ data: { kpis } }: { data: Dashboard }) {
   const median = kpis.median_cycle_time_hours_7d;
-  const tiles: [label: string, figure: string, more: string][] = [
+  const tiles: Tile[] = [
     ["Agents at work", toWhole(kpis.active_agents), "seen in this time"],
     ["In progress", toWhole(kpis.in_progress_tasks), `${toWhole(kpis.inbox_tasks)} wait in the inbox`],
     ["In review", toWhole(kpis.review_tasks), `${toWhole(kpis.done_tasks)} are done`],
     ["Cycle time", median === null ? "–" : `${median} h`, "median of the last 7 days"],
     ["Errors", `${kpis.error_rate_pct} %`, "of all events"],
   ];
-  return (
-    <dl class="tiles">
-      {tiles.map(([label, figure, more]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd class="tile-figure">{figure}</dd>
-          <dd class="muted">{more}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Tiles tiles={tiles} />;
 }
 
 function Pending({ data: { pending_approvals: pending } }: { data: Dashboard }) {

@@ -26,7 +26,7 @@ const FileView = lazy("the file", async () => (await import("../file/file-view.t
 const Files = lazy("the files", async () => (await import("../file/files.tsx")).Files);
 const EditTask = lazy("the form", async () => (await import("./edit.tsx")).EditTask);
 const CustomValues = lazy("the fields", async () => (await import("./values.tsx")).CustomValues);
-const Following = lazy("following", async () => (await import("./following.tsx")).Following);
+const FollowingTask = lazy("following", async () => (await import("./following.tsx")).FollowingTask);
 const RunView = lazy("the run", async () => (await import("../run/run-view.tsx")).RunView);
 
 /** Everything about one task, shown next to its board. */
@@ -73,7 +73,7 @@ export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
           <div class="story-title">
             <h2 dir="auto">{known.title}</h2>
             <div class="actions">
-              <Following board_id={board_id} task_id={task_id} />
+              <FollowingTask board_id={board_id} task_id={task_id} />
               {mayWrite && <Edit task={known} description={full.description ?? ""} />}
             </div>
           </div>

@@ -4,6 +4,7 @@ import { boards } from "../session.ts";
 import type { UsageGrouping, UsageMetrics, UsageSums } from "../types.ts";
 import { toDollars, toShort, toWhole } from "../ui/figures.ts";
 import { Empty, Loading, Problem } from "../ui/parts.tsx";
+import { type Tile, Tiles } from "../ui/tiles.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { Budgets } from "./budgets.tsx";
 import { Chart, type Measure, MEASURES } from "./chart.tsx";
@@ -129,21 +130,11 @@ const costOf = ({ cost_usd }: UsageSums): string => (cost_usd === null ? "no pri
 
 function Totals({ data: { total } }: { data: UsageMetrics }) {
   const { work, idle } = total;
-  const tiles: [label: string, figure: string, more: string][] = [
+  const tiles: Tile[] = [
     ["Cost", costOf(work), work.cost_usd === null ? "none was reported" : "as the providers reported it"],
     ["Tokens", toShort(work.total_tokens ?? 0), `${toShort(work.input_tokens ?? 0)} in, ${toShort(work.output_tokens ?? 0)} out`],
     ["Runs", toWhole(work.runs ?? 0), "that reported usage"],
     ["Idle", costOf(idle), `${toShort(idle.total_tokens ?? 0)} tokens without a task`],
   ];
-  return (
-    <dl class="tiles">
-      {tiles.map(([label, figure, more]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd class="tile-figure">{figure}</dd>
-          <dd class="muted">{more}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Tiles tiles={tiles} />;
 }

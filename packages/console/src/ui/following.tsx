@@ -1,0 +1,28 @@
+import { useResource } from "../resource.ts";
+import { attempt } from "./toast.tsx";
+
+interface FollowingProps {
+  /** What is followed. Another one is read again. */
+  of: string;
+  read: (signal: AbortSignal) => Promise<{ following: boolean }>;
+  change: (following: boolean) => Promise<unknown>;
+}
+
+/** Whether the person is told about something in the inbox. */
+export function Following({ of, read, change }: FollowingProps) {
+  const { data, reload } = useResource(read, [of], () => false, true);
+  if (!data) return null;
+  return (
+    <button
+      type="button"
+      class="small"
+      aria-pressed={data.following}
+      onClick={async () => {
+        await attempt("Following was not changed", () => change(!data.following));
+        await reload();
+      }}
+    >
+      {data.following ? "Following" : "Follow"}
+    </button>
+  );
+}
