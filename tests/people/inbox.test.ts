@@ -1,3 +1,5 @@
+import { organization_members, user_notifications, users } from "@board/core/schema/all-tables";
+import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";
 import { setupWorld } from "../support/fixtures.ts";
@@ -130,6 +132,20 @@ test("somebody who may no longer read a board is notified nothing more of it, an
   await call("PUT", `/api/v1/organizations/me/members/${id}/access`, { token: home.owner.token }, access);
   await world.drain();
   expect(await inboxOf(member)).toMatchObject({ items: [], unread: 0 });
+});
+
+test("an admin who has lost the role sees no more what only admins are notified of", async () => {
+  const home = await world.tenant("demoted");
+  const admin = await world.member("demoted-admin", home, "admin");
+  const [person] = await world.db.select().from(users).where(eq(users.auth_subject, admin.subject));
+  const user_id = person!.id;
+  const { organization_id, gateway_id } = home;
+  const about = { organization_id, user_id, type: "gateway.down", subject_id: gateway_id, actor_type: "system" } as const;
+  await world.db.insert(user_notifications).values({ ...about, key: "down" });
+  expect(await inboxOf(admin)).toMatchObject({ unread: 1, items: [{ type: "gateway.down" }] });
+  const demoted = { role: "member" } as const;
+  await world.db.update(organization_members).set(demoted).where(eq(organization_members.user_id, user_id));
+  expect(await inboxOf(admin)).toMatchObject({ unread: 0, items: [] });
 });
 
 test("an approval that was decided before anybody was notified reaches nobody", async () => {

@@ -98,7 +98,6 @@ const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
   "packages/core/src/organization/accept-invite.ts": "the boards that the invite itself grants",
   "packages/core/src/organization/member-access.ts": "an admin: whether the boards belong to the organization",
   "packages/core/src/organization/remove.ts": "an admin: everything of the organization",
-  "packages/core/src/people/inbox.ts": "a person: the conditions of access are in people/notification-rights.ts",
   "packages/core/src/run/report.ts": "an agent: its own runs",
   "packages/core/src/subscription/subscription.ts": "the owner is checked by its route (subscription/owner.ts)",
   "packages/core/src/task/field/custom-field.ts": "an admin binds a field to boards; counts of tasks with it",
@@ -111,9 +110,9 @@ const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
 
 const CALLER = "User|Member|Agent|Admin|Lead|Main";
 const HAS_CALLER = new RegExp(`Context<[^>]*\\b(?:${CALLER})\\b|actor: (?:${CALLER})\\b`);
-const USES_RIGHTS = /\/(?:access|board-rights)(?:\.ts)?"/;
+const USES_RIGHTS = /\/(?:access|board-rights|notification-rights)(?:\.ts)?"/;
 
-test("a file that reads rows of boards for a caller uses the conditions of organization/access.ts or board-rights.ts", () => {
+test("a file that reads rows of boards for a caller uses the conditions of access.ts, board-rights.ts or notification-rights.ts", () => {
   const schemas = files.filter((file) => file.endsWith(".sql.ts")).map((file) => readFileSync(path.join(root, file), "utf8"));
   const tables = schemas.flatMap((text) => [...text.matchAll(/export const (\w+) = pgTable\(\s*"[^"]+",\s*\{(.*?)\n {2}\}/gs)]);
   const ofBoards = ["boards", ...tables.filter(([, , columns]) => /\bboard_id:/.test(columns!)).map(([, name]) => name!)];

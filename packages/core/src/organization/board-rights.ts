@@ -65,6 +65,11 @@ export const mayReadNow = (of: Place): SQL => hasNow("read", of);
 /** Whether a person may write to a board now. The arguments are columns. */
 export const mayWriteNow = (of: Place): SQL => hasNow("write", of);
 
+/** Whether a person is an admin or owner of an organization now. The arguments are columns. */
+export const isAdminNow = (of: Pick<Place, "user_id" | "organization_id">): SQL =>
+  sql`exists (select 1 from ${organization_members} as member
+    where member.organization_id = ${of.organization_id} and member.user_id = ${of.user_id} and member.role in ('owner', 'admin'))`;
+
 const hasNow = (need: "read" | "write", of: Place): SQL =>
   sql`exists (select 1 from ${organization_members} as member
     where member.organization_id = ${of.organization_id} and member.user_id = ${of.user_id}
