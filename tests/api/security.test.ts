@@ -105,11 +105,26 @@ test.each(having(needsSignIn))(
   },
 );
 
+test.each(having(needsSignIn))("$title: an unknown token is 401", async ({ endpoint, path }) => {
+  const unknown = "x".repeat(43);
+  for (const credential of [{ token: unknown }, { agent: unknown }])
+    expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), ...credential })).status).toBe(401);
+});
+
 test.each(having((endpoint) => needsSignIn(endpoint) && !forAgents(endpoint)))(
   "$title: an agent's token is 401",
   async ({ endpoint, path }) => {
     for (const credential of [{ agent: home.lead.token }, { token: home.lead.token }])
       expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), ...credential })).status).toBe(401);
+  },
+);
+
+test.each(having((endpoint) => needsSignIn(endpoint) && !forUsers(endpoint)))(
+  "$title: a person's token is 401",
+  async ({ endpoint, path }) => {
+    expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), token: home.owner.token })).status).toBe(
+      401,
+    );
   },
 );
 
@@ -132,6 +147,13 @@ test.each(having((endpoint, path) => forUsers(endpoint) && hasId(endpoint, path)
         const answer = await world.call(endpoint.method, fill(path) + query, { ...input, token: stranger.owner.token });
         expect([answer.status, answer.body]).toEqual([404, { detail: "Not Found" }]);
       }
+  },
+);
+
+test.each(having((endpoint, path) => forUsers(endpoint) && path.includes("{board_id}")))(
+  "$title: a member without access to the board is 404 before the input is validated",
+  async ({ endpoint, path }) => {
+    expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), token: member.token })).status).toBe(404);
   },
 );
 

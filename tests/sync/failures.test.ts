@@ -2,7 +2,7 @@ import { agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { LIMITS } from "@board/openclaw/sync/inline";
 import { syncTemplates } from "@board/openclaw/sync/sync";
 import { SyncQuery, type TemplateSyncResult } from "@board/openclaw/sync/result";
-import { eq, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 import type { DialectName } from "../support/fake-gateway/dialect.ts";
@@ -161,7 +161,8 @@ describe("a host that goes down during a sync", () => {
     expect([body.total_synced, body.agents_skipped, body.main_updated]).toEqual([0, 2, false]);
     const [run] = await listRuns(world, home.gateway_id);
     expect(run).toMatchObject({ status: "done" });
-    const due = await world.db.select().from(jobs).where(eq(jobs.status, "queued"));
+    const isDue = and(eq(jobs.organization_id, home.organization_id), eq(jobs.status, "queued"));
+    const due = await world.db.select().from(jobs).where(isDue);
     // People hear that the gateway is down.
     expect(due.map(({ kind }) => kind)).toEqual(["people.tell"]);
   });

@@ -132,7 +132,8 @@ const VIEWS: Record<string, Shown[]> = {
     ["agents", ".rows", "Milo"],
     [`agents/${agent_id}`, "h1", "Milo"],
     ["webhooks", ".rows", "Read the orders"],
-    ["usage", ".table", "$0.5"],
+    // The reported entry and the step with usage.
+    ["usage", ".table", "$0.51"],
     ["start", "h1", "Begin with a board"],
   ],
   boards: [

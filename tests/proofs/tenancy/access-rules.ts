@@ -58,8 +58,7 @@ export const INPUTS: Record<string, Input> = {
   "GET /decide": { answers: 404 },
   "POST /decide": { answers: 404 },
   "POST /unsubscribe": { answers: 404 },
-  /** The matrix has no channel, so its id is refused. */
-  "PATCH /api/v1/users/me/channels/{channel_id}": { body: () => ({ active: true }), rule: () => "through", answers: 422 },
+  "PATCH /api/v1/users/me/channels/{channel_id}": { body: () => ({ active: true }), rule: ownerOfKey },
   /** The task is not in review. */
   "POST /api/v1/boards/{board_id}/tasks/{task_id}/send-back": { answers: 409 },
   "POST /api/v1/users/me/inbox/read": { body: () => ({}) },

@@ -1,4 +1,4 @@
-import { agents, jobs } from "@board/core/schema/all-tables";
+import { agents, channels, jobs, users } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import type { Answer, CallOptions } from "../../support/http.ts";
 import { addTask } from "../../support/task.ts";
@@ -52,6 +52,8 @@ export async function seedOrganization(world: World, tenant: Tenant, mark: strin
   const ids = { tag_id: tag.id, skill_id: skill.id, pack_id: pack.id, invite_id: invite.id, member_id, job_id };
   const key = await send("POST", "/api/v1/keys", { name: `Key ${mark}`, access: "read" });
   const own_key = await send("POST", "/api/v1/users/me/keys", { name: `Own key ${mark}`, access: "read" });
+  const [person] = await world.db.select().from(users).where(eq(users.auth_subject, tenant.owner.subject));
+  const [channel] = await world.db.insert(channels).values({ user_id: person!.id, type: "email" }).returning();
   const [main] = await world.db
     .select()
     .from(agents)
@@ -60,6 +62,7 @@ export async function seedOrganization(world: World, tenant: Tenant, mark: strin
     ...ids,
     key_id: key.id,
     own_key_id: own_key.id,
+    channel_id: channel!.id,
     main_id: main!.id,
     gateway_id,
     organization_id,
