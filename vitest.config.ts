@@ -5,7 +5,8 @@ import { LongestFirst } from "./tests/support/sequencer.ts";
 export const SLOW_FILES = [
   "tests/api/answer-size.test.ts",
   "tests/local/{full-disk,unfinished-bodies}.test.ts",
-  "tests/provisioning/{heartbeat-config,lost-files}.test.ts",
+  "tests/provisioning/{heartbeat-config,lost-files,refusing-host}.test.ts",
+  "tests/runner/faults.test.ts",
   "tests/gateway/session-operations.test.ts",
   "tests/sync/lost-entries.test.ts",
   "tests/job/killed-process.test.ts",
@@ -22,7 +23,7 @@ export default defineConfig({
     // Workers are kept, because loading the service and warming up the embedded database take longer than most files.
     isolate: false,
     // More than the two cores, because tests often wait for processes and for unreachable hosts.
-    maxWorkers: 4,
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,

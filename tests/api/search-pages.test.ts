@@ -119,10 +119,11 @@ describe.skipIf(onLambda)("on a server with the tasks of many boards", () => {
         const counted = "cursor" in query ? 0 : total;
         const { searches, rows, sorted } = await explainSearch({ ...query, q, limit: "10" }, tenant);
         expect(searches).toBe(counted === 0 ? 1 : 2);
-        expect(rows).toBeLessThanOrEqual(LIMIT + 1 + LIMIT + counted + shown(total));
+        // PostgreSQL may read a board of two thousand tasks whole instead of its first thousand, but never a large one.
+        expect(rows).toBeLessThanOrEqual(LIMIT + 1 + COUNT + counted + shown(total));
         expect(sorted).toBeLessThanOrEqual(LIMIT);
         const limited = await explainSearch({ ...query, q, limit: "10", count: "limited" }, tenant);
-        expect(limited.rows).toBeLessThanOrEqual(LIMIT + 1 + LIMIT + shown(total));
+        expect(limited.rows).toBeLessThanOrEqual(LIMIT + 1 + COUNT + shown(total));
       }
   });
 });

@@ -70,7 +70,7 @@ test("a hundred silent receivers of two organizations keep neither webhooks nor 
   relayAll();
   await vi.waitUntil(() => host.messages.length > 0 && good.messages.length > 0, WAIT);
   expect(await countJobs(hostile, isNotNull(jobs.last_error))).toBeLessThan(FEW_FAILURES);
-});
+}, 90_000);
 
 test("receivers that failed lately get eight of their organization's deliveries at a time, and its other receivers do not wait for them", async () => {
   const slow = await world.tenant("slow");
@@ -88,4 +88,4 @@ test("receivers that failed lately get eight of their organization's deliveries 
   const shown = ids.map((id) => world.call("GET", `/api/v1/subscriptions/${id}/deliveries`, { token: slow.owner.token }));
   const waits = (await Promise.all(shown)).map(({ body }) => body.items[0].waits_for);
   expect(waits.filter((waits_for) => waits_for === "slot")).toHaveLength(4);
-});
+}, 90_000);
