@@ -72,7 +72,9 @@ test("a hundred silent receivers of two organizations keep neither webhooks nor 
   expect(await countJobs(hostile, isNotNull(jobs.last_error))).toBeLessThan(FEW_FAILURES);
 });
 
-test("receivers that failed lately get eight of their organization's deliveries at a time, and its other receivers do not wait for them", { timeout: 90_000 }, async () => {
+test("receivers that failed lately get eight of their organization's deliveries at a time, and its other receivers do not wait for them", {
+  timeout: 90_000,
+}, async () => {
   const slow = await world.tenant("slow");
   await skipProvisioning(world.db);
   const ids: string[] = [];
