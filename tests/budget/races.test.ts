@@ -6,7 +6,7 @@ import { addRaceBoard, createMany, type RaceBoard } from "../support/task-races.
 import type { Tenant } from "../support/world.ts";
 
 /** `TRIALS=1000 npm test -- tests/budget/races.test.ts` is the whole proof. */
-const TRIALS = Number(process.env["TRIALS"] ?? 24);
+const TRIALS = Number(process.env["TRIALS"] ?? 12);
 /** Trials at the same time, each on another board of the organization. */
 const LANES = 4;
 const AGENTS = 10;
