@@ -160,7 +160,7 @@ describe("a try of the host", () => {
       .set({ payload: { gateway_id: crypto.randomUUID() } })
       .where(eq(jobs.id, ids[1]!));
     await work(ids[1]!);
-    expect(await getJob(world, ids[1]!)).toMatchObject({ status: "done" });
+    expect(await getJob(world, ids[1]!)).toMatchObject({ last_error: null, held_by: null, attempts: 1, status: "done" });
     await work(ids[2]!);
     expect(await getJob(world, ids[2]!)).toMatchObject({ status: "queued", attempts: 1 });
   });
