@@ -14,7 +14,7 @@ const FIRST_WAIT_MS = 3 * SECOND_MS;
 const TRIAL_MS = 30 * SECOND_MS;
 const LANES = ["a", "b", "c"];
 
-/** The time stands still unless a test moves it, because a pause of the machine can be longer than the first wait. */
+/** The clock moves only when a test moves it, because a pause of the machine can be longer than the first wait. */
 const STARTED = new Date();
 const { world, host, home } = await setupHostedTenants({ clock: () => STARTED });
 
