@@ -119,6 +119,34 @@ test("somebody who may still read a board but no longer decide gets no mail abou
   expect([mailsTo("kim").length, mailsTo("lou").length]).toEqual([1, 0]);
 });
 
+test("somebody who loses the right while the mails before theirs are sent gets none", async () => {
+  const home = await addTenant("nora");
+  const people = ["olga", "pete", "quin"];
+  const members = new Map<string, string>();
+  for (const name of people) {
+    const person = await world.person(name);
+    const member_id = await world.join(person, home.organization_id, "member", { write: true });
+    await world.db
+      .update(users)
+      .set({ email: `${name}@example.com` })
+      .where(eq(users.auth_subject, name));
+    await world.call("PUT", `/api/v1/boards/${home.board_id}/follow`, { token: person.token });
+    members.set(`${name}@example.com`, member_id);
+  }
+  let first = "";
+  server.whileSending(async ([recipient]) => {
+    first = recipient!;
+    const body = { all_boards_read: false, all_boards_write: false, board_access: [] };
+    for (const [address, id] of members)
+      if (address !== first)
+        await world.call("PUT", `/api/v1/organizations/me/members/${id}/access`, { token: home.owner.token, body });
+  });
+  await requestApproval(world, home);
+  await world.drain();
+  const got = server.mails.flatMap(({ recipients }) => recipients).filter((address) => members.has(address));
+  expect(got).toEqual(members.has(first) ? [first] : []);
+});
+
 test("texts of others stay texts in a mail and on the page of a decision", async () => {
   const home = await addTenant("mallory");
   const text = `<img src=x onerror=alert(1)>\r\nBcc: eve@example.com\u2028-- <script>alert(1)</script>`;

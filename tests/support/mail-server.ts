@@ -15,6 +15,8 @@ export interface MailServer {
   environment: Record<string, string>;
   /** Makes the server answer with this code after the text of each mail. Null accepts mails again. */
   refuse(code: number | null): void;
+  /** Does something while the server has the text of the next mail and has not answered yet. */
+  whileSending(work: (recipients: string[]) => Promise<unknown>): void;
   close(): Promise<void>;
 }
 
@@ -22,6 +24,7 @@ export interface MailServer {
 export async function startMailServer(): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
   let refusal: number | null = null;
+  let during: ((recipients: string[]) => Promise<unknown>) | null = null;
   const keep = async (raw: Buffer, recipients: string[]) =>
     void mails.push(Object.assign(await simpleParser(raw), { raw: raw.toString("utf8"), recipients }));
   const server = new SMTPServer({
@@ -32,9 +35,13 @@ export async function startMailServer(): Promise<MailServer> {
       const parts: Buffer[] = [];
       stream.on("data", (part: Buffer) => parts.push(part));
       stream.on("end", () => {
-        if (refusal !== null) return done(Object.assign(new Error("Refused"), { responseCode: refusal }));
         const recipients = envelope.rcptTo.map(({ address }) => address);
-        void keep(Buffer.concat(parts), recipients).finally(() => done());
+        const work = during;
+        during = null;
+        void (work?.(recipients) ?? Promise.resolve()).then(() => {
+          if (refusal !== null) return done(Object.assign(new Error("Refused"), { responseCode: refusal }));
+          return keep(Buffer.concat(parts), recipients).finally(() => done());
+        });
       });
     },
   });
@@ -45,6 +52,7 @@ export async function startMailServer(): Promise<MailServer> {
     mails,
     environment: { SMTP_URL: url, MAIL_FROM: "Board <board@example.com>" },
     refuse: (code) => void (refusal = code),
+    whileSending: (work) => void (during = work),
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }

@@ -6537,7 +6537,9 @@ export interface components {
              * @description How the person is notified.
              * @enum {string}
              */
-            type: "email";
+            type: "email" | "push" | "slack";
+            /** @description The organization whose notifications it sends; null for those of all. */
+            organization_id: string | null;
             /** @description Whether anything is sent by it. */
             active: boolean;
             /** @description Why it was switched off; null when it was not. */

@@ -8,7 +8,8 @@ import { publishBoardEvent } from "@board/core/subscription/board-event";
 import { probeHost } from "@board/openclaw/provisioning/probe";
 import { sendNotification } from "@board/core/notification/notification";
 import { scheduleDeliveries } from "@board/core/channel/schedule";
-import { sendEmails } from "@board/core/channel/send-email";
+import { emailChannel } from "@board/core/channel/email-channel";
+import { sendDue } from "@board/core/channel/send-due";
 import { tellPeople } from "@board/core/people/tell";
 import { packSyncJob } from "@board/core/skill/sync-job";
 import { deliverEvent } from "@board/core/subscription/deliver";
@@ -19,6 +20,9 @@ import type { Context } from "@board/core/context/context";
 import type { JobHandlers } from "@board/core/job/handler";
 import type { JobRow } from "@board/core/job/job";
 import { runJob, runLeased } from "@board/core/job/runner";
+
+/** The ways to reach people outside the console. */
+const CHANNELS = [emailChannel];
 
 /** The handler of each kind of job. */
 const handlers: JobHandlers = {
@@ -31,8 +35,8 @@ const handlers: JobHandlers = {
   "event.publish": publishBoardEvent,
   "gateway.probe": probeHost,
   notice: sendNotification(sendToSession),
-  "people.email": sendEmails,
-  "people.tell": tellPeople(scheduleDeliveries),
+  "people.email": sendDue(emailChannel),
+  "people.tell": tellPeople(scheduleDeliveries(CHANNELS)),
   "pack.sync": packSyncJob,
   "sync.agent": syncOneAgent,
   "sync.finish": finalizeSync,

@@ -10,6 +10,7 @@ import { parseLink } from "./signed-link.ts";
 export const Channel = lazyObject(() => ({
   id: Id.describe("Id of the channel."),
   type: z.enum(CHANNEL_TYPES).describe("How the person is notified."),
+  organization_id: Id.nullable().describe("The organization whose notifications it sends; null for those of all."),
   active: z.boolean().describe("Whether anything is sent by it."),
   disabled_reason: z.string().nullable().describe("Why it was switched off; null when it was not."),
   failing_since: Instant.nullable().describe("The first failure after the last success; null when the last attempt succeeded."),
@@ -65,10 +66,11 @@ export async function unsubscribe(ctx: Context, token: string): Promise<void> {
 }
 
 function toChannel(row: typeof channels.$inferSelect): Channel {
-  const { id, type, active, disabled_reason, last_error } = row;
+  const { id, type, organization_id, active, disabled_reason, last_error } = row;
   return {
     id,
     type,
+    organization_id,
     active,
     disabled_reason,
     failing_since: row.failing_since?.toISOString() ?? null,

@@ -3,13 +3,12 @@ import * as z from "zod";
 import { ALERT_TYPES, type AlertType } from "../context/alert.ts";
 import type { User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
+import { CHANNEL_TYPES, type ChannelType } from "../schema/channel.sql.ts";
 import { users } from "../schema/organization.sql.ts";
 import { notification_preferences } from "../schema/people.sql.ts";
 import { lazyObject, valueError } from "../values/wire.ts";
 import { isBetween, isTimeZone, nextTimeOfDay } from "./local-time.ts";
 
-export const CHANNEL_TYPES = ["email", "push", "slack"] as const;
-export type ChannelType = (typeof CHANNEL_TYPES)[number];
 const CHOICES = ["now", "digest", "off"] as const;
 type Choice = (typeof CHOICES)[number];
 

@@ -4,7 +4,8 @@ import { bytes, created, id, instant, isOneOf, timestamps } from "./columns.ts";
 import { organizations, users } from "./organization.sql.ts";
 import { user_notifications } from "./people.sql.ts";
 
-export const CHANNEL_TYPES = ["email"] as const;
+export const CHANNEL_TYPES = ["email", "push", "slack"] as const;
+export type ChannelType = (typeof CHANNEL_TYPES)[number];
 export const CHANNEL_DELIVERY_STATUSES = ["pending", "sent", "failed", "dropped"] as const;
 
 /** The ways by which people are notified outside the console. */
@@ -15,7 +16,9 @@ export const channels = pgTable(
     user_id: uuid()
       .notNull()
       .references(() => users.id, { onDelete: "cascade" }),
-    type: text().$type<(typeof CHANNEL_TYPES)[number]>().notNull(),
+    type: text().$type<ChannelType>().notNull(),
+    /** The organization whose notifications it sends; null for those of all organizations. */
+    organization_id: uuid().references(() => organizations.id, { onDelete: "cascade" }),
     /** Digest of the address; empty for e-mail, whose address is that of the profile. */
     address_digest: text().notNull().default(""),
     /** The address, encrypted; null for e-mail. */
@@ -30,6 +33,7 @@ export const channels = pgTable(
   },
   (t) => [
     unique("channels_address").on(t.user_id, t.type, t.address_digest),
+    index("channels_by_organization").on(t.organization_id).where(sql`organization_id is not null`),
     check("channels_type", isOneOf(t.type, CHANNEL_TYPES)),
   ],
 );
@@ -49,7 +53,7 @@ export const channel_deliveries = pgTable(
     notification_id: uuid()
       .notNull()
       .references(() => user_notifications.id, { onDelete: "cascade" }),
-    type: text().$type<(typeof CHANNEL_TYPES)[number]>().notNull(),
+    type: text().$type<ChannelType>().notNull(),
     status: text().$type<(typeof CHANNEL_DELIVERY_STATUSES)[number]>().notNull().default("pending"),
     is_digest: boolean().notNull(),
     due_at: instant().notNull(),

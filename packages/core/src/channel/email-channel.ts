@@ -1,0 +1,50 @@
+import { sql } from "drizzle-orm";
+import type { Context } from "../context/context.ts";
+import { channels } from "../schema/channel.sql.ts";
+import { users } from "../schema/organization.sql.ts";
+import { toMail } from "./email.ts";
+import type { ChannelKind, Due } from "./kind.ts";
+import { linksOf } from "./links.ts";
+import { toItem } from "./message.ts";
+import { signLink } from "./signed-link.ts";
+
+/** Mail to the address in the profile, one for each person with all that is due. */
+export const emailChannel: ChannelKind = {
+  type: "email",
+  job: "people.email",
+  isOn: ({ mail }) => mail !== null,
+  addChannels: addEmailChannels,
+  async open(ctx) {
+    const { mail } = ctx;
+    if (!mail) return null;
+    return {
+      split: (due) => inParts(due.filter(({ email }) => email !== null)),
+      send: (due) => mail.send(toLetter(ctx, due)),
+    };
+  },
+};
+
+/** The most notifications of one mail. */
+const MAX_ITEMS = 50;
+
+function inParts(due: readonly Due[]): Due[][] {
+  const count = Math.ceil(due.length / MAX_ITEMS);
+  return Array.from({ length: count }, (_, part) => due.slice(part * MAX_ITEMS, (part + 1) * MAX_ITEMS));
+}
+
+/** A person with an address has a channel, until the person switches it off. */
+async function addEmailChannels(ctx: Context, _organization_id: string, user_ids: readonly string[]): Promise<void> {
+  await ctx.db.execute(sql`insert into ${channels} (user_id, type)
+    select person.id, 'email' from ${users} as person
+    where person.id = any(${sql.param([...user_ids])}::uuid[]) and person.email is not null
+    on conflict do nothing`);
+}
+
+function toLetter(ctx: Context, due: readonly Due[]) {
+  const [first] = due;
+  const { channel, email, delivery_id } = first!;
+  const token = signLink(ctx, { for: "unsubscribe", channel_id: channel.id });
+  const unsubscribe_url = `${ctx.settings.service_url}/unsubscribe?token=${token}`;
+  const items = due.map((notification) => toItem(notification, linksOf(ctx, notification)));
+  return toMail(items, { to: email!, id: delivery_id, unsubscribe_url });
+}

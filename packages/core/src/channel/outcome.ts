@@ -1,0 +1,90 @@
+import { and, inArray, sql } from "drizzle-orm";
+import type { Context } from "../context/context.ts";
+import { enqueueAll } from "../job/job.ts";
+import { channel_deliveries, channels } from "../schema/channel.sql.ts";
+import { addMs, DAY_MS } from "../values/time.ts";
+import type { ChannelKind, Due, Sender, SendWrite } from "./kind.ts";
+import { dueJob, laterDueJob, onePerMinute } from "./schedule.ts";
+
+const MAX_FAILING_MS = 5 * DAY_MS;
+
+/** What became of a message that was tried. */
+export interface Outcome {
+  message: readonly Due[];
+  error: string | null;
+  /** Null if the message is not sent again. */
+  retry_at: Date | null;
+  write: SendWrite | null;
+}
+
+interface Batch {
+  outcomes: readonly Outcome[];
+  dropped: readonly string[];
+  left: readonly string[];
+  stopped: { failure: string; until: Date } | null;
+  is_full: boolean;
+}
+
+interface Sending {
+  kind: ChannelKind;
+  sender: Sender;
+  organization_id: string;
+}
+
+const isOneOf = (ids: readonly string[]) => inArray(channel_deliveries.id, [...ids]);
+
+/** Stores what a job sent and enqueues what follows: at once if there is more, later what is repeated. */
+export async function storeOutcomes(ctx: Context, { kind, sender, organization_id }: Sending, batch: Batch): Promise<void> {
+  const { outcomes, dropped, left, stopped, is_full } = batch;
+  if (dropped.length > 0) await ctx.db.update(channel_deliveries).set({ status: "dropped" }).where(isOneOf(dropped));
+  if (left.length > 0) await ctx.db.update(channel_deliveries).set({ claimed_until: null }).where(isOneOf(left));
+  const results = Map.groupBy(outcomes, ({ error, retry_at }) => `${retry_at?.getTime()} ${error}`);
+  for (const same of results.values()) await storeResult(ctx, same);
+  for (const { write } of outcomes) await write?.(ctx);
+  if (stopped) await sender.onStopped?.(ctx, stopped.failure, stopped.until);
+  const isMore = stopped === null && (is_full || left.length > 0);
+  const later = [...outcomes.flatMap(({ retry_at }) => retry_at ?? []), ...(stopped ? [stopped.until] : [])];
+  const jobs = later.map((due_at) => laterDueJob(kind, organization_id, due_at));
+  await enqueueAll(ctx, [...(isMore ? [dueJob(kind, organization_id)] : []), ...onePerMinute(jobs)]);
+}
+
+/** Stores what became of messages with the same result. */
+async function storeResult(ctx: Context, outcomes: readonly Outcome[]): Promise<void> {
+  const { error, retry_at } = outcomes[0]!;
+  const isSent = error === null;
+  const messages = outcomes.map(({ message }) => message);
+  await ctx.db
+    .update(channel_deliveries)
+    .set({
+      status: isSent ? "sent" : retry_at === null ? "failed" : "pending",
+      attempts: sql`${channel_deliveries.attempts} + 1`,
+      last_error: error,
+      claimed_until: null,
+      ...(isSent ? { sent_at: ctx.now() } : {}),
+      ...(retry_at ? { due_at: retry_at } : {}),
+    })
+    .where(isOneOf(messages.flat().map(({ delivery_id }) => delivery_id)));
+  const channel_ids = [...new Set(messages.map(([first]) => first!.channel.id))];
+  await storeHealth(ctx, channel_ids, error);
+}
+
+/** Stores how channels work. One that only failed for five days is switched off, and the console says why. */
+async function storeHealth(ctx: Context, channel_ids: readonly string[], error: string | null): Promise<void> {
+  const now = ctx.now();
+  const areOwn = and(inArray(channels.id, [...channel_ids]), channels.active);
+  if (error === null) {
+    await ctx.db.update(channels).set({ failing_since: null, last_error: null, last_sent_at: now }).where(areOwn);
+    return;
+  }
+  const since = sql`coalesce(${channels.failing_since}, ${now.toISOString()}::timestamptz)`;
+  const isOver = sql`${since} <= ${addMs(now, -MAX_FAILING_MS).toISOString()}::timestamptz`;
+  await ctx.db
+    .update(channels)
+    .set({
+      failing_since: since,
+      last_error: error,
+      active: sql`not (${isOver})`,
+      disabled_reason: sql`case when ${isOver} then ${`It only failed for five days. Last error: ${error}`}::text end`,
+    })
+    .where(areOwn);
+}

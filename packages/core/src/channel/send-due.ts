@@ -1,0 +1,135 @@
+import { and, eq, inArray, sql } from "drizzle-orm";
+import type { Context } from "../context/context.ts";
+import { rowsOf } from "../db/database.ts";
+import type { JobHandler } from "../job/handler.ts";
+import { notificationColumns } from "../people/notification-columns.ts";
+import { mayBeSent } from "../people/notification-rights.ts";
+import { channel_deliveries, channels } from "../schema/channel.sql.ts";
+import { users } from "../schema/organization.sql.ts";
+import { user_notifications } from "../schema/people.sql.ts";
+import { addMs } from "../values/time.ts";
+import { ExpectedFailure } from "../values/errors.ts";
+import type { ChannelJob, ChannelKind, Due, Sender } from "./kind.ts";
+import { type Outcome, storeOutcomes } from "./outcome.ts";
+import { laterDueJob } from "./schedule.ts";
+import { enqueueAll } from "../job/job.ts";
+
+/** Channels and deliveries of one job. More are left to the next, so that other organizations get their turn in between. */
+const MAX_CHANNELS = 50;
+const MAX_DELIVERIES = 500;
+/** A job that has sent for this long leaves the rest to the next one, so that a slow receiver keeps no worker. */
+const MAX_SENDING_MS = 20_000;
+/** Longer than a job sends, and about as long as its lease, so that a repeated job finds its deliveries free again. */
+const CLAIM_MS = 50_000;
+const WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000];
+/** How long an organization's messages wait after the server was not reached, unless it names a time. */
+const SERVER_WAIT_MS = 60_000;
+
+/** Sends what is due by one kind of channel for the people of an organization. */
+export const sendDue = (kind: ChannelKind): JobHandler<ChannelJob> => ({
+  async run(ctx, { organization_id }) {
+    const sender = await kind.open(ctx, organization_id);
+    if (sender === null) return;
+    if (sender instanceof Date) return (ctx) => enqueueAll(ctx, [laterDueJob(kind, organization_id, sender)]);
+    const claimed = await claimDue(ctx, kind, organization_id);
+    if (claimed.length === 0) return;
+    const sent = await sendClaimed(ctx, sender, claimed);
+    const is_full = claimed.length === MAX_DELIVERIES || countChannels(claimed) === MAX_CHANNELS;
+    return (ctx) => storeOutcomes(ctx, { kind, sender, organization_id }, { ...sent, is_full });
+  },
+});
+
+interface Claimed {
+  id: string;
+  channel_id: string;
+}
+
+const countChannels = (claimed: readonly Claimed[]) => new Set(claimed.map(({ channel_id }) => channel_id)).size;
+
+/** Takes all that is due for some channels. Those with something that cannot wait for a digest come first. */
+async function claimDue(ctx: Context, { type }: ChannelKind, organization_id: string): Promise<Claimed[]> {
+  const now = ctx.now().toISOString();
+  const isDue = sql`organization_id = ${organization_id} and type = ${type} and status = 'pending'
+    and due_at <= ${now}::timestamptz and (claimed_until is null or claimed_until < ${now}::timestamptz)`;
+  const result = await ctx.db.execute(sql`
+    with first as materialized (select channel_id, row_number() over (order by bool_and(is_digest), min(due_at), channel_id) as place
+      from ${channel_deliveries} where ${isDue} group by channel_id order by place limit ${MAX_CHANNELS})
+    update ${channel_deliveries} as claimed
+    set claimed_until = ${addMs(ctx.now(), CLAIM_MS).toISOString()}::timestamptz
+    from first
+    where first.channel_id = claimed.channel_id and claimed.id in (select id from ${channel_deliveries}
+      where ${isDue} and channel_id in (select channel_id from first) order by due_at, id limit ${MAX_DELIVERIES} for update skip locked)
+    returning claimed.id, claimed.channel_id, first.place::int as place`);
+  return rowsOf<Claimed & { place: number }>(result).toSorted((one, other) => one.place - other.place);
+}
+
+interface Sent {
+  /** When the job began, from which repetitions are timed, so that equal failures are stored together. */
+  now: Date;
+  outcomes: Outcome[];
+  /** What may not be shown to the person any more, or was decided. */
+  dropped: string[];
+  /** What the job did not get to. */
+  left: string[];
+  /** Why and until when nothing more may be sent; null if sending went on. */
+  stopped: { failure: string; until: Date } | null;
+}
+
+/** Sends one channel after the other. The rights are checked just before each, because earlier ones may have taken long. */
+async function sendClaimed(ctx: Context, sender: Sender, claimed: readonly Claimed[]): Promise<Sent> {
+  const sent: Sent = { now: ctx.now(), outcomes: [], dropped: [], left: [], stopped: null };
+  const start = performance.now();
+  for (const rows of Map.groupBy(claimed, ({ channel_id }) => channel_id).values()) {
+    const ids = rows.map(({ id }) => id);
+    if (sent.stopped || performance.now() - start > MAX_SENDING_MS) {
+      sent.left.push(...ids);
+      continue;
+    }
+    const messages = sender.split(await readDue(ctx, ids));
+    const shown = new Set(messages.flat().map(({ delivery_id }) => delivery_id));
+    sent.dropped.push(...ids.filter((id) => !shown.has(id)));
+    for (const message of messages) {
+      if (sent.stopped) sent.left.push(...message.map(({ delivery_id }) => delivery_id));
+      else await sendOne(sender, message, sent);
+    }
+  }
+  return sent;
+}
+
+async function sendOne(sender: Sender, message: readonly Due[], sent: Sent): Promise<void> {
+  try {
+    const write = (await sender.send(message)) ?? null;
+    sent.outcomes.push({ message, error: null, retry_at: null, write });
+  } catch (error) {
+    if (!(error instanceof ExpectedFailure)) throw error;
+    const isStop = error.is_unreachable || error.is_waiting;
+    const until = addMs(sent.now, Math.max(error.retry_after_ms ?? 0, SERVER_WAIT_MS));
+    if (isStop) sent.stopped = { failure: error.message, until };
+    // A receiver that only asks to wait has not failed.
+    if (error.is_waiting) sent.left.push(...message.map(({ delivery_id }) => delivery_id));
+    else {
+      const wait = error.is_transient ? WAITS_MS[Math.max(...message.map(({ attempts }) => attempts))] : undefined;
+      const retry_at = wait === undefined ? null : addMs(sent.now, wait);
+      sent.outcomes.push({ message, error: error.message, retry_at, write: null });
+    }
+  }
+}
+
+/** What to send now by one channel. The rights are checked here, because they may have ended since the person was notified. */
+async function readDue(ctx: Context, ids: readonly string[]): Promise<Due[]> {
+  const rows = await ctx.db
+    .select({
+      ...notificationColumns,
+      delivery_id: channel_deliveries.id,
+      attempts: channel_deliveries.attempts,
+      channel: { id: channels.id, address_sealed: channels.address_sealed },
+      email: users.email,
+    })
+    .from(channel_deliveries)
+    .innerJoin(channels, eq(channels.id, channel_deliveries.channel_id))
+    .innerJoin(user_notifications, eq(user_notifications.id, channel_deliveries.notification_id))
+    .innerJoin(users, eq(users.id, channels.user_id))
+    .where(and(inArray(channel_deliveries.id, [...ids]), channels.active, mayBeSent))
+    .orderBy(channel_deliveries.due_at, channel_deliveries.id);
+  return (rows as Due[]).filter(({ approval }) => approval === null || approval.status === "pending");
+}
