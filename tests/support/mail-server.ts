@@ -27,6 +27,10 @@ export async function startMailServer(): Promise<MailServer> {
   let during: ((recipients: string[]) => Promise<unknown>) | null = null;
   const keep = async (raw: Buffer, recipients: string[]) =>
     void mails.push(Object.assign(await simpleParser(raw), { raw: raw.toString("utf8"), recipients }));
+  const take = async (raw: Buffer, recipients: string[], work: typeof during) => {
+    await work?.(recipients);
+    if (refusal === null) await keep(raw, recipients);
+  };
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS"],
@@ -38,10 +42,9 @@ export async function startMailServer(): Promise<MailServer> {
         const recipients = envelope.rcptTo.map(({ address }) => address);
         const work = during;
         during = null;
-        void (work?.(recipients) ?? Promise.resolve()).then(() => {
-          if (refusal !== null) return done(Object.assign(new Error("Refused"), { responseCode: refusal }));
-          return keep(Buffer.concat(parts), recipients).finally(() => done());
-        });
+        void take(Buffer.concat(parts), recipients, work).finally(() =>
+          done(refusal === null ? null : Object.assign(new Error("Refused"), { responseCode: refusal })),
+        );
       });
     },
   });
