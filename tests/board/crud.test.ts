@@ -45,6 +45,7 @@ describe("creating a board", () => {
       block_status_changes_with_pending_approval: false,
       only_lead_can_change_status: false,
       max_agents: 1,
+      escalate_after_minutes: null,
       created_at: expect.any(String),
       updated_at: created.body.created_at,
     });
@@ -69,6 +70,7 @@ describe("creating a board", () => {
       block_status_changes_with_pending_approval: true,
       only_lead_can_change_status: true,
       max_agents: 0,
+      escalate_after_minutes: 15,
     };
     expect((await create(fields)).body).toMatchObject(fields);
     const other = (await create({ name: "Empty" })).body;

@@ -53,6 +53,7 @@ export const board: BoardRow = {
   block_status_changes_with_pending_approval: false,
   only_lead_can_change_status: false,
   max_agents: 5,
+  escalate_after_minutes: null,
   created_at: WHEN,
   updated_at: WHEN,
 };

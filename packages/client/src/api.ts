@@ -4972,6 +4972,11 @@ export interface components {
              */
             max_agents?: number;
             /**
+             * @description Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never.
+             * @default null
+             */
+            escalate_after_minutes?: number | null;
+            /**
              * @description `pull` for agents without a host: uses the organization's pull gateway, which is created when missing.
              * @default null
              */
@@ -5017,6 +5022,8 @@ export interface components {
             only_lead_can_change_status?: boolean;
             /** @description How many agents the board may have, not counting the lead. */
             max_agents?: number;
+            /** @description Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never. */
+            escalate_after_minutes?: number | null;
         };
         BoardGroupCreate: {
             /** @description Display name. */
@@ -7301,6 +7308,8 @@ export interface components {
             only_lead_can_change_status: boolean;
             /** @description How many agents the board may have, not counting the lead. */
             max_agents: number;
+            /** @description Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never. */
+            escalate_after_minutes: number | null;
             /**
              * Format: date-time
              * @description When the board was created.
@@ -9490,6 +9499,8 @@ export interface components {
             only_lead_can_change_status: boolean;
             /** @description How many agents the board may have, not counting the lead. */
             max_agents: number;
+            /** @description Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never. */
+            escalate_after_minutes: number | null;
             /**
              * Format: date-time
              * @description When the board was created.

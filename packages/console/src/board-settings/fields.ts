@@ -22,6 +22,7 @@ export function generalFields(board: Board, { groups, gateways }: Choices): Fiel
     { name: "name", label: "Name" },
     { name: "slug", label: "Short name in addresses", short: true },
     { name: "max_agents", label: "Workers at most", kind: "number", short: true },
+    { name: "escalate_after_minutes", label: "Minutes until others are asked to decide", kind: "number", short: true },
     { name: "description", label: "What it is for", kind: "long", rows: 3 },
     {
       name: "board_group_id",
@@ -86,6 +87,7 @@ export function toTyped(board: Board): Typed {
     slug: board.slug,
     description: board.description,
     max_agents: String(board.max_agents),
+    escalate_after_minutes: board.escalate_after_minutes === null ? "" : String(board.escalate_after_minutes),
     board_group_id: board.board_group_id ?? "",
     gateway_id: board.gateway_id,
     board_type: board.board_type,
@@ -106,6 +108,7 @@ export function toBody(typed: Typed) {
     ...Object.fromEntries(texts.map((name) => [name, textOf(typed, name)])),
     ...Object.fromEntries(flags.map((name) => [name, typed[name] === true])),
     ...(has("max_agents") ? { max_agents: numberOrNull(typed, "max_agents") ?? 0 } : {}),
+    ...(has("escalate_after_minutes") ? { escalate_after_minutes: numberOrNull(typed, "escalate_after_minutes") } : {}),
     ...(has("board_group_id") ? { board_group_id: textOrNull(typed, "board_group_id") } : {}),
     ...(has("board_type") ? { board_type: textOf(typed, "board_type") as Board["board_type"] } : {}),
     ...(has("objective") ? { objective: textOrNull(typed, "objective") } : {}),

@@ -20,6 +20,16 @@ export const toNextAlertJob = (alert: Alert, after: string): NewJob<"people.tell
   payload: { ...alert, after },
 });
 
+/**
+ * The job that asks the next group if nobody has decided until then. It has no lane, in which it would hold up the alerts of the
+ * organization. The key stays, so that nobody is asked twice.
+ */
+export function toEscalationJob(alert: Alert, escalation: Required<Alert>["escalation"], run_at: Date): NewJob<"people.tell"> {
+  const { group: _, ...rest } = alert;
+  const { organization_id } = alert;
+  return { kind: "people.tell", payload: { ...rest, escalation, after: null }, options: { organization_id, run_at } };
+}
+
 /** Stores the jobs of alerts, in the caller's transaction if there is one. */
 export async function storeAlerts(ctx: Context, alerts: readonly Alert[]): Promise<void> {
   if (alerts.length > 0) await runWrite(ctx, insertJobs(ctx, alerts.map(toAlertJob)));

@@ -52,6 +52,11 @@ const RuleFields = lazyObject(() => ({
   only_lead_can_change_status: z.boolean().describe("Of the agents, only the lead can change the status of tasks."),
 }));
 
+/** Thirty days. */
+const MAX_ESCALATION_MINUTES = 43_200;
+const ESCALATION =
+  "Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never.";
+
 export const Board = lazyObject(() => ({
   id: Id.describe("Id of the board."),
   organization_id: Id.describe("Organization that the board belongs to."),
@@ -68,6 +73,7 @@ export const Board = lazyObject(() => ({
   goal_source: GoalSource.nullable().describe("Who wrote the goal."),
   ...RuleFields.shape,
   max_agents: z.int().describe("How many agents the board may have, not counting the lead."),
+  escalate_after_minutes: z.int().nullable().describe(ESCALATION),
   created_at: Instant.describe("When the board was created."),
   updated_at: Instant.describe("When the board last changed."),
   ...truncatable,
@@ -99,6 +105,7 @@ const Fields = lazyObject(() => ({
   goal_source: GoalSource.nullable().describe("Who wrote the goal."),
   ...RuleFields.shape,
   max_agents: Integer(0, MAX_INTEGER).describe("How many agents the board may have, not counting the lead."),
+  escalate_after_minutes: Integer(1, MAX_ESCALATION_MINUTES).nullable().describe(ESCALATION),
 }));
 
 const CreateFields = lazyObject(() => ({
@@ -123,6 +130,7 @@ const CreateFields = lazyObject(() => ({
   block_status_changes_with_pending_approval: RuleFields.shape.block_status_changes_with_pending_approval.default(false),
   only_lead_can_change_status: RuleFields.shape.only_lead_can_change_status.default(false),
   max_agents: Fields.shape.max_agents.default(1),
+  escalate_after_minutes: Fields.shape.escalate_after_minutes.default(null),
 }));
 
 /** Requires `gateway_id`, or `gateway: "pull"`, which stands for the organization's pull gateway. */

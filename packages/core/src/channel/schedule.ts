@@ -6,9 +6,8 @@ import { toPreferences, whenToTell } from "../people/preferences.ts";
 import { channel_deliveries, channels } from "../schema/channel.sql.ts";
 import { users } from "../schema/organization.sql.ts";
 import { notification_preferences, user_notifications } from "../schema/people.sql.ts";
+import { MINUTE_MS } from "../values/time.ts";
 import type { ChannelJob, ChannelKind } from "./kind.ts";
-
-const MINUTE_MS = 60_000;
 
 interface StoredNotification {
   id: string;

@@ -35,6 +35,8 @@ export interface Alert {
   names?: string[];
   /** The group that is notified of an approval or question. Without it, the first one with members. */
   group?: DeciderGroup;
+  /** Set when nobody decided in time: only groups after this one are asked, if the approval has not changed since. */
+  escalation?: { after: DeciderGroup; pending_since: string };
 }
 
 /** An alert, and the last person of those who were notified already. */

@@ -6,6 +6,7 @@ import { mayReadGroupNow } from "../organization/access.ts";
 import { membersWith } from "../organization/board-rights.ts";
 import { api_keys } from "../schema/key.sql.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
+import { user_notifications } from "../schema/people.sql.ts";
 
 /** The most people of one job. More follow in the next one, so that other work gets its turn in between. */
 export const PAGE = 500;
@@ -21,13 +22,17 @@ export const isDecision = ({ type }: Pick<Alert, "type">): boolean => type === "
 /** The next people after `after` whom an alert concerns and who have the right to know of it. */
 export async function readAudience(ctx: Context, alert: Alert, after: string | null): Promise<Audience> {
   if (!isDecision(alert)) return { user_ids: await findMembers(ctx, alert, audienceOf(alert), after), group: null };
-  const groups = alert.group ? [alert.group] : DECIDER_GROUPS;
+  const groups = alert.group ? [alert.group] : groupsAfter(alert.escalation?.after ?? null);
   for (const group of groups) {
     const user_ids = await findMembers(ctx, alert, decidersOf(alert, group), after);
     if (user_ids.length > 0) return { user_ids, group };
   }
   return { user_ids: [], group: null };
 }
+
+/** The groups that may be asked next, in their order. */
+const groupsAfter = (group: DeciderGroup | null): readonly DeciderGroup[] =>
+  group === null ? DECIDER_GROUPS : DECIDER_GROUPS.slice(DECIDER_GROUPS.indexOf(group) + 1);
 
 async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined, after: string | null): Promise<string[]> {
   const { organization_id, board_id: id, actor } = alert;
@@ -44,6 +49,7 @@ async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined
         // Nobody is notified of what they did themselves.
         actor.type === "user" && actor.id !== null ? ne(organization_members.user_id, actor.id) : undefined,
         after === null ? undefined : gt(organization_members.user_id, after),
+        alert.escalation ? wasNotAsked(alert) : undefined,
       ),
     )
     .orderBy(asc(organization_members.user_id))
@@ -54,6 +60,10 @@ async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined
 /** A key acts as a user too, but nobody reads its inbox. */
 const isPerson = sql`not exists (select from ${users} as service
   where service.id = ${organization_members.user_id} and service.service_organization_id is not null)`;
+/** Groups overlap. A group is skipped if everybody in it was asked before. */
+const wasNotAsked = ({ key }: Alert): SQL => sql`not exists (select from ${user_notifications} as earlier
+  where earlier.user_id = ${organization_members.user_id} and earlier.key = ${key})`;
+
 const isAdmin = inArray(organization_members.role, ["owner", "admin"]);
 
 /** A condition on `organization_members`: the member may read the group in whose chat people are mentioned. */

@@ -1,6 +1,4 @@
-import { DAY_MS } from "../values/time.ts";
-
-const MINUTE_MS = 60_000;
+import { DAY_MS, MINUTE_MS } from "../values/time.ts";
 
 /** Whether the name is one of a time zone, such as `Europe/Berlin`. */
 export function isTimeZone(name: string): boolean {

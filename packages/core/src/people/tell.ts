@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
-import { toNextAlertJob } from "../alert/alert-job.ts";
-import type { Alert, AlertPayload } from "../context/alert.ts";
+import { toEscalationJob, toNextAlertJob } from "../alert/alert-job.ts";
+import { type Alert, type AlertPayload, DECIDER_GROUPS, type DeciderGroup } from "../context/alert.ts";
 import { isQuestion } from "../approval/question.ts";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
@@ -11,6 +11,7 @@ import { boards } from "../schema/board.sql.ts";
 import { organizations, users } from "../schema/organization.sql.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { user_notifications } from "../schema/people.sql.ts";
+import { addMs, MINUTE_MS } from "../values/time.ts";
 import { readAudience, isDecision, PAGE } from "./audience.ts";
 
 /**
@@ -19,14 +20,18 @@ import { readAudience, isDecision, PAGE } from "./audience.ts";
  */
 export const tellPeople = (schedule: ScheduleDeliveries): JobHandler<"people.tell"> => ({
   async run(ctx, payload) {
-    const alert = await readAlert(ctx, payload);
-    if (!alert) return;
+    const current = await readAlert(ctx, payload);
+    if (!current) return;
+    const { alert, escalation } = current;
     const { user_ids, group } = await readAudience(ctx, alert, payload.after);
     if (user_ids.length === 0) return;
     const rest: Alert = group === null ? alert : { ...alert, group };
     return async (ctx) => {
       await schedule(ctx, alert, await storeNotifications(ctx, alert, user_ids));
-      if (user_ids.length === PAGE) await enqueueAll(ctx, [toNextAlertJob(rest, user_ids.at(-1)!)]);
+      await enqueueAll(ctx, [
+        ...(user_ids.length === PAGE ? [toNextAlertJob(rest, user_ids.at(-1)!)] : []),
+        ...(payload.after === null && group !== null ? escalationJobs(ctx, alert, group, escalation) : []),
+      ]);
     };
   },
 });
@@ -34,15 +39,48 @@ export const tellPeople = (schedule: ScheduleDeliveries): JobHandler<"people.tel
 /** Stores how new notifications are sent outside the console, in the transaction that stores them. */
 type ScheduleDeliveries = (ctx: Context, alert: Alert, stored: readonly Stored[]) => Promise<void>;
 
+/** When others are asked if nobody decides; null if the board asks nobody else. */
+interface Escalation {
+  after_minutes: number | null;
+  /** When the approval last changed, by which a later job recognizes that it was decided and reopened. */
+  pending_since: string;
+}
+
+interface CurrentAlert {
+  alert: Alert;
+  /** Null for an alert that asks for no decision. */
+  escalation: Escalation | null;
+}
+
 /** The alert as it is now: null if an approval was decided in the meantime. A question is an approval of its own kind. */
-async function readAlert(ctx: Context, { after: _, ...alert }: AlertPayload): Promise<Alert | null> {
-  if (!isDecision(alert)) return alert;
+async function readAlert(ctx: Context, { after: _, ...alert }: AlertPayload): Promise<CurrentAlert | null> {
+  if (!isDecision(alert)) return { alert, escalation: null };
   const [approval] = await ctx.db
-    .select({ action_type: approvals.action_type, status: approvals.status })
+    .select({
+      action_type: approvals.action_type,
+      status: approvals.status,
+      updated_at: approvals.updated_at,
+      after_minutes: boards.escalate_after_minutes,
+    })
     .from(approvals)
+    .innerJoin(boards, eq(boards.id, approvals.board_id))
     .where(and(eq(approvals.id, alert.subject_id), eq(approvals.board_id, alert.board_id!)));
   if (approval?.status !== "pending") return null;
-  return { ...alert, type: isQuestion(approval) ? "question.asked" : "approval.requested" };
+  const { after_minutes, updated_at } = approval;
+  const escalation = { after_minutes, pending_since: updated_at.toISOString() };
+  if (alert.escalation && !isStillDue(alert.escalation, escalation)) return null;
+  return { alert: { ...alert, type: isQuestion(approval) ? "question.asked" : "approval.requested" }, escalation };
+}
+
+/** A reopened approval has a later job, and the setting of the board may have changed. */
+const isStillDue = (expected: Required<Alert>["escalation"], { after_minutes, pending_since }: Escalation): boolean =>
+  after_minutes !== null && expected.pending_since === pending_since;
+
+/** The job that asks the group after this one. */
+function escalationJobs(ctx: Context, alert: Alert, group: DeciderGroup, escalation: Escalation | null) {
+  if (!escalation?.after_minutes || group === DECIDER_GROUPS.at(-1)) return [];
+  const { after_minutes, pending_since } = escalation;
+  return [toEscalationJob(alert, { after: group, pending_since }, addMs(ctx.now(), after_minutes * MINUTE_MS))];
 }
 
 interface Stored {

@@ -57,6 +57,8 @@ export const boards = pgTable(
     block_status_changes_with_pending_approval: boolean().notNull().default(false),
     only_lead_can_change_status: boolean().notNull().default(false),
     max_agents: integer().notNull().default(1),
+    /** Null never asks further people. */
+    escalate_after_minutes: integer(),
     ...timestamps,
   },
   (t) => [
@@ -68,5 +70,6 @@ export const boards = pgTable(
     check("boards_type", sql`${t.board_type} in ('goal', 'project', 'ops', 'general')`),
     check("boards_goal_source", sql`${t.goal_source} in ('user', 'ai_generated')`),
     check("boards_max_agents", sql`${t.max_agents} >= 0`),
+    check("boards_escalation", sql`${t.escalate_after_minutes} >= 1`),
   ],
 );
