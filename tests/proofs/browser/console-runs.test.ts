@@ -248,8 +248,8 @@ test(
       process.stdout.write(`Scrolled to step ${last}. Longest task: ${times}. ${tasks.length} over 50 ms by the clock\n`);
       expect(rows).toBeLessThan(80);
     }
-    // In processor time, and the median of parts, because a task takes longer while other processes run.
-    expect(longest.toSorted((one, other) => one - other)[Math.floor(longest.length / 2)]).toBeLessThan(50);
+    // In processor time, because a task takes longer by the clock while other processes run.
+    expect(Math.max(...longest)).toBeLessThan(50);
 
     await view.page.focus(".run-steps");
     await view.page.keyboard.press("Home");
