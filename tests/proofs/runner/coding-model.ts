@@ -9,6 +9,8 @@ export interface CodingModel {
   url: string;
   /** The tools that the agent offered, and what they answered: for the message of a failed test. */
   story(): string;
+  /** How many requests it got. */
+  requests(): number;
   close(): Promise<void>;
 }
 
@@ -50,14 +52,19 @@ function decide({ tools, results }: Conversation, work: Work): Decision {
   return { call: shell[0], input: shell[1]({ ...work, command }) };
 }
 
-export async function startCodingModel(work: Work): Promise<CodingModel> {
+/** Starts it. `onRequest` gets each request, headers included. */
+export async function startCodingModel(work: Work, onRequest: (text: string) => void = () => {}): Promise<CodingModel> {
+  let requests = 0;
   const tools = new Set<string>();
   let results: Conversation["results"] = [];
   const server = await serve(async (request) => {
     const { pathname } = new URL(request.url);
+    const text = await request.text();
+    requests += 1;
+    onRequest(`${JSON.stringify([request.url, ...request.headers])}\n${text}`);
     const api = modelApis.find(({ path }) => path.test(pathname));
     if (!api || request.method !== "POST") return Response.json({}, { status: 404 });
-    const conversation = api.read(await request.json());
+    const conversation = api.read(JSON.parse(text));
     for (const tool of conversation.tools) tools.add(tool);
     ({ results } = conversation);
     // Without tools, agents ask for a title of the conversation.
@@ -68,6 +75,7 @@ export async function startCodingModel(work: Work): Promise<CodingModel> {
   return {
     url: server.url,
     story: () => `${[...tools].join(", ")}\n${results.map(({ tool, text }) => `${tool}: ${text}`).join("\n")}`,
+    requests: () => requests,
     close: () => server.close(),
   };
 }
