@@ -98,12 +98,15 @@ function withoutSecondDescription({ schema, ...parameter }: Parameter): Json {
   return { ...parameter, schema: rest };
 }
 
-/** Removes what a model does not need to know about times, and writes nullable types in the short form. */
+/** Writes nullable types in the short form, and removes what a model does not need to know about times. */
 function shortenSchema(schema: Json): void {
-  if (schema["format"] === "date-time") {
-    delete schema["pattern"];
-    delete schema["examples"];
-  }
+  shortenNullable(schema);
+  if (schema["format"] !== "date-time") return;
+  delete schema["pattern"];
+  delete schema["examples"];
+}
+
+function shortenNullable(schema: Json): void {
   const { anyOf } = schema;
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return;
   const [type, none] = anyOf as Json[];
