@@ -1,3 +1,4 @@
+import { benchBudgets } from "./budgets.ts";
 import { benchDeliveries } from "./deliveries.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchInbox } from "./inbox.ts";
@@ -16,6 +17,7 @@ import { benchStart } from "./start.ts";
 import { benchStreams } from "./streams.ts";
 import { benchSync } from "./sync.ts";
 import { benchTasks } from "./tasks.ts";
+import { benchUsage } from "./usage.ts";
 
 /**
  * `npm run bench [-- name ...] [--save]` measures on this machine, with a baseline from the same run. No figure can fail.
@@ -27,6 +29,7 @@ const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   tasks: benchTasks,
   inbox: benchInbox,
   next: benchNext,
+  budgets: benchBudgets,
   ingestion: benchIngestion,
   notification: benchNotification,
   deliveries: benchDeliveries,
@@ -34,6 +37,7 @@ const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   metrics: benchMetrics,
   streams: benchStreams,
   steps: benchSteps,
+  usage: benchUsage,
   start: benchStart,
   processes: benchProcesses,
   growth: benchGrowth,

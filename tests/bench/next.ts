@@ -8,7 +8,7 @@ import { load } from "./load.ts";
 import { rate, round, type Row } from "./row.ts";
 import { KEYS } from "./service.ts";
 
-const CALLERS = 32;
+export const CALLERS = 32;
 const CLAIMS = 2_000;
 /** Tasks of the board; most of them are done, as on a board that is in use. */
 const FREE = 10_000;
@@ -69,7 +69,7 @@ export async function benchNext(place: BenchEnvironment): Promise<Row[]> {
 }
 
 /** Stores agents as they are after their first heartbeat, and returns their tokens. */
-async function addWorkers({ db, board, gateway }: BenchEnvironment): Promise<string[]> {
+export async function addWorkers({ db, board, gateway }: BenchEnvironment): Promise<string[]> {
   const pepper = toKey(KEYS.TOKEN_PEPPER);
   const tokens = Array.from({ length: CALLERS }, () => mintToken());
   const rows = await Promise.all(
@@ -87,7 +87,7 @@ async function addWorkers({ db, board, gateway }: BenchEnvironment): Promise<str
   return tokens;
 }
 
-async function fill({ db, board }: BenchEnvironment): Promise<void> {
+export async function fill({ db, board }: BenchEnvironment): Promise<void> {
   await db.delete(tasks).where(eq(tasks.board_id, board.id));
   const insert = (status: string, total: number) =>
     db.execute(sql`insert into ${tasks} (board_id, title, status, priority, created_at)

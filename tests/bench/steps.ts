@@ -58,7 +58,7 @@ export async function benchSteps(place: BenchEnvironment): Promise<Row[]> {
 }
 
 /** Tasks that the lead works on, each with its run. */
-async function addRuns({ db, board, lead }: BenchEnvironment, total: number): Promise<string[]> {
+export async function addRuns({ db, board, lead }: BenchEnvironment, total: number): Promise<string[]> {
   await db.execute(sql`insert into ${tasks} (board_id, title, status, assigned_agent_id)
     select ${board.id}, 'Task ' || n, 'in_progress', ${lead.id}::uuid from generate_series(1, ${total}::int) as n`);
   await db.execute(sql`vacuum analyze ${runs}`);

@@ -171,6 +171,52 @@ test("a member sees the usage of the boards that they may read, and nothing of o
   expect((await read("group_by=agent", other.owner.token)).total.idle.entries).toBe(0);
 });
 
+test("the most expensive tasks of a range are exact, also of those that were worked on before it", async () => {
+  const tasks = await Promise.all(Array.from({ length: 12 }, (_, n) => addTask(world, home, { title: `Task ${n}` })));
+  const sent: { at: number; task_id: string; cents: number | null }[] = [];
+  let accepted = 0;
+  // They begin in different rounds and take one, four or twelve; every fourth has no price, and one is expensive.
+  for (let round = 0; round < 20; round++) {
+    const entries = tasks.flatMap(({ id }, n) => {
+      const begun = (n * 7) % 19;
+      if (round < begun || round >= begun + [1, 4, 12][n % 3]!) return [];
+      const cents = n % 4 === 3 ? null : (((round * 37 + n * 11) % 97) * 100 + n) * (n === 10 ? 9 : 1);
+      sent.push({ at: world.now().getTime(), task_id: id, cents });
+      const price = cents === null ? {} : { cost_usd: (cents / 100).toFixed(2) };
+      return [{ key: `${round}-${n}`, task_id: id, input_tokens: 100 * n + round, ...price }];
+    });
+    if (entries.length > 0) accepted += (await report(entries)).body.accepted;
+    world.elapse(5 * DAY_MS);
+  }
+  expect(accepted).toBe(sent.length);
+  for (const [range, days] of [
+    ["24h", 1],
+    ["14d", 14],
+    ["1m", 30],
+    ["3m", 90],
+    ["1y", 365],
+  ] as const) {
+    const from = Math.floor((world.now().getTime() - days * DAY_MS) / DAY_MS) * DAY_MS;
+    const cents = new Map<string, number | null>();
+    for (const entry of sent.filter(({ at }) => at >= from)) {
+      const before = cents.get(entry.task_id) ?? null;
+      cents.set(entry.task_id, entry.cents === null ? before : (before ?? 0) + entry.cents);
+    }
+    const prices = [...cents.values()].filter((value) => value !== null).toSorted((one, other) => other - one);
+    for (const limit of [1, 3, 500]) {
+      const usage = await read(`group_by=task&range=${range}&limit=${limit}`);
+      expect([range, limit, usage.groups]).toEqual([range, limit, cents.size]);
+      const rows = usage.rows as { key: string; work: { cost_usd: string | null } }[];
+      expect(rows).toHaveLength(Math.min(limit, cents.size));
+      for (const [index, { key, work }] of rows.entries()) {
+        const shown = work.cost_usd === null ? null : Math.round(Number(work.cost_usd) * 100);
+        expect([range, limit, index, shown]).toEqual([range, limit, index, cents.get(key)]);
+        expect(shown).toBe(prices[index] ?? null);
+      }
+    }
+  }
+});
+
 test("the CSV has the same rows, and no cell that a spreadsheet would run", async () => {
   const titles = ["=1+1", "+cmd", "-2", "@SUM(A1)", 'a "quoted", one'];
   for (const [index, title] of titles.entries()) {
@@ -198,19 +244,21 @@ test("more entries a day than the organization's limit get 429", async () => {
 });
 
 test("entries are kept for a week and sums for a year, and sums stay exact", async () => {
-  await report([ENTRY]);
+  const task = await addTask(world, home);
+  await report([ENTRY, { ...ENTRY, key: "task", task_id: task.id }]);
   const { scheduled } = await import("@board/api/work/schedules");
   const count = async () =>
-    rowsOf<{ entries: number; counts: number }>(
+    rowsOf<{ entries: number; counts: number; tasks: number }>(
       await world.db.execute(sql`select (select count(*)::int from usage_entries where organization_id = ${home.organization_id}) as entries,
-        (select count(*)::int from usage_counts where organization_id = ${home.organization_id}) as counts`),
+        (select count(*)::int from usage_counts where organization_id = ${home.organization_id}) as counts,
+        (select count(*)::int from usage_tasks where organization_id = ${home.organization_id}) as tasks`),
     )[0];
-  expect(await count()).toEqual({ entries: 1, counts: 4 });
+  expect(await count()).toEqual({ entries: 2, counts: 10, tasks: 1 });
   world.elapse(8 * DAY_MS);
   await scheduled.retention(world.context());
-  expect(await count()).toEqual({ entries: 0, counts: 4 });
+  expect(await count()).toEqual({ entries: 0, counts: 10, tasks: 1 });
   expect((await read("range_key=14d")).total.idle.entries).toBe(1);
   world.elapse(400 * DAY_MS);
   await scheduled.retention(world.context());
-  expect((await count())!.counts).toBe(0);
+  expect(await count()).toEqual({ entries: 0, counts: 0, tasks: 0 });
 });

@@ -31,6 +31,11 @@ export const REDUNDANT_USAGE_CONDITIONS: readonly RedundantCondition[] = [
     because: OWN_AGENT,
   },
   {
+    condition: "board_id = any($::uuid[])",
+    within: 'select task.task_id, counted.cost, counted.tokens from "usage_tasks" as task',
+    because: "the sums of a task in the range, by which it is ranked and shown, are found by the board too",
+  },
+  {
     condition: "task.board_id = added.board_id",
     within: "with given as materialized",
     because: "the board of an entry comes from its task, which was found before",

@@ -1,4 +1,4 @@
-import { budget_spending, budgets, organizations, usage_counts, usage_models } from "@board/core/schema/all-tables";
+import { budget_spending, budgets, organizations, usage_counts, usage_models, usage_tasks } from "@board/core/schema/all-tables";
 import { USAGE_DIMENSIONS } from "@board/core/schema/usage.sql";
 import { addMs, DAY_MS } from "@board/core/values/time";
 import { sql } from "drizzle-orm";
@@ -43,6 +43,17 @@ export async function seedUsage(world: World, boards: readonly Ids[], theirs: Id
     ),
   );
   await db.insert(usage_counts).values(rows);
+  const [first_day, last_day] = [days.at(-1)!.start, days[0]!.start];
+  const sums = owners.map(({ organization_id, board_id, task_id }, index) => ({
+    organization_id: organization_id!,
+    board_id: board_id!,
+    task_id: task_id!,
+    // Some tasks began before the ranges, others within the longest one.
+    first_day: index % 2 === 0 ? first_day : days[1]!.start,
+    last_day,
+    total_tokens: 100 ** (index + 2),
+  }));
+  await db.insert(usage_tasks).values(sums);
   await db.insert(usage_models).values({ organization_id: theirs.organization_id!, model: FOREIGN_MODEL });
   await addForeignBudget(world, theirs);
 }

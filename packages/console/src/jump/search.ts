@@ -31,7 +31,7 @@ export async function searchTasks(query: string, signal: AbortSignal): Promise<T
   const pages = await Promise.all(
     others.map(({ id }) =>
       api.get("/api/v1/boards/{board_id}/tasks", {
-        params: { path: { board_id: id }, query: { q: query, limit: TASK_LIMIT, count: "limited" } },
+        params: { path: { board_id: id }, query: { q: query, limit: TASK_LIMIT } },
         signal,
       }),
     ),

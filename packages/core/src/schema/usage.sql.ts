@@ -106,6 +106,29 @@ export const usage_counts = pgTable(
   ],
 );
 
+/**
+ * The sums of each task over all days, so that a page finds the most expensive tasks of a year without adding up all of them. A
+ * task whose days all lie in the range of the page has no other sum in it.
+ */
+export const usage_tasks = pgTable(
+  "usage_tasks",
+  {
+    ...organization(),
+    task_id: uuid().notNull(),
+    board_id: uuid().notNull(),
+    /** The first and the last UTC day with usage. */
+    first_day: date().notNull(),
+    last_day: date().notNull(),
+    total_tokens: counter(),
+    cost_usd: numeric(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organization_id, t.task_id] }),
+    index("usage_tasks_by_cost").on(t.organization_id, t.cost_usd.desc().nullsLast(), t.total_tokens.desc(), t.task_id),
+    index("usage_tasks_by_age").on(t.last_day),
+  ],
+);
+
 /** The names of models that an organization's usage is counted under. Their number is limited; further ones count as `other`. */
 export const usage_models = pgTable("usage_models", { ...organization(), model: text().notNull() }, (t) => [
   primaryKey({ columns: [t.organization_id, t.model] }),

@@ -6,7 +6,7 @@ import { agents } from "../schema/agent.sql.ts";
 import { boards } from "../schema/board.sql.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { tasks } from "../schema/task.sql.ts";
-import { usage_counts } from "../schema/usage.sql.ts";
+import { usage_counts, usage_tasks } from "../schema/usage.sql.ts";
 
 export const GROUPINGS = ["day", "agent", "board", "model", "task"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -106,14 +106,35 @@ const silentAgents = (named: boolean) => sql`
 
 const NO_SUMS = sql.raw([...STORED.map(() => "0"), "null"].join(", "));
 
-/** The tasks to show. There are many more tasks than rows, so only these get exact sums, which take longer than rounded ones. */
-const rankedTasks = (counts: SQL) => sql`
-  rounded as materialized (
-    select task_id, sum(cost_usd::float8) as cost, sum((input_tokens + output_tokens)::float8) as tokens
-    from (${counts}) as counts group by task_id
+/**
+ * The tasks to show. Those whose days all lie in the window are ranked by their kept sums. Others are added up for the window,
+ * if their kept sum, which is at least as high, reaches the last of the former.
+ */
+const rankedTasks = (named: boolean) => sql`
+  inside as materialized (
+    select task_id, cost_usd as cost, total_tokens::numeric as tokens from ${usage_tasks}
+    where ${tasksOf(named)} and first_day >= ${sql.placeholder("from")}::date
+    order by cost_usd desc nulls last, total_tokens desc nulls last, task_id limit ${sql.placeholder("limit")}::int
+  ), bound as materialized (
+    select case when count(cost) = ${sql.placeholder("limit")}::int then min(cost) end as cost from inside
   ), ranked as materialized (
-    select task_id from rounded order by cost desc nulls last, tokens desc, task_id limit ${sql.placeholder("limit")}::int
+    select task_id from (
+      select * from inside
+      union all
+      select task.task_id, counted.cost, counted.tokens
+      from ${usage_tasks} as task cross join lateral (
+        select sum(cost_usd) as cost, sum(input_tokens + output_tokens) as tokens
+        from (${countsOf("task", named, false, sql`task_id = task.task_id`)}) as counts) as counted
+      where ${tasksOf(named)} and first_day < ${sql.placeholder("from")}::date and last_day >= ${sql.placeholder("from")}::date
+        and ((select cost from bound) is null or cost_usd >= (select cost from bound))
+    ) as candidates order by cost desc nulls last, tokens desc, task_id limit ${sql.placeholder("limit")}::int
   ), `;
+
+const tasksOf = (named: boolean): SQL => sql`organization_id = ${sql.placeholder("organization_id")}::uuid
+  and ${named ? sql`board_id = any(${sql.placeholder("board_ids")}::uuid[])` : sql`true`}`;
+
+const countTasks = (named: boolean): SQL =>
+  sql`(select count(*) from ${usage_tasks} where ${tasksOf(named)} and last_day >= ${sql.placeholder("from")}::date)::int`;
 
 const selectFigures = preparedQuery((_db, grouping: Grouping, named: boolean) => {
   const isByDay = grouping === "day";
@@ -123,14 +144,14 @@ const selectFigures = preparedQuery((_db, grouping: Grouping, named: boolean) =>
   const ofRanked = countsOf("task", named, false, sql`task_id = ranked.task_id`);
   const source = isByTask ? sql`ranked cross join lateral (${ofRanked}) as counts` : sql`(${counts}) as counts`;
   return sql`
-    with ${isByTask ? rankedTasks(counts) : sql``} summed as materialized (
+    with ${isByTask ? rankedTasks(named) : sql``} summed as materialized (
       select ${KEYS[grouping]} as key, max(name) as stored_name, sum(cost_usd) as cost,
         sum(input_tokens + output_tokens) as tokens, ${sumsOf("work")}, ${sumsOf("idle")}
       from ${source} group by 1
     ), grouped as (
       select * from summed ${grouping === "agent" ? silentAgents(named) : sql``}
     ), first as materialized (
-      select *, ${isByTask ? sql`(select count(*) from rounded)::int` : sql`count(*) over ()::int`} as groups
+      select *, ${isByTask ? countTasks(named) : sql`count(*) over ()::int`} as groups
       from grouped order by ${order} limit ${sql.placeholder("limit")}::int
     )
     select key, ${nameOf(grouping)} as name, groups, ${toObject("work")}, ${toObject("idle")} from first order by ${order}`;

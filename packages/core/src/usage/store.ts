@@ -5,7 +5,7 @@ import { actingValue, preparedActingAs } from "../db/change-actor.ts";
 import { rowsOf } from "../db/database.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { addToRuns } from "../run/add-usage.ts";
-import { usage_counts, usage_entries, usage_models } from "../schema/usage.sql.ts";
+import { usage_counts, usage_entries, usage_models, usage_tasks } from "../schema/usage.sql.ts";
 import { addToTasks } from "../task/add-usage.ts";
 import type { Place } from "./place.ts";
 import type { UsageEntry } from "./entry.ts";
@@ -98,6 +98,15 @@ const storing = preparedQuery(() => {
       on conflict (organization_id, dimension, span, start, board_id, agent_id, task_id, model, is_idle)
       do update set name = excluded.name, ${added},
         cost_usd = case when excluded.cost_usd is null then counts.cost_usd else coalesce(counts.cost_usd, 0) + excluded.cost_usd end
+    ), summed as (
+      insert into ${usage_tasks} as sums (organization_id, task_id, board_id, first_day, last_day, total_tokens, cost_usd)
+      select ${organization_id}, task_id, board_id, min(day), max(day), sum(input_tokens + output_tokens)::bigint, sum(cost_usd)
+      from used cross join lateral (select (at at time zone 'UTC')::date as day) as utc
+      where task_id is not null group by task_id, board_id order by task_id
+      on conflict (organization_id, task_id) do update set
+        first_day = least(sums.first_day, excluded.first_day), last_day = greatest(sums.last_day, excluded.last_day),
+        total_tokens = sums.total_tokens + excluded.total_tokens,
+        cost_usd = case when excluded.cost_usd is null then sums.cost_usd else coalesce(sums.cost_usd, 0) + excluded.cost_usd end
     )
     select board_id, task_id, run_id, count(*)::int as entries, sum(input_tokens + output_tokens)::text as total_tokens,
       trim_scale(sum(cost_usd))::text as cost_usd

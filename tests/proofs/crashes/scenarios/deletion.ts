@@ -47,7 +47,7 @@ export const deletion: Scenario = {
 const remove = (outside: ServiceEnvironment, board_id: string) => outside.request("DELETE", `/api/v1/boards/${board_id}`);
 
 /** The feed of changes and the figures of usage keep their rows of boards that were removed. */
-const KEPT = ["changes", "usage_counts", "usage_entries"];
+const KEPT = ["changes", "usage_counts", "usage_entries", "usage_tasks"];
 
 /** Counts, by table, the rows that reference a board and are removed with it. */
 async function rowsOf(outside: ServiceEnvironment, board_id: string): Promise<Record<string, number>> {

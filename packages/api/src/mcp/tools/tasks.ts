@@ -121,15 +121,13 @@ export const listTasksTool = tool({
     limit: z.int().optional(),
     offset: z.int().optional(),
   }),
-  about: { status: "Several with commas", q: "Words of the task" },
-  output: z.object({ tasks: z.array(TaskRow), total: z.int(), total_is_limited: z.boolean().optional() }),
+  about: { status: "One or several, with commas", q: "Words of title or description" },
+  output: z.object({ tasks: z.array(TaskRow), total: z.int() }),
   async run(ctx, { board_id, q, ...query }) {
-    const filter = toQuery(TaskQuery, { limit: MAX_ROWS, count: "limited", ...query, q: q || undefined });
-    const { items, total, total_is_limited } = await listTasks(ctx, boardIdOf(ctx, { board_id }), filter);
+    const filter = toQuery(TaskQuery, { limit: MAX_ROWS, ...query, q: q || undefined });
+    const { items, total } = await listTasks(ctx, boardIdOf(ctx, { board_id }), filter);
     const tasks = items.map(toTaskRow);
-    const start = `${total_is_limited ? "More than " : ""}${total} tasks.`;
-    const data = { tasks, total, ...(total_is_limited ? { total_is_limited } : {}) };
-    return { data, text: [start, ...taskRowsText(`${items.length} shown`, tasks)].join("\n") };
+    return { data: { tasks, total }, text: [`${total} tasks.`, ...taskRowsText(`${items.length} shown`, tasks)].join("\n") };
   },
 });
 

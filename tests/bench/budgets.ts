@@ -1,0 +1,93 @@
+import { agents, tasks } from "@board/core/schema/all-tables";
+import { eq, sql } from "drizzle-orm";
+import type { BenchEnvironment } from "./environment.ts";
+import { readServerTime } from "./growth/processor-time.ts";
+import type { Figures } from "./load.ts";
+import { addWorkers, CALLERS, fill } from "./next.ts";
+import { percentilesOf } from "./resource-usage.ts";
+import { rate, round, type Row } from "./row.ts";
+
+const TURNS = 2_000;
+const WARM_UP = 300;
+
+/** What budgets add to taking a task: each agent submits it before it takes another, so that one run of each agent goes on. */
+export async function benchBudgets(place: BenchEnvironment): Promise<Row[]> {
+  const { api, db, board } = place;
+  const tokens = await addWorkers(place);
+  const free = await measureTurns(place, tokens);
+  const budget_ids = await addBudgets(place);
+  const limited = await measureTurns(place, tokens);
+  const statements = await place.count((n) => takeTask(place, tokens[n]!));
+  for (const id of budget_ids) await api("DELETE", `/api/v1/budgets/${id}`);
+  await db.delete(tasks).where(eq(tasks.board_id, board.id));
+  await db.delete(agents).where(sql`${agents.name} like 'Taker %'`);
+  return [
+    {
+      what: `take a task under three budgets with reserves, and submit it, ${CALLERS} agents`,
+      figure: `${rate(limited.figures)}; PostgreSQL ${round(limited.database_ms)} ms`,
+      target: "PostgreSQL 0.3 ms more",
+      baseline: `without budgets ${rate(free.figures)}; PostgreSQL ${round(free.database_ms)} ms`,
+      ratio: `${(limited.figures.per_second / free.figures.per_second).toFixed(2)}x`,
+      statements,
+    },
+  ];
+}
+
+interface Turns {
+  figures: Pick<Figures, "per_second" | "p99_ms" | "failed">;
+  /** Processor time of PostgreSQL for a task that is taken and submitted. */
+  database_ms: number;
+}
+
+async function measureTurns(place: BenchEnvironment, tokens: readonly string[]): Promise<Turns> {
+  await fill(place);
+  await runTurns(place, tokens, WARM_UP);
+  const before = await readServerTime(place.db);
+  const figures = await runTurns(place, tokens, TURNS);
+  return { figures, database_ms: ((await readServerTime(place.db)) - before) / TURNS };
+}
+
+/** The time is that of taking the tasks; the rate is of both requests. */
+async function runTurns(place: BenchEnvironment, tokens: readonly string[], turns: number): Promise<Turns["figures"]> {
+  const { service, board } = place;
+  const times: number[] = [];
+  let begun = 0;
+  let failed = 0;
+  const work = async (token: string) => {
+    while (begun++ < turns) {
+      const start = performance.now();
+      const task_id = await takeTask(place, token);
+      times.push(performance.now() - start);
+      const path = `/api/v1/agent/boards/${board.id}/tasks/${task_id}`;
+      const body = JSON.stringify({ status: "review", comment: "Done" });
+      const answer = await fetch(service.url + path, { method: "PATCH", headers: headersOf(token), body });
+      await answer.arrayBuffer();
+      if (!answer.ok) failed += 1;
+    }
+  };
+  const start = performance.now();
+  await Promise.all(tokens.map(work));
+  return { per_second: (turns * 1_000) / (performance.now() - start), p99_ms: percentilesOf(times).p99, failed };
+}
+
+const headersOf = (token: string) => ({ "x-agent-token": token, "content-type": "application/json" });
+
+async function takeTask({ service }: BenchEnvironment, token: string): Promise<string | undefined> {
+  const path = `${service.url}/api/v1/agent/tasks/next`;
+  const answer = await fetch(path, { method: "POST", headers: headersOf(token), body: "{}" });
+  return ((await answer.json()) as { task?: { id: string } }).task?.id;
+}
+
+/** Budgets of the organization, of the board and of each agent, of which three count for a run. None of them is reached. */
+async function addBudgets({ api, db, board }: BenchEnvironment): Promise<string[]> {
+  const takers = await db.select({ id: agents.id }).from(agents).where(sql`${agents.name} like 'Taker %'`);
+  const limits = { period: "month", limit: { cost_usd: "1000000" }, reserve: { cost_usd: "1.50" } };
+  const scopes = [
+    { scope: "organization" },
+    { scope: "board", scope_id: board.id },
+    ...takers.map(({ id }) => ({ scope: "agent", scope_id: id })),
+  ];
+  const ids: string[] = [];
+  for (const scope of scopes) ids.push((await api("POST", "/api/v1/budgets", { ...scope, ...limits })).id);
+  return ids;
+}
