@@ -33,7 +33,10 @@ const sync = await world.call("POST", `/api/v1/gateways/${home.gateway_id}/templ
   headers: { prefer: "respond-async" },
 });
 const me = (await world.call("GET", "/api/v1/users/me", { token })).body;
-const [channel] = await world.db.insert(channels).values({ user_id: me.id, type: "email" }).returning({ id: channels.id });
+const [channel] = await world.db
+  .insert(channels)
+  .values({ user_id: me.id, type: "push", address_digest: "home" })
+  .returning({ id: channels.id });
 /** The value for each placeholder of a path: ids of rows of the home organization. */
 const pathValues: Record<string, string> = {
   run_id: sync.body.run_id,

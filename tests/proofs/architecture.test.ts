@@ -159,7 +159,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   gateway: ["gateway", "agent", "provisioning"],
   "group-memory": ["memory"],
   "rate-limit": ["db"],
-  "service-key": ["host"],
+  "service-key": ["db"],
   "task-transition": ["task", "metrics"],
   webhook: ["webhook", "body-storage", "job"],
   "webhook-body": ["body-storage", "webhook"],

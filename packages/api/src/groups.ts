@@ -43,6 +43,7 @@ import { taskCommentStream } from "./routes/task-comment-stream.ts";
 import { taskComments } from "./routes/task-comments.ts";
 import { taskStream } from "./routes/task-stream.ts";
 import { tasks } from "./routes/tasks.ts";
+import { userChannels } from "./routes/user-channels.ts";
 import { userInbox } from "./routes/user-inbox.ts";
 import { users } from "./routes/users.ts";
 import { webhooks } from "./routes/webhooks.ts";
@@ -55,7 +56,7 @@ export const groups = {
   health,
   reference,
   console: consolePage,
-  users: [...users, ...userInbox, ...ownKeys],
+  users: [...users, ...userInbox, ...userChannels, ...ownKeys],
   keys,
   audit,
   organizations,

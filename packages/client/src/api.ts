@@ -227,7 +227,11 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Remove a channel
+         * @description A browser, for example. What waits to be sent by it is not sent. E-mail can only be switched off.
+         */
+        delete: operations["delete_users_me_channel"];
         options?: never;
         head?: never;
         /**
@@ -235,6 +239,50 @@ export interface paths {
          * @description Switch a channel on or off.
          */
         patch: operations["update_users_me_channel"];
+        trace?: never;
+    };
+    "/api/v1/users/me/channels/{channel_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send yourself a test message
+         * @description Send yourself a test message.
+         */
+        post: operations["create_users_me_channel_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/me/push": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the key for web push
+         * @description It is made at the first call and stays the same.
+         */
+        get: operations["get_users_me_push"];
+        put?: never;
+        /**
+         * Be notified in a browser
+         * @description Stores the push subscription of a browser as one of your channels. The same subscription again is the same channel, and is taken from another person who was signed in there.
+         */
+        post: operations["create_users_me_push"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/users/me/keys": {
@@ -4629,6 +4677,19 @@ export interface components {
             /** @description Whether anything is sent by it. Switching it on forgets earlier failures. */
             active: boolean;
         };
+        PushSubscriptionCreate: {
+            /** @description What the person calls the browser. */
+            name: string;
+            /** @description Where the browser receives messages: https, at a public host and port 443. */
+            endpoint: string;
+            /** @description As the browser's `PushSubscription` has them. */
+            keys: {
+                /** @description The public key of the subscription, in Base64 for URLs. */
+                p256dh: string;
+                /** @description The secret of the subscription, in Base64 for URLs. */
+                auth: string;
+            };
+        };
         KeyCreate: {
             /** @description What the key is for, for example the program that uses it. */
             name: string;
@@ -5565,7 +5626,7 @@ export interface components {
              * @description Only jobs of this kind.
              * @enum {string}
              */
-            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.email" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.email" | "people.push" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
             /**
              * Format: uuid
              * @description Only jobs about this board.
@@ -6547,6 +6608,8 @@ export interface components {
             type: "email" | "push" | "slack";
             /** @description The organization whose notifications it sends; null for those of all. */
             organization_id: string | null;
+            /** @description What the person calls it, such as a browser; null for e-mail. */
+            name: string | null;
             /** @description Whether anything is sent by it. */
             active: boolean;
             /** @description Why it was switched off; null when it was not. */
@@ -6557,6 +6620,18 @@ export interface components {
             last_error: string | null;
             /** @description When something was last sent by it. */
             last_sent_at: string | null;
+        };
+        /** @description The result of a test message. */
+        ChannelTest: {
+            /** @description Whether the message was accepted. It may still take a moment to arrive. */
+            ok: boolean;
+            /** @description Why it was not accepted. */
+            error: string | null;
+        };
+        /** @description The key of this service for web push. */
+        PushKey: {
+            /** @description The `applicationServerKey` with which a browser subscribes. */
+            public_key: string;
         };
         /** @description A page of a list. */
         KeyPage: {
@@ -10601,6 +10676,7 @@ export type UserUpdate = components['schemas']['UserUpdate'];
 export type UserInboxRead = components['schemas']['UserInboxRead'];
 export type NotificationPreferencesUpdate = components['schemas']['NotificationPreferencesUpdate'];
 export type ChannelUpdate = components['schemas']['ChannelUpdate'];
+export type PushSubscriptionCreate = components['schemas']['PushSubscriptionCreate'];
 export type KeyCreate = components['schemas']['KeyCreate'];
 export type KeyRotate = components['schemas']['KeyRotate'];
 export type OrganizationCreate = components['schemas']['OrganizationCreate'];
@@ -10689,6 +10765,8 @@ export type UserInboxUnread = components['schemas']['UserInboxUnread'];
 export type NotificationPreferences = components['schemas']['NotificationPreferences'];
 export type QuietHours = components['schemas']['QuietHours'];
 export type Channel = components['schemas']['Channel'];
+export type ChannelTest = components['schemas']['ChannelTest'];
+export type PushKey = components['schemas']['PushKey'];
 export type KeyPage = components['schemas']['KeyPage'];
 export type Key = components['schemas']['Key'];
 export type NewKey = components['schemas']['NewKey'];
@@ -11246,6 +11324,36 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    delete_users_me_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the channel. */
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     update_users_me_channel: {
         parameters: {
             query?: never;
@@ -11276,6 +11384,104 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["BodyTimeout"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_users_me_channel_test: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the channel. */
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelTest"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_users_me_push: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushKey"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_users_me_push: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PushSubscriptionCreate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
@@ -17828,7 +18034,7 @@ export interface operations {
                 /** @description Only jobs with this status. */
                 status?: "queued" | "running" | "done" | "dead";
                 /** @description Only jobs of this kind. */
-                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.email" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.email" | "people.push" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
                 /** @description Only jobs about this board. */
                 board_id?: string;
                 /** @description Only jobs of this gateway. */

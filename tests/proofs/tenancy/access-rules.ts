@@ -44,6 +44,12 @@ const keyForAllBoards = ({ key, home, reads }: Caller): Verdict => (key && home 
 const byGateway = ({ gateway_id }: Known) => `?gateway_id=${gateway_id}`;
 const byBoard = ({ board_id }: Known) => `?board_id=${board_id}`;
 
+/** Those of the example of RFC 8291. */
+const PUSH_KEYS = {
+  p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+  auth: "BTBZMqHH6r4Tts7J_aSIgg",
+};
+
 export const INPUTS: Record<string, Input> = {
   "GET /docs/{file}": { answers: 404 },
   "GET /assets/{file}": { answers: 404 },
@@ -59,6 +65,9 @@ export const INPUTS: Record<string, Input> = {
   "POST /decide": { answers: 404 },
   "POST /unsubscribe": { answers: 404 },
   "PATCH /api/v1/users/me/channels/{channel_id}": { body: () => ({ active: true }), rule: ownerOfKey },
+  "DELETE /api/v1/users/me/channels/{channel_id}": { rule: ownerOfKey },
+  "POST /api/v1/users/me/channels/{channel_id}/test": { rule: ownerOfKey },
+  "POST /api/v1/users/me/push": { body: () => ({ name: "Browser", endpoint: "https://push.example.com/1", keys: PUSH_KEYS }) },
   /** The task is not in review. */
   "POST /api/v1/boards/{board_id}/tasks/{task_id}/send-back": { answers: 409 },
   "POST /api/v1/users/me/inbox/read": { body: () => ({}) },

@@ -53,7 +53,10 @@ export async function seedOrganization(world: World, tenant: Tenant, mark: strin
   const key = await send("POST", "/api/v1/keys", { name: `Key ${mark}`, access: "read" });
   const own_key = await send("POST", "/api/v1/users/me/keys", { name: `Own key ${mark}`, access: "read" });
   const [person] = await world.db.select().from(users).where(eq(users.auth_subject, tenant.owner.subject));
-  const [channel] = await world.db.insert(channels).values({ user_id: person!.id, type: "email" }).returning();
+  const [channel] = await world.db
+    .insert(channels)
+    .values({ user_id: person!.id, type: "push", address_digest: mark })
+    .returning();
   const [main] = await world.db
     .select()
     .from(agents)

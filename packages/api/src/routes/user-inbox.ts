@@ -1,8 +1,6 @@
-import { Channel, getChannel, listChannels, UpdateChannel, updateChannel } from "@board/core/channel/channel";
 import { user } from "@board/core/context/actor";
 import { getUserInbox, ReadInbox, readUserInbox, UnreadCount, UserInbox, UserInboxQuery } from "@board/core/people/inbox";
 import { getPreferences, NotificationPreferences, UpdatePreferences, updatePreferences } from "@board/core/people/preferences";
-import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 
 /** What the calling person was notified, and how they want to be notified. */
@@ -42,20 +40,5 @@ export const userInbox = [
       returns: NotificationPreferences,
     },
     (ctx, { body }) => updatePreferences(ctx, body),
-  ),
-  endpoint("GET", "/api/v1/users/me/channels", { as: user, summary: "List your channels", returns: z.array(Channel) }, (ctx) =>
-    listChannels(ctx),
-  ),
-  endpoint(
-    "PATCH",
-    "/api/v1/users/me/channels/{channel_id}",
-    {
-      as: user,
-      summary: "Switch a channel on or off",
-      authorize: (ctx, params) => getChannel(ctx, params.channel_id),
-      body: UpdateChannel,
-      returns: Channel,
-    },
-    (ctx, { params, body }) => updateChannel(ctx, params.channel_id, body),
   ),
 ];

@@ -9,6 +9,7 @@ import { probeHost } from "@board/openclaw/provisioning/probe";
 import { sendNotification } from "@board/core/notification/notification";
 import { scheduleDeliveries } from "@board/core/channel/schedule";
 import { emailChannel } from "@board/core/channel/email-channel";
+import { pushChannel } from "@board/core/push/channel";
 import { sendDue } from "@board/core/channel/send-due";
 import { tellPeople } from "@board/core/people/tell";
 import { packSyncJob } from "@board/core/skill/sync-job";
@@ -20,9 +21,7 @@ import type { Context } from "@board/core/context/context";
 import type { JobHandlers } from "@board/core/job/handler";
 import type { JobRow } from "@board/core/job/job";
 import { runJob, runLeased } from "@board/core/job/runner";
-
-/** The ways to reach people outside the console. */
-const CHANNELS = [emailChannel];
+import { CHANNELS } from "./channels.ts";
 
 /** The handler of each kind of job. */
 const handlers: JobHandlers = {
@@ -36,6 +35,7 @@ const handlers: JobHandlers = {
   "gateway.probe": probeHost,
   notice: sendNotification(sendToSession),
   "people.email": sendDue(emailChannel),
+  "people.push": sendDue(pushChannel),
   "people.tell": tellPeople(scheduleDeliveries(CHANNELS)),
   "pack.sync": packSyncJob,
   "sync.agent": syncOneAgent,

@@ -1,9 +1,12 @@
-import { and, asc, eq } from "drizzle-orm";
+import { createHash } from "node:crypto";
+import { and, asc, count, eq, ne } from "drizzle-orm";
 import * as z from "zod";
 import type { User } from "../context/actor.ts";
-import type { Context } from "../context/context.ts";
-import { CHANNEL_TYPES, channels } from "../schema/channel.sql.ts";
-import { notFound } from "../values/errors.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { lockUser } from "../organization/lock.ts";
+import { CHANNEL_TYPES, channels, type ChannelType } from "../schema/channel.sql.ts";
+import { DomainError, notFound } from "../values/errors.ts";
+import { seal } from "../values/seal.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
 import { parseLink } from "./signed-link.ts";
 
@@ -11,6 +14,7 @@ export const Channel = lazyObject(() => ({
   id: Id.describe("Id of the channel."),
   type: z.enum(CHANNEL_TYPES).describe("How the person is notified."),
   organization_id: Id.nullable().describe("The organization whose notifications it sends; null for those of all."),
+  name: z.string().nullable().describe("What the person calls it, such as a browser; null for e-mail."),
   active: z.boolean().describe("Whether anything is sent by it."),
   disabled_reason: z.string().nullable().describe("Why it was switched off; null when it was not."),
   failing_since: Instant.nullable().describe("The first failure after the last success; null when the last attempt succeeded."),
@@ -41,11 +45,12 @@ export async function getChannel(ctx: Context<User>, channel_id: string): Promis
   return toChannel(row);
 }
 
+const HEALTHY = { active: true, disabled_reason: null, failing_since: null, retry_at: null, last_error: null };
+
 export async function updateChannel(ctx: Context<User>, channel_id: string, { active }: UpdateChannel): Promise<Channel> {
-  const fresh = active ? { disabled_reason: null, failing_since: null, last_error: null } : {};
   const [row] = await ctx.db
     .update(channels)
-    .set({ active, ...fresh })
+    .set(active ? HEALTHY : { active })
     .where(isOwn(ctx, channel_id))
     .returning();
   if (!row) throw notFound();
@@ -54,6 +59,61 @@ export async function updateChannel(ctx: Context<User>, channel_id: string, { ac
 
 const isOwn = (ctx: Context<User>, channel_id: string) =>
   and(eq(channels.id, channel_id), eq(channels.user_id, ctx.actor.user_id));
+
+const MAX_OF_TYPE = 20;
+
+interface NewChannel {
+  type: ChannelType;
+  name: string;
+  /** What makes two addresses the same one. */
+  identity: string;
+  address: string;
+}
+
+/**
+ * Stores a channel of the caller. The same address again is the same channel. An address that another person had is taken over: it
+ * belongs to a browser in which somebody else signed in.
+ */
+export function addChannel(ctx: Context<User>, { type, name, identity, address }: NewChannel): Promise<Channel> {
+  const address_digest = createHash("sha256").update(identity).digest("base64url");
+  const address_sealed = seal(ctx.settings.encryption_key, address);
+  const { user_id } = ctx.actor;
+  return transaction(ctx, async (ctx) => {
+    await lockUser(ctx, user_id);
+    const isSame = and(eq(channels.type, type), eq(channels.address_digest, address_digest));
+    await ctx.db.delete(channels).where(and(isSame, ne(channels.user_id, user_id)));
+    const [others] = await ctx.db
+      .select({ total: count() })
+      .from(channels)
+      .where(and(eq(channels.user_id, user_id), eq(channels.type, type), ne(channels.address_digest, address_digest)));
+    if (others!.total >= MAX_OF_TYPE)
+      throw new DomainError("conflict", `You have ${MAX_OF_TYPE} channels of this type, which is the limit. Remove one first.`);
+    const [row] = await ctx.db
+      .insert(channels)
+      .values({ user_id, type, name, address_digest, address_sealed })
+      .onConflictDoUpdate({
+        target: [channels.user_id, channels.type, channels.address_digest],
+        set: { name, address_sealed, ...HEALTHY },
+      })
+      .returning();
+    const channel = toChannel(row!);
+    await ctx.recordAnswer?.(ctx, channel);
+    return channel;
+  });
+}
+
+/** Removes a channel of the caller, and what waits to be sent by it. */
+export async function removeChannel(ctx: Context<User>, channel_id: string): Promise<void> {
+  const { type } = await getChannel(ctx, channel_id);
+  if (type === "email") throw new DomainError("conflict", "E-mail goes to the address of your profile. Switch it off instead.");
+  const removed = await ctx.db.delete(channels).where(isOwn(ctx, channel_id)).returning({ id: channels.id });
+  if (removed.length === 0) throw notFound();
+}
+
+/** Removes a channel whose address does not exist any more. */
+export async function removeGoneChannel(ctx: Context, channel_id: string): Promise<void> {
+  await ctx.db.delete(channels).where(eq(channels.id, channel_id));
+}
 
 /** Switches a channel off by the link of one of its messages. Throws `not_found` for a link that the service did not sign. */
 export async function unsubscribe(ctx: Context, token: string): Promise<void> {
@@ -66,11 +126,12 @@ export async function unsubscribe(ctx: Context, token: string): Promise<void> {
 }
 
 function toChannel(row: typeof channels.$inferSelect): Channel {
-  const { id, type, organization_id, active, disabled_reason, last_error } = row;
+  const { id, type, organization_id, name, active, disabled_reason, last_error } = row;
   return {
     id,
     type,
     organization_id,
+    name,
     active,
     disabled_reason,
     failing_since: row.failing_since?.toISOString() ?? null,

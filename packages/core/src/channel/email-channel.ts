@@ -2,10 +2,11 @@ import { sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { channels } from "../schema/channel.sql.ts";
 import { users } from "../schema/organization.sql.ts";
+import { DomainError } from "../values/errors.ts";
 import { toMail } from "./email.ts";
-import type { ChannelKind, Due } from "./kind.ts";
+import type { ChannelKind, Due, Recipient } from "./kind.ts";
 import { linksOf } from "./links.ts";
-import { toItem } from "./message.ts";
+import { testItem, toItem } from "./message.ts";
 import { signLink } from "./signed-link.ts";
 
 /** Mail to the address in the profile, one for each person with all that is due. */
@@ -14,6 +15,7 @@ export const emailChannel: ChannelKind = {
   job: "people.email",
   isOn: ({ mail }) => mail !== null,
   addChannels: addEmailChannels,
+  sendTest,
   async open(ctx) {
     const { mail } = ctx;
     if (!mail) return null;
@@ -23,6 +25,12 @@ export const emailChannel: ChannelKind = {
     };
   },
 };
+
+async function sendTest(ctx: Context, { channel, email }: Recipient): Promise<void> {
+  if (ctx.mail === null || email === null) throw new DomainError("conflict", "There is no address or no mail server.");
+  const id = crypto.randomUUID();
+  await ctx.mail.send(toMail([testItem(ctx)], { to: email, id, unsubscribe_url: toUnsubscribeLink(ctx, channel.id) }));
+}
 
 /** The most notifications of one mail. */
 const MAX_ITEMS = 50;
@@ -40,11 +48,13 @@ async function addEmailChannels(ctx: Context, _organization_id: string, user_ids
     on conflict do nothing`);
 }
 
+const toUnsubscribeLink = (ctx: Context, channel_id: string): string =>
+  `${ctx.settings.service_url}/unsubscribe?token=${signLink(ctx, { for: "unsubscribe", channel_id })}`;
+
 function toLetter(ctx: Context, due: readonly Due[]) {
   const [first] = due;
   const { channel, email, delivery_id } = first!;
-  const token = signLink(ctx, { for: "unsubscribe", channel_id: channel.id });
-  const unsubscribe_url = `${ctx.settings.service_url}/unsubscribe?token=${token}`;
+  const unsubscribe_url = toUnsubscribeLink(ctx, channel.id);
   const items = due.map((notification) => toItem(notification, linksOf(ctx, notification)));
   return toMail(items, { to: email!, id: delivery_id, unsubscribe_url });
 }

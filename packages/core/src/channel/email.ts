@@ -1,5 +1,5 @@
 import type { Mail } from "../context/mailer.ts";
-import { type ChannelItem, escapeHtml } from "./message.ts";
+import { type ChannelItem, escapeHtml, toSummary } from "./message.ts";
 
 const quoted = (text: string): string =>
   text
@@ -38,8 +38,7 @@ export function toMail(
   items: readonly ChannelItem[],
   { to, id, unsubscribe_url }: Pick<Mail, "to" | "id" | "unsubscribe_url">,
 ): Mail {
-  const [first] = items;
-  const subject = items.length === 1 ? first!.title : `${items.length} things happened on your boards`;
+  const subject = toSummary(items.map(({ title }) => title));
   const end = `You get this because of your settings. Stop these mails: ${unsubscribe_url}`;
   const blocks = items.map((item) => `<div style="padding:20px 0;border-bottom:1px solid #e3e6eb">${itemHtml(item)}</div>`);
   const html = `<!doctype html>

@@ -3,11 +3,28 @@ import { signDecision } from "./decision.ts";
 import type { Due } from "./kind.ts";
 import type { ItemLinks } from "./message.ts";
 
+type Linked = Pick<Due, "approval" | "subject_id" | "board_id" | "task_id" | "user_id" | "organization_id">;
+
 /** The links of a message: where its person decides, if there is something to decide, and its place in the console. */
-export function linksOf(ctx: Context, due: Pick<Due, "approval" | "subject_id" | "board_id" | "task_id" | "user_id">): ItemLinks {
-  const { service_url } = ctx.settings;
-  const { approval, subject_id, board_id, task_id, user_id } = due;
-  const place = board_id === null ? "" : `?board=${board_id}${task_id === null ? "" : `&task=${task_id}`}`;
-  const token = approval && board_id ? signDecision(ctx, { approval_id: subject_id, board_id, user_id }) : null;
-  return { decide_url: token && `${service_url}/decide?token=${token}`, open_url: `${service_url}/${place}` };
+export function linksOf(ctx: Context, due: Linked): ItemLinks {
+  const token = decisionTokenOf(ctx, due);
+  return { decide_url: token && toDecideLink(ctx, token), open_url: toConsoleLink(ctx, due) };
+}
+
+/** The token by which the person of a notification decides; null if there is nothing to decide. */
+export function decisionTokenOf(ctx: Context, { approval, subject_id, board_id, user_id }: Linked): string | null {
+  return approval && board_id ? signDecision(ctx, { approval_id: subject_id, board_id, user_id }) : null;
+}
+
+/** The page on which a token decides. */
+export const toDecideLink = ({ settings }: Pick<Context, "settings">, token: string): string =>
+  `${settings.service_url}/decide?token=${token}`;
+
+/** The address of a place in the console. The organization is named, because another one may be the active one there. */
+export function toConsoleLink(
+  { settings }: Pick<Context, "settings">,
+  { organization_id, board_id, task_id }: Pick<Linked, "organization_id" | "board_id" | "task_id">,
+): string {
+  const view = board_id === null ? "inbox" : `boards/${board_id}${task_id === null ? "" : `/tasks/${task_id}`}`;
+  return `${settings.service_url}/#/${view}?organization=${organization_id}`;
 }

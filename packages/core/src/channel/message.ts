@@ -1,3 +1,4 @@
+import type { Context } from "../context/context.ts";
 import type { NotificationFacts } from "../people/notification-text.ts";
 import { toText, toTitle } from "../people/notification-text.ts";
 
@@ -24,6 +25,19 @@ export const toItem = (facts: NotificationFacts, links: ItemLinks): ChannelItem 
   board_name: facts.board_name,
   ...links,
 });
+
+/** What a test message shows. */
+export const testItem = ({ settings }: Pick<Context, "settings">): ChannelItem => ({
+  title: "This is a test",
+  text: "Messages of your boards arrive here.",
+  board_name: null,
+  decide_url: null,
+  open_url: `${settings.service_url}/#/inbox/notifications`,
+});
+
+/** One line about several notifications. */
+export const toSummary = (titles: readonly string[]): string =>
+  titles.length === 1 ? titles[0]! : `${titles.length} things happened on your boards`;
 
 const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 

@@ -14,6 +14,8 @@ export interface Outcome {
   error: string | null;
   /** Null if the message is not sent again. */
   retry_at: Date | null;
+  /** Until when its channel waits; null if it was accepted. */
+  wait_until: Date | null;
   write: SendWrite | null;
 }
 
@@ -38,19 +40,22 @@ export async function storeOutcomes(ctx: Context, { kind, sender, organization_i
   const { outcomes, dropped, left, stopped, is_full } = batch;
   if (dropped.length > 0) await ctx.db.update(channel_deliveries).set({ status: "dropped" }).where(isOneOf(dropped));
   if (left.length > 0) await ctx.db.update(channel_deliveries).set({ claimed_until: null }).where(isOneOf(left));
-  const results = Map.groupBy(outcomes, ({ error, retry_at }) => `${retry_at?.getTime()} ${error}`);
+  const results = Map.groupBy(
+    outcomes,
+    ({ error, retry_at, wait_until }) => `${retry_at?.getTime()} ${wait_until?.getTime()} ${error}`,
+  );
   for (const same of results.values()) await storeResult(ctx, same);
   for (const { write } of outcomes) await write?.(ctx);
   if (stopped) await sender.onStopped?.(ctx, stopped.failure, stopped.until);
   const isMore = stopped === null && (is_full || left.length > 0);
-  const later = [...outcomes.flatMap(({ retry_at }) => retry_at ?? []), ...(stopped ? [stopped.until] : [])];
+  const later = [...outcomes.flatMap(({ wait_until }) => wait_until ?? []), ...(stopped ? [stopped.until] : [])];
   const jobs = later.map((due_at) => laterDueJob(kind, organization_id, due_at));
   await enqueueAll(ctx, [...(isMore ? [dueJob(kind, organization_id)] : []), ...onePerMinute(jobs)]);
 }
 
 /** Stores what became of messages with the same result. */
 async function storeResult(ctx: Context, outcomes: readonly Outcome[]): Promise<void> {
-  const { error, retry_at } = outcomes[0]!;
+  const { error, retry_at, wait_until } = outcomes[0]!;
   const isSent = error === null;
   const messages = outcomes.map(({ message }) => message);
   await ctx.db
@@ -65,15 +70,20 @@ async function storeResult(ctx: Context, outcomes: readonly Outcome[]): Promise<
     })
     .where(isOneOf(messages.flat().map(({ delivery_id }) => delivery_id)));
   const channel_ids = [...new Set(messages.map(([first]) => first!.channel.id))];
-  await storeHealth(ctx, channel_ids, error);
+  await storeHealth(ctx, channel_ids, error, wait_until);
 }
 
 /** Stores how channels work. One that only failed for five days is switched off, and the console says why. */
-async function storeHealth(ctx: Context, channel_ids: readonly string[], error: string | null): Promise<void> {
+async function storeHealth(
+  ctx: Context,
+  channel_ids: readonly string[],
+  error: string | null,
+  wait_until: Date | null,
+): Promise<void> {
   const now = ctx.now();
   const areOwn = and(inArray(channels.id, [...channel_ids]), channels.active);
   if (error === null) {
-    await ctx.db.update(channels).set({ failing_since: null, last_error: null, last_sent_at: now }).where(areOwn);
+    await ctx.db.update(channels).set({ failing_since: null, retry_at: null, last_error: null, last_sent_at: now }).where(areOwn);
     return;
   }
   const since = sql`coalesce(${channels.failing_since}, ${now.toISOString()}::timestamptz)`;
@@ -82,6 +92,7 @@ async function storeHealth(ctx: Context, channel_ids: readonly string[], error: 
     .update(channels)
     .set({
       failing_since: since,
+      retry_at: wait_until,
       last_error: error,
       active: sql`not (${isOver})`,
       disabled_reason: sql`case when ${isOver} then ${`It only failed for five days. Last error: ${error}`}::text end`,

@@ -8,6 +8,7 @@ import { channel_deliveries, channels } from "../schema/channel.sql.ts";
 import { users } from "../schema/organization.sql.ts";
 import { user_notifications } from "../schema/people.sql.ts";
 import { addMs } from "../values/time.ts";
+import { forEachConcurrent } from "../values/concurrency.ts";
 import { ExpectedFailure } from "../values/errors.ts";
 import type { ChannelJob, ChannelKind, Due, Sender } from "./kind.ts";
 import { type Outcome, storeOutcomes } from "./outcome.ts";
@@ -24,6 +25,9 @@ const CLAIM_MS = 50_000;
 const WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000];
 /** How long an organization's messages wait after the server was not reached, unless it names a time. */
 const SERVER_WAIT_MS = 60_000;
+
+/** The longest wait that a receiver may ask for. */
+const MAX_ASKED_MS = 3_600_000;
 
 /** Sends what is due by one kind of channel for the people of an organization. */
 export const sendDue = (kind: ChannelKind): JobHandler<ChannelJob> => ({
@@ -50,7 +54,8 @@ const countChannels = (claimed: readonly Claimed[]) => new Set(claimed.map(({ ch
 async function claimDue(ctx: Context, { type }: ChannelKind, organization_id: string): Promise<Claimed[]> {
   const now = ctx.now().toISOString();
   const isDue = sql`organization_id = ${organization_id} and type = ${type} and status = 'pending'
-    and due_at <= ${now}::timestamptz and (claimed_until is null or claimed_until < ${now}::timestamptz)`;
+    and due_at <= ${now}::timestamptz and not exists (select 1 from ${channels} as waiting
+      where waiting.id = channel_id and waiting.active and waiting.retry_at > ${now}::timestamptz) and (claimed_until is null or claimed_until < ${now}::timestamptz)`;
   const result = await ctx.db.execute(sql`
     with first as materialized (select channel_id, row_number() over (order by bool_and(is_digest), min(due_at), channel_id) as place
       from ${channel_deliveries} where ${isDue} group by channel_id order by place limit ${MAX_CHANNELS})
@@ -75,31 +80,38 @@ interface Sent {
   stopped: { failure: string; until: Date } | null;
 }
 
-/** Sends one channel after the other. The rights are checked just before each, because earlier ones may have taken long. */
+/** Sends by one channel after the other, or by some at once. The rights are checked just before, because earlier ones may take long. */
 async function sendClaimed(ctx: Context, sender: Sender, claimed: readonly Claimed[]): Promise<Sent> {
   const sent: Sent = { now: ctx.now(), outcomes: [], dropped: [], left: [], stopped: null };
   const start = performance.now();
-  for (const rows of Map.groupBy(claimed, ({ channel_id }) => channel_id).values()) {
+  const channels_due = [...Map.groupBy(claimed, ({ channel_id }) => channel_id).values()];
+  const limits = { max_concurrent: sender.max_concurrent ?? 1, shouldStop: () => false };
+  await forEachConcurrent(channels_due, limits, async (rows) => {
     const ids = rows.map(({ id }) => id);
-    if (sent.stopped || performance.now() - start > MAX_SENDING_MS) {
-      sent.left.push(...ids);
-      continue;
-    }
-    const messages = sender.split(await readDue(ctx, ids));
-    const shown = new Set(messages.flat().map(({ delivery_id }) => delivery_id));
-    sent.dropped.push(...ids.filter((id) => !shown.has(id)));
-    for (const message of messages) {
-      if (sent.stopped) sent.left.push(...message.map(({ delivery_id }) => delivery_id));
-      else await sendOne(sender, message, sent);
-    }
-  }
+    if (sent.stopped || performance.now() - start > MAX_SENDING_MS) sent.left.push(...ids);
+    else await sendByChannel(ctx, sender, ids, sent);
+  });
   return sent;
 }
 
-async function sendOne(sender: Sender, message: readonly Due[], sent: Sent): Promise<void> {
+/** After a failure the channel waits, so its other messages are not tried. */
+async function sendByChannel(ctx: Context, sender: Sender, ids: readonly string[], sent: Sent): Promise<void> {
+  const messages = sender.split(await readDue(ctx, ids));
+  const shown = new Set(messages.flat().map(({ delivery_id }) => delivery_id));
+  sent.dropped.push(...ids.filter((id) => !shown.has(id)));
+  let isAccepted = true;
+  for (const message of messages) {
+    if (sent.stopped || !isAccepted) sent.left.push(...message.map(({ delivery_id }) => delivery_id));
+    else isAccepted = await sendOne(sender, message, sent);
+  }
+}
+
+/** Returns whether the message was accepted. */
+async function sendOne(sender: Sender, message: readonly Due[], sent: Sent): Promise<boolean> {
   try {
     const write = (await sender.send(message)) ?? null;
-    sent.outcomes.push({ message, error: null, retry_at: null, write });
+    sent.outcomes.push({ message, error: null, retry_at: null, wait_until: null, write });
+    return true;
   } catch (error) {
     if (!(error instanceof ExpectedFailure)) throw error;
     const isStop = error.is_unreachable || error.is_waiting;
@@ -109,9 +121,12 @@ async function sendOne(sender: Sender, message: readonly Due[], sent: Sent): Pro
     if (error.is_waiting) sent.left.push(...message.map(({ delivery_id }) => delivery_id));
     else {
       const wait = error.is_transient ? WAITS_MS[Math.max(...message.map(({ attempts }) => attempts))] : undefined;
-      const retry_at = wait === undefined ? null : addMs(sent.now, wait);
-      sent.outcomes.push({ message, error: error.message, retry_at, write: null });
+      const asked = Math.min(error.retry_after_ms ?? 0, MAX_ASKED_MS);
+      const retry_at = wait === undefined ? null : addMs(sent.now, Math.max(wait, asked));
+      const wait_until = retry_at ?? addMs(sent.now, WAITS_MS[0]!);
+      sent.outcomes.push({ message, error: error.message, retry_at, wait_until, write: null });
     }
+    return false;
   }
 }
 
@@ -128,7 +143,7 @@ async function readDue(ctx: Context, ids: readonly string[]): Promise<Due[]> {
     .from(channel_deliveries)
     .innerJoin(channels, eq(channels.id, channel_deliveries.channel_id))
     .innerJoin(user_notifications, eq(user_notifications.id, channel_deliveries.notification_id))
-    .innerJoin(users, eq(users.id, channels.user_id))
+    .innerJoin(users, and(eq(users.id, channels.user_id), eq(users.id, user_notifications.user_id)))
     .where(and(inArray(channel_deliveries.id, [...ids]), channels.active, mayBeSent))
     .orderBy(channel_deliveries.due_at, channel_deliveries.id);
   return (rows as Due[]).filter(({ approval }) => approval === null || approval.status === "pending");

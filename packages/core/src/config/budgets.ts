@@ -171,6 +171,11 @@ export const BUDGETS = {
     max: 1_000_000_000,
     describe: "Test messages of an organization per clock minute, 0 = no limit.",
   },
+  channel_tests_per_minute: {
+    default: 10,
+    max: 1_000_000_000,
+    describe: "Test messages of a person per clock minute, 0 = no limit.",
+  },
   answer_max_bytes: {
     min: 1_000_000,
     default: 4_000_000,

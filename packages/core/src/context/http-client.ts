@@ -27,7 +27,7 @@ export class FetchError extends Error {
 
 export interface PostRequest {
   headers: Readonly<Record<string, string>>;
-  body: string;
+  body: string | Uint8Array;
   /** The organization that chose the URL. The name look-up counts toward its budget. */
   organization_id: string;
 }

@@ -117,7 +117,7 @@ export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
 interface Message {
   method: "GET" | "POST";
   headers: Readonly<Record<string, string>>;
-  body?: string;
+  body?: string | Uint8Array;
 }
 
 /** Aborts after `connect_ms` unless `connected` was called, and after `total_ms` unless `end` was called. */

@@ -84,6 +84,8 @@ export interface JobPayloads {
   "people.tell": AlertPayload;
   /** Sends what is due by e-mail to people of an organization. Each delivery is a row that counts its attempts. */
   "people.email": { organization_id: string };
+  /** The same by web push. */
+  "people.push": { organization_id: string };
   /** Syncs a skill pack for a request that did not wait for the result. */
   "pack.sync": { run_id: string };
   /** Selects the agents of a template sync and creates a job for each. */
@@ -134,6 +136,7 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "gateway.probe": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
   "people.email": { attempts: 6, first_seconds: 5, max_seconds: 300 },
+  "people.push": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   "people.tell": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   // The run records the failure, and the user starts another sync.
   "pack.sync": { attempts: 1, first_seconds: 10, max_seconds: 10 },
@@ -181,6 +184,7 @@ export const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
   "gateway.probe": "probes",
   "pack.sync": "syncs",
   "people.email": "outbound",
+  "people.push": "outbound",
   "subscription.deliver": "outbound",
   "sync.agent": "syncs",
   "sync.finish": "syncs",

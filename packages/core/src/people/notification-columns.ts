@@ -1,4 +1,5 @@
 import { getTableColumns, sql } from "drizzle-orm";
+import { QUESTION } from "../approval/question.ts";
 import { activity_events } from "../schema/activity.sql.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { approvals } from "../schema/approval.sql.ts";
@@ -36,7 +37,9 @@ export const notificationColumns = {
       where subscription.id = ${notification}.subject_id and subscription.organization_id = ${notification}.organization_id) end`,
   approval: sql<NotificationFacts["approval"]>`case when ${notification}.type in ('approval.requested', 'question.asked') then
     (select json_build_object('action_type', approval.action_type, 'reason', ${cut("approval.payload ->> 'reason'")},
-      'title', ${cut("approval.payload ->> 'title'")}, 'status', approval.status)
+      'title', ${cut("approval.payload ->> 'title'")}, 'status', approval.status,
+      'offer', case when approval.action_type = ${QUESTION} then json_build_object('options', approval.payload -> 'options',
+        'allow_text', approval.payload -> 'allow_text') end)
       from ${approvals} as approval where approval.id = ${notification}.subject_id and approval.board_id = ${notification}.board_id) end`,
   comment: sql<string | null>`case when ${notification}.type = 'mention' and ${notification}.task_id is not null then
     (select ${cut("event.message")} from ${activity_events} as event

@@ -2,6 +2,15 @@ import type { AlertType } from "../context/alert.ts";
 import { ellipsize } from "../values/text.ts";
 import { oneLine } from "../values/wire.ts";
 
+export interface AskedApproval {
+  action_type: string;
+  reason: string | null;
+  title: string | null;
+  status: string;
+  /** What a question offers; null for other approvals. Its agent wrote it. */
+  offer: Record<string, unknown> | null;
+}
+
 /** What a notification is about, as it is now. Names and texts are of others, and null if they are gone. */
 export interface NotificationFacts {
   type: AlertType;
@@ -11,7 +20,7 @@ export interface NotificationFacts {
   /** The name of the agent, gateway or subscription's host. */
   subject_name: string | null;
   /** The action or question that waits for a decision. */
-  approval: { action_type: string; reason: string | null; title: string | null; status: string } | null;
+  approval: AskedApproval | null;
   /** The latest comment of the actor on the task. */
   comment: string | null;
 }

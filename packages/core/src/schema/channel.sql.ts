@@ -19,6 +19,8 @@ export const channels = pgTable(
     type: text().$type<ChannelType>().notNull(),
     /** The organization whose notifications it sends; null for those of all organizations. */
     organization_id: uuid().references(() => organizations.id, { onDelete: "cascade" }),
+    /** What the person calls it, such as a browser; null for e-mail. */
+    name: text(),
     /** Digest of the address; empty for e-mail, whose address is that of the profile. */
     address_digest: text().notNull().default(""),
     /** The address, encrypted; null for e-mail. */
@@ -27,12 +29,15 @@ export const channels = pgTable(
     disabled_reason: text(),
     /** Time of the first failure after the last success. */
     failing_since: instant(),
+    /** Nothing is sent before then, because the last attempt failed. */
+    retry_at: instant(),
     last_error: text(),
     last_sent_at: instant(),
     ...timestamps,
   },
   (t) => [
     unique("channels_address").on(t.user_id, t.type, t.address_digest),
+    index("channels_by_address").on(t.address_digest).where(sql`address_digest <> ''`),
     index("channels_by_organization").on(t.organization_id).where(sql`organization_id is not null`),
     check("channels_type", isOneOf(t.type, CHANNEL_TYPES)),
   ],

@@ -1,0 +1,27 @@
+import { eq } from "drizzle-orm";
+import type { Context } from "../context/context.ts";
+import { service_keys } from "../schema/service-key.sql.ts";
+import { seal, unseal } from "../values/seal.ts";
+
+type KeyContext = Pick<Context, "db" | "settings">;
+
+/** A key that the service made, or null when it was not made yet. */
+export async function findServiceKey({ db, settings }: KeyContext, name: string): Promise<string | null> {
+  const [row] = await db.select({ value: service_keys.value_sealed }).from(service_keys).where(eq(service_keys.name, name));
+  return row ? unseal(settings.encryption_key, row.value) : null;
+}
+
+/**
+ * A key that the service makes when it is needed first. It is stored sealed in the database, so that it survives redeployments and
+ * is the same in every process.
+ */
+export async function getOrCreateServiceKey(ctx: KeyContext, name: string, create: () => string): Promise<string> {
+  const stored = await findServiceKey(ctx, name);
+  if (stored !== null) return stored;
+  // Two processes may insert at the same time: the first insert wins, and both read its key.
+  await ctx.db
+    .insert(service_keys)
+    .values({ name, value_sealed: seal(ctx.settings.encryption_key, create()) })
+    .onConflictDoNothing();
+  return (await findServiceKey(ctx, name))!;
+}
