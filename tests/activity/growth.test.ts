@@ -110,4 +110,4 @@ test("reading the comments of a task reads no other comments of its board", asyn
   for (const { id } of tasks.body.items)
     expect((await world.call("GET", `${path}/${id}/comments`, { token })).body.total).toBe(100);
   expect((await readOfIndex("comments_by_board")) - before).toBe(0);
-});
+}, 90_000);

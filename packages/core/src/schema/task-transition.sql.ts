@@ -49,7 +49,7 @@ export const task_transitions = pgTable(
       .on(t.board_id, t.in_progress_at, t.at, t.id)
       .where(sql`task_id is null and to_status = 'review'`)
       .concurrently(),
-    index("task_transitions_by_agent").on(t.agent_id),
-    index("task_transitions_by_user").on(t.user_id),
+    index("task_transitions_by_agent").on(t.agent_id).where(sql`agent_id is not null`).concurrently(),
+    index("task_transitions_by_user").on(t.user_id).where(sql`user_id is not null`).concurrently(),
   ],
 );

@@ -67,8 +67,8 @@ export const tasks = pgTable(
     index("tasks_by_board").on(t.board_id, t.created_at, t.id),
     index("tasks_by_status").on(t.board_id, t.status, t.created_at, t.id),
     index("tasks_by_assignee").on(t.board_id, t.assigned_agent_id, t.created_at, t.id),
-    index("tasks_by_agent").on(t.assigned_agent_id),
-    index("tasks_by_creator").on(t.created_by_user_id),
+    index("tasks_by_agent").on(t.assigned_agent_id).where(sql`assigned_agent_id is not null`).concurrently(),
+    index("tasks_by_creator").on(t.created_by_user_id).where(sql`created_by_user_id is not null`).concurrently(),
     index("tasks_by_lease").on(t.lease_expires_at).where(sql`lease_expires_at is not null`).concurrently(),
     // It excludes unassigned tasks. Otherwise a search for the unassigned tasks of one board would read those of all
     // organizations.
