@@ -1,70 +1,13 @@
-import { openAccounts } from "@board/accounts/accounts";
 import { LOCAL_IDENTITY } from "@board/core/organization/identity";
 import { expect, test } from "vitest";
-import { setupWorld } from "../support/fixtures.ts";
+import { OWNER_TOKEN, PASSWORD, setupAccounts } from "./support.ts";
 
-const OWNER_TOKEN = "o".repeat(60);
-const PASSWORD = "a green fence by the sea";
-const ORIGIN = "http://board.test";
-
-let client_address = "10.0.0.1";
-let clients = 0;
 /** The clock is stopped, so that all attempts of a test are made in one minute. */
 const started = new Date();
-const world = await setupWorld({
+const { world, accounts, openBrowser, openOwner, signInByLink, invite, joinBy, signIn } = await setupAccounts({
   clock: () => started,
-  environment: { AUTH_FAILURES_PER_MINUTE: "20", AUTH_MODE: "accounts", LOCAL_AUTH_TOKEN: OWNER_TOKEN, BASE_URL: ORIGIN },
-  streams: { max_seconds: 0 },
-  socketAddress: () => client_address,
+  environment: { AUTH_FAILURES_PER_MINUTE: "20", BASE_URL: "http://board.test" },
 });
-const { settings } = world;
-const accounts = openAccounts(settings, () => world.runtime.createContext());
-
-interface Browser {
-  cookie: string;
-  send(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<{ status: number; body: any }>;
-}
-
-/** A browser: it keeps the cookie of the session and names the origin of its page. */
-function openBrowser(address = `10.0.1.${++clients % 250}`): Browser {
-  const browser: Browser = {
-    cookie: "",
-    async send(method, path, body, headers = {}) {
-      const init = {
-        method,
-        headers: {
-          origin: ORIGIN,
-          "content-type": "application/json",
-          ...(browser.cookie ? { cookie: browser.cookie } : {}),
-          ...headers,
-        },
-        ...(body ? { body: JSON.stringify(body) } : {}),
-      };
-      client_address = address;
-      const response = await world.app.request(`${ORIGIN}${path}`, init);
-      const set = response.headers.getSetCookie().find((line) => line.startsWith("board.session_token="));
-      if (set) browser.cookie = set.split(";")[0]!;
-      const text = await response.text();
-      return { status: response.status, body: text === "" ? null : JSON.parse(text) };
-    },
-  };
-  return browser;
-}
-
-const signInByLink = async (token: string, browser = openBrowser()) => {
-  const answer = await browser.send("POST", "/api/auth/sign-in/link", { token });
-  return { browser, answer };
-};
-const openOwner = async () => (await signInByLink(await accounts.createOwnerLink())).browser;
-const invite = async (owner: Browser, email: string) =>
-  (await owner.send("POST", "/organizations/me/invites", { invited_email: email, all_boards_write: true })).body.token as string;
-const joinBy = async (token: string, name: string) => {
-  const browser = openBrowser();
-  const answer = await browser.send("POST", "/api/auth/sign-up/invite", { token, name, password: PASSWORD });
-  return { browser, answer };
-};
-const signIn = (email: string, password: string, browser = openBrowser()) =>
-  browser.send("POST", "/api/auth/sign-in/email", { email, password });
 
 test("the link of the first visit signs in as the owner, who is the shared user of local mode, and works once", async () => {
   const link = await accounts.createOwnerLink();

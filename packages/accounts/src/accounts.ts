@@ -1,8 +1,11 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { recordAudit } from "@board/core/audit/record";
 import { type AccountsAuth, type Settings, SettingsError } from "@board/core/config/settings";
 import type { Context } from "@board/core/context/context";
 import { countRequest, decrementCounter } from "@board/core/db/rate-limit";
+import { createConnectedKey } from "@board/core/key/change";
+import { withActiveOrganization } from "@board/core/organization/active-organization";
 import { acceptInvite } from "@board/core/organization/accept-invite";
 import { findOpenInvite } from "@board/core/organization/invite";
 import { type Identity, LOCAL_IDENTITY } from "@board/core/organization/identity";
@@ -10,9 +13,13 @@ import { readIdentityForLink } from "@board/core/organization/member-identity";
 import { notFound } from "@board/core/values/errors";
 import { resolveUser } from "@board/core/organization/user";
 import { addMs, DAY_MS } from "@board/core/values/time";
-import { and, eq, type SQL } from "drizzle-orm";
+import { and, arrayContains, eq, gt, isNull, or, type SQL } from "drizzle-orm";
 import { ADDRESS_HEADER, createAuth } from "./auth.ts";
 import { LINK_HOURS, mintLinkToken, toIdentifier } from "./link.ts";
+import { ACCESS_PREFIX, mcpResource, toStored } from "./oauth.ts";
+import { oauthAccessToken } from "./oauth-tables.sql.ts";
+import { isServed } from "./served-paths.ts";
+import { SESSION_PREFIX } from "./session-token.ts";
 import * as tables from "./tables.sql.ts";
 
 type AccountsSettings = Settings & { auth: AccountsAuth };
@@ -39,9 +46,15 @@ const toIdentity = ({ issuer, subject, email, emailVerified, name }: Account): I
 });
 
 /** The accounts of people in this service. `createContext` opens a context for work outside of a request. */
-export function openAccounts(settings: Settings, createContext: () => Context) {
+export function openAccounts(settings: Settings, openContext: () => Context) {
   requireAccountsMode(settings);
-  const { db, mail } = createContext();
+  const { db, mail, http } = openContext();
+  // The callbacks of the library do not get the request, and the audit log has its address.
+  const clients = new AsyncLocalStorage<NonNullable<Context["client"]>>();
+  const createContext = (): Context => {
+    const client = clients.getStore();
+    return { ...openContext(), ...(client && { client }) };
+  };
   const resolve = async (account: Account) => {
     const ctx = createContext();
     return { ...ctx, actor: await resolveUser(ctx, toIdentity(account)) };
@@ -49,6 +62,7 @@ export function openAccounts(settings: Settings, createContext: () => Context) {
   const auth = createAuth({
     settings,
     db,
+    http,
     mail: mail ?? null,
     invites: {
       findEmail: async (token) => (await findOpenInvite(createContext(), token))?.invited_email ?? null,
@@ -57,6 +71,12 @@ export function openAccounts(settings: Settings, createContext: () => Context) {
     attempts: {
       count: (email) => countRequest(createContext(), "auth_failures_per_minute", ATTEMPTS, toKey(email)),
       forget: (email) => decrementCounter(createContext(), ATTEMPTS, toKey(email)),
+    },
+    connections: {
+      async create(account_id, connection) {
+        const ctx = await withActiveOrganization(await resolve((await findAccount(eq(tables.user.id, account_id)))!));
+        return createConnectedKey(ctx, connection, ACCESS_PREFIX);
+      },
     },
     async createMemberLink(account_id, member_id) {
       const ctx = await resolve((await findAccount(eq(tables.user.id, account_id)))!);
@@ -113,21 +133,50 @@ export function openAccounts(settings: Settings, createContext: () => Context) {
   const { owner_token } = settings.auth;
   const isOwnerToken = (token: string) => owner_token !== null && timingSafeEqual(digest(token), digest(owner_token));
 
+  /** The person of a session. The answer could not carry a renewed cookie, so only the token of a program is renewed here. */
+  async function findSession(cookie: string, disableRefresh: boolean) {
+    const found = await auth.api.getSession({ headers: new Headers({ cookie }), query: { disableRefresh } });
+    return found && { identity: toIdentity(found.user as unknown as Account), expires_at: found.session.expiresAt };
+  }
+
+  /** The key as which a connected program acts, and the only address that takes its token. */
+  async function findConnection(token: string): Promise<{ key_id: string; resource: string } | null> {
+    const resource = mcpResource(settings);
+    const { referenceId, resources } = oauthAccessToken;
+    const [row] = await db
+      .select({ key_id: referenceId })
+      .from(oauthAccessToken)
+      .where(
+        and(
+          eq(oauthAccessToken.token, toStored(settings, "access_token", token)),
+          gt(oauthAccessToken.expiresAt, createContext().now()),
+          isNull(oauthAccessToken.revoked),
+          // A client that named no resource gets a token for the only one.
+          or(isNull(resources), arrayContains(resources, [resource])),
+        ),
+      );
+    return row?.key_id ? { key_id: row.key_id, resource } : null;
+  }
+
   return {
-    /** Answers a request below `AUTH_PATH`. */
-    handle(request: Request, address: string): Promise<Response> {
+    /** Answers a request below `AUTH_PATH`, or for the metadata of the authorization server. */
+    async handle(request: Request, address: string): Promise<Response> {
+      const { pathname } = new URL(request.url);
+      if (!isServed(pathname)) return Response.json({ message: "Not Found" }, { status: 404 });
       const headers = new Headers(request.headers);
       headers.set(ADDRESS_HEADER, address);
-      return auth.handler(new Request(request, { headers }));
+      const client = { address, user_agent: headers.get("user-agent") };
+      return clients.run(client, () => auth.handler(new Request(request, { headers })));
     },
-    /** The person of a session's cookie, or the owner by the key of the data folder. */
-    async verify(token: string): Promise<{ identity: Identity; expires_at: Date | null } | null> {
-      if (!token.startsWith(COOKIE_PREFIX))
-        return isOwnerToken(token) ? { identity: toIdentity(await ensureOwner()), expires_at: null } : null;
-      const headers = new Headers({ cookie: token.slice(COOKIE_PREFIX.length) });
-      const found = await auth.api.getSession({ headers });
-      if (!found) return null;
-      return { identity: toIdentity(found.user as unknown as Account), expires_at: found.session.expiresAt };
+    /** The person of a session, the owner by the key of the data folder, or a connected program. */
+    async verify(token: string) {
+      if (token.startsWith(COOKIE_PREFIX)) return findSession(token.slice(COOKIE_PREFIX.length), true);
+      if (token.startsWith(ACCESS_PREFIX)) return findConnection(token.slice(ACCESS_PREFIX.length));
+      if (token.startsWith(SESSION_PREFIX)) {
+        const { name } = (await auth.$context).authCookies.sessionToken;
+        return findSession(`${name}=${token.slice(SESSION_PREFIX.length)}`, false);
+      }
+      return isOwnerToken(token) ? { identity: toIdentity(await ensureOwner()), expires_at: null } : null;
     },
     ensureOwner,
     createLink,

@@ -3,19 +3,24 @@ import { drizzleAdapter } from "@better-auth/drizzle-adapter";
 import { passkey } from "@better-auth/passkey";
 import type { AccountsAuth, Settings } from "@board/core/config/settings";
 import type { Db } from "@board/core/context/db";
+import type { HttpClient } from "@board/core/context/http-client";
 import type { Mailer } from "@board/core/context/mailer";
-import { DomainError } from "@board/core/values/errors";
 import { betterAuth } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { magicLink } from "better-auth/plugins";
+import { asApiCall } from "./api-error.ts";
+import { AUTH_PATH } from "./auth-path.ts";
+import { connection, type Connections } from "./connection-plugin.ts";
 import { type Invites, invitation } from "./invite-plugin.ts";
 import { accessLink } from "./link-plugin.ts";
 import { type CreateMemberLink, memberLink } from "./member-link-plugin.ts";
+import { oauthPlugins } from "./oauth.ts";
+import * as oauthTables from "./oauth-tables.sql.ts";
 import { firstPassword } from "./password-plugin.ts";
 import { MAX_PASSWORD, MIN_PASSWORD, requireUncommonPassword } from "./password.ts";
+import { sessionToken } from "./session-token.ts";
 import * as tables from "./tables.sql.ts";
 
-export const AUTH_PATH = "/api/auth";
 /** The header in which the service names the client's address; a client's own header of this name is removed. */
 export const ADDRESS_HEADER = "x-board-client-address";
 
@@ -30,14 +35,17 @@ const GUARDED = [
   "/change-email",
   "/add-password",
   "/passkey/verify-authentication",
+  "/device",
 ];
 
 export interface AccountsOptions {
   settings: Settings & { auth: AccountsAuth };
   db: Db;
+  http: HttpClient;
   mail: Mailer | null;
   invites: Invites;
   attempts: Attempts;
+  connections: Connections;
   createMemberLink: CreateMemberLink;
   /** Records a sign-in, or a failed one. */
   onSignIn: (user: { id: string }, request: { succeeded: boolean }) => Promise<void>;
@@ -54,7 +62,8 @@ export interface Attempts {
 export type Auth = ReturnType<typeof createAuth>;
 
 /** The sign-in of people by better-auth. Accounts are made by invites, so nobody can sign up. */
-export function createAuth({ settings, db, mail, invites, attempts, createMemberLink, onSignIn }: AccountsOptions) {
+export function createAuth(options: AccountsOptions) {
+  const { settings, db, http, mail, invites, attempts, connections, createMemberLink, onSignIn } = options;
   const { github, google } = settings.auth;
   const origin = new URL(settings.service_url).origin;
   return betterAuth({
@@ -62,7 +71,7 @@ export function createAuth({ settings, db, mail, invites, attempts, createMember
     baseURL: origin,
     basePath: AUTH_PATH,
     secret: createHmac("sha256", settings.encryption_key).update("accounts").digest("base64url"),
-    database: drizzleAdapter(db, { provider: "pg", schema: tables }),
+    database: drizzleAdapter(db, { provider: "pg", schema: { ...tables, ...oauthTables } }),
     trustedOrigins: [...ownOrigins(origin), ...settings.cors_origins],
     telemetry: { enabled: false },
     user: {
@@ -92,6 +101,9 @@ export function createAuth({ settings, db, mail, invites, attempts, createMember
       firstPassword(),
       passkey({ rpID: new URL(origin).hostname, rpName: "Board", origin }),
       ...mailPlugins(mail),
+      ...oauthPlugins(settings, { db, http }, connections),
+      connection(db, connections),
+      sessionToken(),
     ],
     rateLimit: {
       enabled: true,
@@ -113,6 +125,8 @@ export function createAuth({ settings, db, mail, invites, attempts, createMember
     databaseHooks: {
       session: { create: { after: async ({ userId }) => onSignIn({ id: userId }, { succeeded: true }) } },
     },
+    // The service logs and answers what fails. The library's own page of errors shows texts of the address.
+    onAPIError: { throw: true, errorURL: `${origin}/` },
     logger: { disabled: true },
   });
 }
@@ -145,14 +159,7 @@ const checkPassword = (attempts: Attempts) =>
     if (typeof newPassword === "string") requireUncommonPassword(newPassword);
     const email = ctx.path === PASSWORD_PATH ? emailOf(ctx.body) : null;
     if (email === null) return;
-    await attempts.count(email).catch((error: unknown) => {
-      if (!(error instanceof DomainError)) throw error;
-      throw new APIError(
-        "TOO_MANY_REQUESTS",
-        { message: error.message },
-        { "Retry-After": String(error.extra.retry_after_seconds ?? 60) },
-      );
-    });
+    await asApiCall(attempts.count(email));
   });
 
 /** Only an account that exists has an organization whose audit log can have the failure. */

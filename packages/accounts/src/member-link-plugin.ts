@@ -1,7 +1,7 @@
-import { APIError, createAuthEndpoint, sessionMiddleware } from "better-auth/api";
-import { DomainError } from "@board/core/values/errors";
+import { createAuthEndpoint, sessionMiddleware } from "better-auth/api";
 import type { BetterAuthPlugin } from "better-auth";
 import * as z from "zod";
+import { asApiCall } from "./api-error.ts";
 
 /** Makes a link for a member on behalf of this account. Throws a `DomainError` if it may not. */
 export type CreateMemberLink = (account_id: string, member_id: string) => Promise<string>;
@@ -15,11 +15,7 @@ export const memberLink = (create: CreateMemberLink) =>
         "/member-link",
         { method: "POST", body: z.object({ member_id: z.guid() }), use: [sessionMiddleware] },
         async (ctx) => {
-          const token = await create(ctx.context.session.user.id, ctx.body.member_id).catch((error: unknown) => {
-            if (!(error instanceof DomainError)) throw error;
-            throw new APIError(error.kind === "not_found" ? "NOT_FOUND" : "FORBIDDEN", { message: error.message });
-          });
-          return ctx.json({ token });
+          return ctx.json({ token: await asApiCall(create(ctx.context.session.user.id, ctx.body.member_id)) });
         },
       ),
     },

@@ -2,12 +2,12 @@ import { bigint, boolean, index, integer, pgSchema, text, timestamp, unique } fr
 
 /*
  * The tables of better-auth, in a separate schema. Only the library writes them, and it knows their columns by the names of
- * these properties, so they are spelled as in its documentation.
+ * these properties, so they are spelled as in its documentation. Those of its OAuth provider are in oauth-tables.sql.ts.
  */
 export const accounts = pgSchema("accounts");
 
-const time = (column: string) => timestamp(column, { withTimezone: true, precision: 3, mode: "date" });
-const id = { id: text().primaryKey() };
+export const time = (column: string) => timestamp(column, { withTimezone: true, precision: 3, mode: "date" });
+export const id = { id: text().primaryKey() };
 const times = () => ({
   createdAt: time("created_at").notNull().defaultNow(),
   updatedAt: time("updated_at").notNull().defaultNow(),

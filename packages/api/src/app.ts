@@ -102,15 +102,16 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
     async (c, next) => {
       c.set("route", endpoint.paths[0]!);
       const { as: role, resource_metadata } = endpoint.spec;
-      if (resource_metadata)
-        c.set("resource_metadata", `Bearer resource_metadata="${c.var.ctx.settings.service_url}${resource_metadata}"`);
+      const { service_url } = c.var.ctx.settings;
+      if (resource_metadata) c.set("resource_metadata", `Bearer resource_metadata="${service_url}${resource_metadata}"`);
+      const resource = resource_metadata ? `${service_url}${endpoint.paths[0]}` : null;
       c.var.ctx.log.addFields(pathLogFields(c));
       // A stream checks its access itself, now and at every poll.
       const board_id = isStream(endpoint) ? undefined : Id.safeParse(c.req.param("board_id")).data;
       if (board_id !== undefined) c.set("ctx", { ...c.var.ctx, prefetched_board: createPrefetchedBoard(board_id) });
       requireOwnOrigin(c.req.method, c.req.raw.headers, settings);
       if (isSuspect(c.var.ctx, c.var.client_address)) await c.var.slot.take(c.var.ctx, c.var.client_address);
-      const actor = await authenticate(c.var.ctx, role, c.req.raw.headers, c.var.client_address, verifyUser);
+      const actor = await authenticate(c.var.ctx, { role, resource }, c.req.raw.headers, c.var.client_address, verifyUser);
       c.var.slot.end();
       // Stored before the role is checked, because the form of a 403 response depends on whether the caller is an agent.
       c.set("ctx", { ...c.var.ctx, actor });

@@ -1,21 +1,47 @@
+import { InvalidInput } from "@board/core/values/errors";
 import type { Hono } from "hono";
 import type { Env } from "../runtime.ts";
 import type { LoadAccounts } from "../sign-in/accounts.ts";
 import { requireOwnSignIn } from "../sign-in/session-cookie.ts";
+import { findUnstorable } from "./body.ts";
 
-/** Below this path, people sign in and manage their account (docs/reference/accounts.md). */
-const PATHS = "/api/auth/*";
+/** Below the first, people sign in and manage their account (docs/reference/accounts.md). Programs read the second. */
+const PATHS = ["/api/auth/*", "/.well-known/oauth-authorization-server/api/auth"];
 const MAX_BYTES = 65_536;
+
+/** Called by programs of any origin. They get no cookie, so that a page cannot use the session of its visitor with them. */
+const FOR_PROGRAMS = new Set(
+  ["oauth2/token", "oauth2/register", "oauth2/revoke", "device/code", "device/token"].map((path) => `/api/auth/${path}`),
+);
 
 /** Serves the sign-in of accounts mode. */
 export function mountAccounts(app: Hono<Env>, load: LoadAccounts): void {
   app.on(["GET", "POST"], PATHS, async (c) => {
-    const { raw } = c.req;
-    requireOwnSignIn(raw.method, raw.headers, c.var.ctx.settings);
+    const { raw, path } = c.req;
+    const headers = new Headers(raw.headers);
+    if (FOR_PROGRAMS.has(path)) for (const name of ["cookie", "origin"]) headers.delete(name);
+    else requireOwnSignIn(raw.method, raw.headers, c.var.ctx.settings);
+    requireStorable(c.req.queries(), "query");
     const body = raw.method === "POST" ? { body: Buffer.from(await c.var.body.read(MAX_BYTES)) } : {};
-    const request = new Request(raw.url, { method: raw.method, headers: raw.headers, ...body });
+    if (body.body) requireStorable(parseBody(body.body.toString(), headers.get("content-type") ?? ""), "body");
+    const request = new Request(raw.url, { method: raw.method, headers, ...body });
     const answer = await (await load()).handle(request, c.var.client_address);
     answer.headers.set("cache-control", "no-store");
     return answer;
   });
+}
+
+/** The library would answer texts that no database stores, or a body that is no JSON, as if the service had failed. */
+function requireStorable(sent: unknown, place: "query" | "body"): void {
+  const problem = findUnstorable(sent, [place]);
+  if (problem) throw new InvalidInput([problem]);
+}
+
+function parseBody(text: string, type: string): unknown {
+  if (type.startsWith("application/x-www-form-urlencoded")) return [...new URLSearchParams(text)];
+  try {
+    return text.trim() === "" ? null : JSON.parse(text);
+  } catch {
+    throw new InvalidInput([{ type: "json_invalid", loc: ["body"], msg: "JSON decode error", input: null }]);
+  }
 }

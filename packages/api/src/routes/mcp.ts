@@ -15,7 +15,11 @@ const ProtectedResource = lazyObject(() => ({
   resource: z.string().describe("Address of the MCP endpoint."),
   resource_name: z.string().describe("Name of the service."),
   bearer_methods_supported: z.array(z.string()).describe("How a token is sent."),
-  authorization_servers: z.array(z.string()).optional().describe("The identity provider of people; absent in local mode."),
+  authorization_servers: z
+    .array(z.string())
+    .optional()
+    .describe("The identity provider of people, or the service itself in accounts mode; absent in local mode."),
+  scopes_supported: z.array(z.string()).optional().describe("What a program may ask for in accounts mode."),
 })).meta({ id: "ProtectedResource", description: "Metadata of the MCP endpoint by RFC 9728." });
 
 /** The Model Context Protocol, and how its clients learn to sign in. */
@@ -51,7 +55,7 @@ export const mcp = [
       as: anyone,
       in_memory: true,
       summary: "Get the sign-in metadata of the MCP endpoint",
-      description: "Names the identity provider whose tokens people send to `/mcp`. Agents send their own token.",
+      description: "Names who issues the tokens that people send to `/mcp`. Agents send their own token.",
       returns: ProtectedResource,
       hidden: true,
     },
@@ -59,10 +63,16 @@ export const mcp = [
       resource: `${service_url}${PATH}`,
       resource_name: "Board coordination",
       bearer_methods_supported: ["header"],
-      ...(auth.mode === "oidc" ? { authorization_servers: [auth.issuer] } : {}),
+      ...toAuthorizationServers(auth, service_url),
     }),
   ),
 ];
+
+function toAuthorizationServers(auth: Settings["auth"], service_url: string) {
+  if (auth.mode === "oidc") return { authorization_servers: [auth.issuer] };
+  if (auth.mode === "local") return {};
+  return { authorization_servers: [`${new URL(service_url).origin}/api/auth`], scopes_supported: ["read", "write"] };
+}
 
 /** Limit for white space at the start of a body. Only this part is searched for the bracket that begins a batch. */
 const MAX_BLANKS = 1_000;

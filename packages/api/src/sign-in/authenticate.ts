@@ -2,7 +2,7 @@ import type { Actor, Agent, Role, User } from "@board/core/context/actor";
 import { adoptImportedToken, findAgentByToken, recheckAgentToken } from "@board/core/agent/authenticate";
 import { memoPerApp } from "@board/core/context/app-memo";
 import type { Context } from "@board/core/context/context";
-import { findUserByKey, recheckKey } from "@board/core/key/authenticate";
+import { findUserByKey, findUserByKeyId, recheckKey } from "@board/core/key/authenticate";
 import { isKey, shownPrefix } from "@board/core/key/token";
 import { DomainError, identityProviderUnavailable, notFound, unauthenticated } from "@board/core/values/errors";
 import { findMembership, recheckUsers, resolveUser } from "@board/core/organization/user";
@@ -10,7 +10,13 @@ import { ensureActiveOrganization } from "@board/core/organization/active-organi
 import { parseEventId } from "@board/core/stream/cursor";
 import { countRequest, decrementCounter, startOfMinute, toCounterKey } from "@board/core/db/rate-limit";
 import { sessionCookie } from "./session-cookie.ts";
-import type { UserVerifier, VerifiedIdentity } from "./verified-identity.ts";
+import { isConnection, type UserVerifier, type VerifiedIdentity } from "./verified-identity.ts";
+
+/** What the request needs. `resource` is its address if tokens are issued for it alone, else null. */
+interface Access {
+  role: Role;
+  resource: string | null;
+}
 
 /**
  * Identifies the caller by the headers, using only the credentials that the role accepts. Only an invalid credential counts
@@ -18,7 +24,7 @@ import type { UserVerifier, VerifiedIdentity } from "./verified-identity.ts";
  */
 export async function authenticate(
   ctx: Context,
-  role: Role,
+  { role, resource }: Access,
   headers: Headers,
   address: string,
   verifyUser: UserVerifier,
@@ -28,7 +34,7 @@ export async function authenticate(
   if (agentToken) return (await authenticateAgent(ctx, agentToken, address)) ?? rejectCredential(ctx, agentToken);
   if (!bearer) throw unauthenticated();
   if (isKey(bearer)) return (role.users && (await findUserByKey(ctx, bearer))) || rejectKey(ctx, bearer, address);
-  const user = role.users ? await authenticateUser(ctx, role, bearer, verifyUser) : null;
+  const user = role.users ? await authenticateUser(ctx, { role, resource }, bearer, verifyUser) : null;
   if (user === "unchecked") {
     const agent = role.agents ? await findAgentByToken(ctx, bearer) : null;
     if (!agent) throw identityProviderUnavailable();
@@ -121,6 +127,8 @@ async function reverifyUser(
     if (!verified) throw identityProviderUnavailable();
     return verified.expires_at && verified.expires_at <= now ? null : verified;
   }
+  // No stream is at the address that takes the tokens of connected programs.
+  if (signedIn && isConnection(signedIn)) return null;
   if (signedIn) {
     // A random interval spreads the checks of streams that were opened at the same time.
     const recheck_at = new Date(now.getTime() + SIGNATURE_RECHECK_MS * (0.5 + Math.random() / 2));
@@ -152,15 +160,26 @@ function readCredentials(
 
 async function authenticateUser(
   ctx: Context,
-  role: Role,
+  { role, resource }: Access,
   token: string,
   verifyUser: UserVerifier,
 ): Promise<User | "unchecked" | null> {
   const signedIn = await verifyUser(token);
   if (signedIn === "unchecked" || !signedIn) return signedIn;
+  if (isConnection(signedIn)) return signedIn.resource === resource ? findUserByKeyId(ctx, signedIn.key_id) : null;
+  if (resource !== null) requireAudienceSetting(ctx);
   const user = await resolveUser(ctx, signedIn.identity);
   if (!role.organization || user.active) return user;
   return { ...user, active: await ensureActiveOrganization({ ...ctx, actor: user }) };
+}
+
+/** Programs of anybody ask for tokens for this resource, so a token of a person must have been issued for this service. */
+function requireAudienceSetting({ settings: { auth } }: Context): void {
+  if (auth.mode !== "oidc" || auth.audience !== null) return;
+  throw new DomainError(
+    "unauthenticated",
+    "Tokens of people are not accepted here, because OIDC_AUDIENCE is not set: the token may be for another service.",
+  );
 }
 
 async function authenticateAgent(ctx: Context, token: string, address: string): Promise<Agent | null> {

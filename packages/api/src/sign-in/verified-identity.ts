@@ -6,8 +6,16 @@ export interface VerifiedIdentity {
   expires_at: Date | null;
 }
 
+/** A program that a person has connected. It acts as a key, and its token counts at one address only. */
+export interface Connection {
+  key_id: string;
+  resource: string;
+}
+
 /**
  * Verifies an access token. Resolves with null when the token is not valid, and `unchecked` when the issuer's keys cannot be
  * read.
  */
-export type UserVerifier = (token: string) => Promise<VerifiedIdentity | "unchecked" | null>;
+export type UserVerifier = (token: string) => Promise<VerifiedIdentity | Connection | "unchecked" | null>;
+
+export const isConnection = (verified: VerifiedIdentity | Connection): verified is Connection => "key_id" in verified;

@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, gt, isNull, lt, or, sql } from "drizzle-orm";
 import type { Member } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
+import type { Db } from "../context/db.ts";
 import { storePrefetchedBoard } from "../context/prefetched-board.ts";
 import { tokenLookup } from "../agent/token.ts";
 import { preparedQuery } from "../db/prepared.ts";
@@ -19,8 +20,15 @@ export async function findUserByKey(ctx: Context, token: string): Promise<Member
   if (!row) return null;
   const { key, board, active, ...rights } = row;
   storePrefetchedBoard(ctx, key.id, { board, rights });
-  const minute = startOfMinute(ctx.now());
-  if (key.last_used_at === null || key.last_used_at < minute) await recordUse(ctx, key.id, minute);
+  await recordUse(ctx, key);
+  return toActor(row);
+}
+
+/** The caller as whom a connected program acts, as `findUserByKey`. The program has shown a token that was issued for the key. */
+export async function findUserByKeyId(ctx: Context, key_id: string): Promise<Member | null> {
+  const [row] = await keyById(ctx.db).execute({ key_id, board_id: null, now: ctx.now().toISOString() });
+  if (!row) return null;
+  await recordUse(ctx, row.key);
   return toActor(row);
 }
 
@@ -43,7 +51,7 @@ type Row = NonNullable<Awaited<ReturnType<typeof findRow>>>;
 const isNotOver = (end: typeof api_keys.expires_at | typeof api_key_tokens.ends_at) =>
   or(isNull(end), gt(end, sql`${sql.placeholder("now")}::timestamptz`));
 
-const keyLookup = preparedQuery((db) =>
+const selectKeys = (db: Db) =>
   db
     .select({
       key: { id: api_keys.id, access: api_keys.access, last_used_at: api_keys.last_used_at, name: users.name },
@@ -51,8 +59,7 @@ const keyLookup = preparedQuery((db) =>
       board: getTableColumns(boards),
       ...storedRights(organization_members),
     })
-    .from(api_key_tokens)
-    .innerJoin(api_keys, and(eq(api_keys.id, api_key_tokens.key_id), isNotOver(api_keys.expires_at)))
+    .from(api_keys)
     .innerJoin(users, eq(users.id, api_keys.id))
     .innerJoin(
       organization_members,
@@ -68,8 +75,22 @@ const keyLookup = preparedQuery((db) =>
         eq(organization_board_access.organization_member_id, organization_members.id),
         eq(organization_board_access.board_id, boards.id),
       ),
-    )
-    .where(and(eq(api_key_tokens.token_lookup, sql.placeholder("lookup")), isNotOver(api_key_tokens.ends_at))),
+    );
+
+const keyLookup = preparedQuery((db) =>
+  selectKeys(db)
+    .innerJoin(api_key_tokens, eq(api_key_tokens.key_id, api_keys.id))
+    .where(
+      and(
+        eq(api_key_tokens.token_lookup, sql.placeholder("lookup")),
+        isNotOver(api_key_tokens.ends_at),
+        isNotOver(api_keys.expires_at),
+      ),
+    ),
+);
+
+const keyById = preparedQuery((db) =>
+  selectKeys(db).where(and(eq(api_keys.id, sql.placeholder("key_id")), isNotOver(api_keys.expires_at))),
 );
 
 const toActor = ({ key: { id, access, name }, active }: Row): Member => ({
@@ -81,7 +102,9 @@ const toActor = ({ key: { id, access, name }, active }: Row): Member => ({
 });
 
 /** The use of a key is stored to the minute, with one statement of all requests in it. */
-async function recordUse(ctx: Context, id: string, minute: Date): Promise<void> {
+async function recordUse(ctx: Context, { id, last_used_at }: { id: string; last_used_at: Date | null }): Promise<void> {
+  const minute = startOfMinute(ctx.now());
+  if (last_used_at !== null && last_used_at >= minute) return;
   await ctx.db
     .update(api_keys)
     .set({ last_used_at: minute, updated_at: sql`${api_keys.updated_at}` })

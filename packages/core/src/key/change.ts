@@ -15,6 +15,7 @@ import { mintKey, shownPrefix } from "./token.ts";
 import { recordAudit } from "../audit/record.ts";
 
 const DEFAULT_DAYS = 90;
+const CONNECTION_DAYS = 365;
 const MAX_DAYS = 366;
 /** Keys of an organization together with those of its members, expired ones included. */
 const MAX_KEYS = 1_000;
@@ -50,13 +51,35 @@ export const RotateKey = lazyObject(() => ({
 export type RotateKey = z.infer<typeof RotateKey>;
 
 /** Creates a key of the organization. */
-export const createKey = (ctx: Context<Admin>, input: CreateKey): Promise<NewKey> => insertKey(ctx, input, null);
+export const createKey = (ctx: Context<Admin>, input: CreateKey): Promise<NewKey> => insertWithToken(ctx, input, null);
 
 /** Creates a key with the rights of the caller, cut to the access and the boards of the key. */
 export const createOwnKey = (ctx: Context<Member>, input: CreateKey): Promise<NewKey> =>
-  insertKey(ctx, input, ctx.actor.active.member_id);
+  insertWithToken(ctx, input, ctx.actor.active.member_id);
 
-function insertKey(ctx: Context<Member>, input: CreateKey, owner_member_id: string | null): Promise<NewKey> {
+/**
+ * Creates a personal key for a program that gets its tokens elsewhere, and returns the key's id. `prefix` is the beginning of those
+ * tokens.
+ */
+export function createConnectedKey(ctx: Context<Member>, input: Omit<CreateKey, "expires_at">, prefix: string): Promise<string> {
+  const expires_at = addMs(ctx.now(), CONNECTION_DAYS * DAY_MS);
+  return insertKey(ctx, { ...input, expires_at }, ctx.actor.active.member_id, { prefix, key: null });
+}
+
+async function insertWithToken(ctx: Context<Member>, input: CreateKey, owner_member_id: string | null): Promise<NewKey> {
+  const key = mintKey();
+  return transaction(ctx, async (ctx) => {
+    const id = await insertKey(ctx, input, owner_member_id, { prefix: shownPrefix(key), key });
+    return { ...(await readKey(ctx, id, "any")), key };
+  });
+}
+
+function insertKey(
+  ctx: Context<Member>,
+  input: CreateKey,
+  owner_member_id: string | null,
+  { prefix, key }: { prefix: string; key: string | null },
+): Promise<string> {
   const { active, user_id } = ctx.actor;
   const { organization_id } = active;
   const { name, access, expires_at: asked = addMs(ctx.now(), DEFAULT_DAYS * DAY_MS) } = input;
@@ -72,7 +95,6 @@ function insertKey(ctx: Context<Member>, input: CreateKey, owner_member_id: stri
     );
     await requireWithinOwnBoards(ctx, board_ids);
     const id = await createServiceUser(ctx, organization_id, name);
-    const key = mintKey();
     await ctx.db.insert(api_keys).values({
       id,
       organization_id,
@@ -80,12 +102,12 @@ function insertKey(ctx: Context<Member>, input: CreateKey, owner_member_id: stri
       access,
       board_ids,
       expires_at,
-      prefix: shownPrefix(key),
+      prefix,
       created_by_user_id: user_id,
     });
-    await insertToken(ctx, id, key);
+    if (key !== null) await insertToken(ctx, id, key);
     await recordAudit(ctx, "key.created", { organization_id, target: { id, name }, after: { access, board_ids, expires_at } });
-    return { ...(await readKey(ctx, id, "any")), key };
+    return id;
   });
 }
 

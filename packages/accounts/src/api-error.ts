@@ -1,0 +1,22 @@
+import { DomainError, type ErrorKind } from "@board/core/values/errors";
+import { APIError } from "better-auth/api";
+
+const STATUSES: Partial<Record<ErrorKind, ConstructorParameters<typeof APIError>[0]>> = {
+  not_found: "NOT_FOUND",
+  conflict: "CONFLICT",
+  invalid: "UNPROCESSABLE_ENTITY",
+  limited: "TOO_MANY_REQUESTS",
+};
+
+/** Runs work of the service within the library, which knows only its own errors. */
+export async function asApiCall<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    const { kind, message, extra } = error;
+    const { retry_after_seconds } = extra;
+    const headers = retry_after_seconds === undefined ? {} : { "Retry-After": String(retry_after_seconds) };
+    throw new APIError(STATUSES[kind] ?? "FORBIDDEN", { message }, headers);
+  }
+}

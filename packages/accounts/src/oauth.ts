@@ -1,0 +1,117 @@
+import { cimd } from "@better-auth/cimd";
+import {
+  DEVICE_CODE_GRANT_TYPE,
+  extendOAuthProvider,
+  oauthDeviceAuthorization,
+  oauthProvider,
+  type OAuthProviderExtension,
+} from "@better-auth/oauth-provider";
+import { tokenLookup } from "@board/core/agent/token";
+import type { Settings } from "@board/core/config/settings";
+import type { Context } from "@board/core/context/context";
+import type { BetterAuthPlugin } from "better-auth";
+import { APIError } from "better-auth/api";
+import { fetchClientDocument } from "./client-document.ts";
+import { type Connections, keyOfConsent, keyOfDevice } from "./connection-plugin.ts";
+
+/** The beginning of the access tokens of connected programs. */
+export const ACCESS_PREFIX = "bt_";
+const REFRESH_PREFIX = "br_";
+
+/** What a program may ask for. `offline_access` is the word of OpenID Connect for a connection that lasts. */
+export const SCOPES = ["read", "write", "offline_access"] as const;
+
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
+/** Also the time that a person has to sign in and to agree. */
+const CODE_SECONDS = 600;
+/** A client that lost the answer to a refresh may repeat it for this long. */
+const REPEAT_SECONDS = 30;
+
+/** The page of the console that asks a person to agree. The request is behind the #, so that it is in no log. */
+const CONSENT_PAGE = "/#connect";
+const DEVICE_PAGE = "/#device";
+
+/** The id of the command line, which signs its person in. Other programs are clients of their own. */
+export const COMMAND_LINE_ID = "board";
+
+/** The address for which tokens of programs are issued, and where alone they count. */
+export const mcpResource = ({ service_url }: Pick<Settings, "service_url">): string => `${service_url}/mcp`;
+
+/** The digest by which a token is found. */
+export const toStored = ({ token_pepper }: Pick<Settings, "token_pepper">, type: string, token: string): string =>
+  tokenLookup(token_pepper, `${type}:${token}`);
+
+/** The authorization server for MCP clients: RFC 6749 with PKCE, RFC 7591, RFC 8628, RFC 8707 and client metadata documents. */
+export function oauthPlugins(
+  settings: Settings,
+  { db, http }: Pick<Context, "db" | "http">,
+  connections: Connections,
+): BetterAuthPlugin[] {
+  const provider = oauthProvider({
+    scopes: [...SCOPES],
+    grantTypes: ["authorization_code", "refresh_token"],
+    resources: [{ identifier: mcpResource(settings), name: "MCP endpoint" }],
+    // There is one resource, and clients outlive a change of its address.
+    enforcePerClientResources: false,
+    loginPage: CONSENT_PAGE,
+    consentPage: CONSENT_PAGE,
+    postLogin: {
+      page: CONSENT_PAGE,
+      shouldRedirect: () => false,
+      consentReferenceId: ({ user, scopes }) => keyOfConsent(db, connections, user.id, scopes),
+    },
+    codeExpiresIn: CODE_SECONDS,
+    accessTokenExpiresIn: HOUR_SECONDS,
+    refreshTokenExpiresIn: 30 * DAY_SECONDS,
+    refreshTokenReuseInterval: REPEAT_SECONDS,
+    // Tokens are looked up, so that they end at once with the connection.
+    disableJwtPlugin: true,
+    storeTokens: { hash: async (token, type) => toStored(settings, type, token) },
+    prefix: { opaqueAccessToken: ACCESS_PREFIX, refreshToken: REFRESH_PREFIX },
+    allowDynamicClientRegistration: true,
+    allowUnauthenticatedClientRegistration: true,
+    clientPrivileges: () => false,
+    resourcePrivileges: () => false,
+  });
+  return [
+    provider,
+    deviceGrant(db, new URL(settings.service_url).origin),
+    cimd({ fetchClientMetadataResource: fetchClientDocument(http), metadataProfile: "mcp-2026-07-28" }),
+  ] as BetterAuthPlugin[];
+}
+
+/** The device grant, whose tokens belong to the key that was made when the person agreed. */
+function deviceGrant(db: Context["db"], origin: string) {
+  const device = oauthDeviceAuthorization({
+    verificationUri: `${origin}${DEVICE_PAGE}`,
+    expiresIn: "15m",
+    validateClient: (id) => id === COMMAND_LINE_ID,
+  });
+  // Its type names only what the device plugin reads; the library passes the whole object to the provider, as this does.
+  const grant = device.options.grant as unknown as OAuthProviderExtension;
+  const exchange = grant.grants![DEVICE_CODE_GRANT_TYPE]!;
+  return {
+    ...device,
+    init: (ctx: Parameters<typeof device.init>[0]) =>
+      extendOAuthProvider(ctx, {
+        ...grant,
+        grants: {
+          async [DEVICE_CODE_GRANT_TYPE](input) {
+            const { device_code } = (input.ctx.body ?? {}) as { device_code?: unknown };
+            const referenceId = typeof device_code === "string" ? await keyOfDevice(db, device_code) : null;
+            return exchange({
+              ...input,
+              provider: {
+                ...input.provider,
+                issueTokens(params) {
+                  if (referenceId === null) throw new APIError("BAD_REQUEST", { error: "access_denied" });
+                  return input.provider.issueTokens({ ...params, referenceId });
+                },
+              },
+            });
+          },
+        },
+      }),
+  };
+}

@@ -1,0 +1,29 @@
+import type { BetterAuthPlugin } from "better-auth";
+import { createAuthMiddleware } from "better-auth/api";
+import { serializeSignedCookie } from "better-call";
+
+/** The beginning of the token by which the command line sends the session of its person. */
+export const SESSION_PREFIX = "bs_";
+
+/**
+ * Signs the session that a device gets for its code. The table has sessions without their signature, so it alone does not let
+ * anybody in.
+ */
+export const sessionToken = () =>
+  ({
+    id: "session-token",
+    hooks: {
+      after: [
+        {
+          matcher: ({ path }) => path === "/device/token",
+          handler: createAuthMiddleware(async (ctx) => {
+            const { returned, secret } = ctx.context;
+            const { access_token } = (returned ?? {}) as { access_token?: unknown };
+            if (typeof access_token !== "string") return;
+            const signed = (await serializeSignedCookie("", access_token, secret)).replace("=", "");
+            return ctx.json({ ...(returned as object), access_token: `${SESSION_PREFIX}${signed}` });
+          }),
+        },
+      ],
+    },
+  }) satisfies BetterAuthPlugin;
