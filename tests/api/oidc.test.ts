@@ -179,7 +179,7 @@ describe("OIDC_AUDIENCE and OIDC_AUTHORIZED_PARTIES", () => {
   test.each([
     [{ aud: "board", azp: "web" }, 200],
     [{ aud: ["other", "board"], azp: "cli" }, 200],
-    [{ azp: "web" }, 401],
+    [{ aud: undefined, azp: "web" }, 401],
     [{ aud: "other", azp: "web" }, 401],
     [{ aud: "board", azp: "other" }, 401],
     [{ aud: "board" }, 401],
@@ -196,9 +196,9 @@ test("a start warns when any token of the issuer is accepted, since neither audi
     await started.close();
     return started.log.filter(({ event }) => event === "settings.oidc_audience_unset").map(({ level }) => level);
   };
-  expect(await warnings({})).toEqual(["warn"]);
+  expect(await warnings({ OIDC_AUDIENCE: "" })).toEqual(["warn"]);
   expect(await warnings({ OIDC_AUDIENCE: "board" })).toEqual([]);
-  expect(await warnings({ OIDC_AUTHORIZED_PARTIES: "web" })).toEqual([]);
+  expect(await warnings({ OIDC_AUDIENCE: "", OIDC_AUTHORIZED_PARTIES: "web" })).toEqual([]);
   expect(await warnings({ AUTH_MODE: "local", LOCAL_AUTH_TOKEN: "x".repeat(60) })).toEqual([]);
 });
 

@@ -94,7 +94,7 @@ test("the page learns how people sign in, and no secret", async () => {
   const answer = await get("/console/config.json");
   const issuer = world.identities.issuer;
   const scope = "openid profile email";
-  expect(await answer.json()).toEqual({ auth: { mode: "oidc", issuer, client_id: null, scope, audience: null } });
+  expect(await answer.json()).toEqual({ auth: { mode: "oidc", issuer, client_id: null, scope, audience: "board" } });
   const local = await createWorld({ environment: { AUTH_MODE: "local", LOCAL_AUTH_TOKEN: "t".repeat(60) } });
   const config = await (await local.app.request("/console/config.json")).text();
   expect(config).toBe('{"auth":{"mode":"local"}}');

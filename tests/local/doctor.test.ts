@@ -282,6 +282,13 @@ test("the doctor warns when any token of the issuer is accepted", async () => {
   expect(limited).not.toContain(accepted);
 });
 
+test("the doctor warns when MCP clients cannot sign people in, because no audience is set", async () => {
+  const refused = "warning: tokens of people are refused at /mcp, because their audience is not checked";
+  for (const environment of [{ OIDC_AUDIENCE: "" }, { OIDC_AUDIENCE: "", OIDC_AUTHORIZED_PARTIES: "web" }])
+    expect(describeFindings(await runDoctor(environment), "sign-in")).toContain(refused);
+  expect(describeFindings(await runDoctor({}), "sign-in")).not.toContain(refused);
+});
+
 test("the doctor warns when e-mail addresses are accepted although nothing says that they are verified", async () => {
   const believed = "warning: e-mail addresses are believed also when the issuer does not say that it verified them";
   expect(describeFindings(await runDoctor({ OIDC_REQUIRE_VERIFIED_EMAIL: "off" }), "sign-in")).toContain(believed);

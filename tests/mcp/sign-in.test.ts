@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 import type { CallOptions } from "../support/http.ts";
 import { openPullBoard } from "../support/pull-board.ts";
@@ -46,6 +46,25 @@ test("agents sign in with X-Agent-Token or as a bearer, and people with their to
     expect(headers.get("content-type")).toMatch(/^application\/json/);
     expect(body.result.tools.length).toBeGreaterThan(5);
   }
+});
+
+test("without an audience, tokens of people are refused with the reason, and those of agents and keys are not", async () => {
+  const open = await createWorld({ environment: { OIDC_AUDIENCE: "" } });
+  onTestFinished(() => open.close());
+  const { owner, worker, call } = await openPullBoard(open, "owner");
+  const send = (options: CallOptions) => open.call("POST", "/mcp", { body: LIST, headers: JSON_HEADERS, ...options });
+  const refused = await send({ token: owner.token });
+  expect([refused.status, refused.body.detail]).toEqual([401, expect.stringContaining("OIDC_AUDIENCE is not set")]);
+  expect(refused.headers.get("www-authenticate")).toContain("resource_metadata=");
+  expect((await send({ token: worker.token })).status).toBe(200);
+  const { key } = (await call("POST", "/api/v1/keys", owner.token, { name: "Script", access: "read" })).body;
+  expect((await send({ token: key })).status).toBe(200);
+});
+
+test("a token of a person for another audience is refused", async () => {
+  const token = await world.identities.token("owner", { aud: "another service" });
+  expect((await post({ token })).status).toBe(401);
+  world.elapse(60_000);
 });
 
 test("failed sign-ins count against the address as on the API, and above the limit get 429", async () => {

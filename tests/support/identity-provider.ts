@@ -59,6 +59,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
       const now = Math.floor(Date.now() / 1000);
       const all = {
         iss: issuer,
+        aud: "board",
         sub: subject,
         email: `${subject}@example.com`,
         email_verified: true,

@@ -143,6 +143,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     AUTH_MODE: "oidc",
     OIDC_ISSUER: identities.issuer,
     OIDC_JWKS_URL: `${identities.issuer}keys`,
+    OIDC_AUDIENCE: "board",
     GATEWAY_ALLOWED_HOSTS: "127.0.0.0/8",
     SUBSCRIPTION_ALLOWED_HOSTS: "127.0.0.0/8",
     AUTH_FAILURES_PER_MINUTE: "0",

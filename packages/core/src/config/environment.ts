@@ -51,7 +51,10 @@ export const Environment = lazyObject(() => ({
   GOOGLE_CLIENT_SECRET: z.string().optional().meta({ secret: true }).describe("Secret of the Google client."),
   OIDC_ISSUER: issuer.optional().describe("Issuer of user tokens, exactly as in their `iss` claim. Required in oidc mode."),
   OIDC_JWKS_URL: httpUrl.optional().describe("URL of the issuer's keys; the issuer's /.well-known/jwks.json when unset."),
-  OIDC_AUDIENCE: z.string().optional().describe("Required `aud` claim; not checked when unset."),
+  OIDC_AUDIENCE: z
+    .string()
+    .optional()
+    .describe("Required `aud` claim. When unset, it is not checked, and tokens of people are refused at /mcp."),
   OIDC_AUTHORIZED_PARTIES: commaSeparated.describe("Allowed `azp` claims, comma-separated; not checked when unset."),
   OIDC_REQUIRE_VERIFIED_EMAIL: z
     .enum(["on", "off"])
