@@ -1,4 +1,6 @@
+import { oauthRefreshToken } from "@board/accounts/oauth-tables.sql";
 import { type Client, UnauthorizedError } from "@modelcontextprotocol/client";
+import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { agree, connect, connectByDevice, documentsOf, openConsent, startProgram } from "./program.ts";
 import { type Browser, setupAccounts } from "./support.ts";
@@ -140,8 +142,7 @@ test("revoking the key of a connection ends it at once, and its refresh token wi
   program.authorization = null;
   await expect(use(client, "get_board")).rejects.toThrow(UnauthorizedError);
   expect(program.authorization).not.toBeNull();
-  const left = await world.db.execute(`select 1 from accounts.oauth_refresh_token where reference_id = '${key.id}'`);
-  expect(left.rows).toEqual([]);
+  expect(await world.db.$count(oauthRefreshToken, eq(oauthRefreshToken.referenceId, key.id))).toBe(0);
 });
 
 test("connecting is in the audit log, with the address of the person who agreed", async () => {
