@@ -17,7 +17,10 @@ const web = documentsOf({
     token_endpoint_auth_method: "none",
   },
 });
-const { world, openOwner, openBrowser, openMachine, invite, joinBy } = await setupAccounts({ environment: { BASE_URL: ORIGIN }, web });
+const { world, openOwner, openBrowser, openMachine, invite, joinBy } = await setupAccounts({
+  environment: { BASE_URL: ORIGIN },
+  web,
+});
 const start = (options: Partial<Parameters<typeof startProgram>[0]> = {}) =>
   startProgram({ request: openMachine(), origin: ORIGIN, ...options });
 
@@ -149,7 +152,11 @@ test("connecting is in the audit log, with the address of the person who agreed"
   const owner = await openOwner();
   await connect(start(), owner);
   const [entry] = (await owner.send("GET", "/api/v1/audit?action=key.created&limit=1")).body.items;
-  expect(entry).toMatchObject({ target: { name: "Test program" }, actor: { name: "Owner" }, address: expect.stringMatching(/^10\./) });
+  expect(entry).toMatchObject({
+    target: { name: "Test program" },
+    actor: { name: "Owner" },
+    address: expect.stringMatching(/^10\./),
+  });
 });
 
 test("a person who declines sends the program back without a code", async () => {

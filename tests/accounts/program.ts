@@ -60,7 +60,7 @@ export function startProgram({ request, origin, clientMetadataUrl, metadata }: P
       await client.connect(program.transport);
       return client;
     },
-    /** Goes on with the answer that the browser brings to the redirect address. */
+    /** Continues with the answer that the browser brings to the redirect address. */
     finish: (answer: string) => program.transport.finishAuth(new URL(answer).searchParams),
   };
   const redirect = "http://127.0.0.1:7777/callback";

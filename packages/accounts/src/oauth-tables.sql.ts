@@ -177,7 +177,7 @@ export const oauthConsent = accounts.table(
   ],
 );
 
-/** Assertions by which clients have signed in, so that none is used twice. */
+/** Assertions by which clients have signed in, so that each is used once. */
 export const oauthClientAssertion = accounts.table(
   "oauth_client_assertion",
   { ...id, expiresAt: time("expires_at").notNull() },

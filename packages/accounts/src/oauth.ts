@@ -32,7 +32,7 @@ const REPEAT_SECONDS = 30;
 const CONSENT_PAGE = "/#connect";
 const DEVICE_PAGE = "/#device";
 
-/** The id of the command line, which signs its person in. Other programs are clients of their own. */
+/** The id of the command line, which signs its person in. Other programs are separate clients. */
 export const COMMAND_LINE_ID = "board";
 
 /** The address for which tokens of programs are issued, and where alone they count. */
