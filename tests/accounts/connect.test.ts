@@ -114,7 +114,7 @@ test("a program never has more rights than the person who connected it, and ends
   await owner.send("PUT", `${path}/access`, { all_boards_read: false, all_boards_write: false, board_access: [] });
   expect((await use(client, "get_board", { board_id: board.id })).refused).toBe(true);
   await owner.send("DELETE", path);
-  await expect(use(client, "get_board")).rejects.toThrow();
+  await expect(use(client, "get_board")).rejects.toThrow(UnauthorizedError);
 });
 
 test("a client refreshes by itself, with a new refresh token each time", async () => {
