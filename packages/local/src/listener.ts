@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { App } from "@board/api/runtime";
 import type { Log } from "@board/core/values/log";
@@ -10,12 +10,17 @@ export interface Listener {
   url: string;
   /** Starts answering requests. Before that, every request gets an error that asks the client to retry. */
   serve(fetch: App["fetch"]): void;
+  /** Lets a balancer send new requests elsewhere: /readyz answers 503, and each answer ends its connection. */
+  drain(): void;
   /** Waits for open requests. It may be called twice. */
   close(): Promise<void>;
 }
 
-/** Time for open requests and deliveries to finish. Afterwards connections and calls to gateways are aborted. */
-export const SHUTDOWN_GRACE_MS = 3_000;
+/**
+ * Time for open requests to finish. Afterwards connections are aborted. On a busy machine requests take seconds, and those that are
+ * cut are sent again, to processes that are then even busier.
+ */
+const REQUEST_GRACE_MS = 10_000;
 /** While the server closes, connections become idle after their last response and must be closed explicitly. */
 const IDLE_SWEEP_MS = 50;
 
@@ -25,14 +30,20 @@ const answerStarting = () =>
     { status: 503, headers: { "Retry-After": "1" } },
   );
 
+const answerUnready = () => Response.json({ ok: false }, { status: 503 });
+
 /** Opens the port before the database is opened, so that a port in use is reported at once. */
 export async function listen(settings: Settings, log: Log): Promise<Listener> {
   let answer: App["fetch"] = answerStarting;
-  const respond = getRequestListener((request, env) => answer(request, env as HttpBindings));
-  const server = createServer(
-    serverOptions(settings),
-    limitPipelining((...exchange) => void respond(...exchange), settings, log),
+  let isDraining = false;
+  const respond = getRequestListener((request, env) =>
+    isDraining && new URL(request.url).pathname === "/readyz" ? answerUnready() : answer(request, env as HttpBindings),
   );
+  const listener: RequestListener = (request, response) => {
+    if (isDraining) response.shouldKeepAlive = false;
+    void respond(request, response);
+  };
+  const server = createServer(serverOptions(settings), limitPipelining(listener, settings, log));
   limitConnections(server, settings, log);
   const unused = trackUnusedSockets(server);
   await new Promise<void>((resolve, reject) => {
@@ -43,7 +54,7 @@ export async function listen(settings: Settings, log: Log): Promise<Listener> {
 
   async function close(): Promise<void> {
     const closed = new Promise((done) => server.close(done));
-    const timer = setTimeout(() => server.closeAllConnections(), SHUTDOWN_GRACE_MS);
+    const timer = setTimeout(() => server.closeAllConnections(), REQUEST_GRACE_MS);
     const sweep = setInterval(() => {
       server.closeIdleConnections();
       for (const socket of unused) socket.destroy();
@@ -57,6 +68,9 @@ export async function listen(settings: Settings, log: Log): Promise<Listener> {
     url: `http://${family === "IPv6" ? `[${address}]` : address}:${port}`,
     serve(fetch) {
       answer = fetch;
+    },
+    drain() {
+      isDraining = true;
     },
     close: () => (closing ??= close()),
   };

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { createLog } from "@board/api/edge/log";
 import { errorText } from "@board/core/values/log";
 import { listMisspelt } from "@board/core/config/misspelt-settings";
@@ -11,6 +12,8 @@ import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } fro
 
 /** Longer than the grace periods of everything that is stopped. */
 const STOP_LIMIT_MS = 20_000;
+/** SIGTERM comes twice at once where the whole group of processes gets it and the launcher passes it on. */
+const SAME_REQUEST_MS = 1_000;
 
 const HELP = `Starts the service. Without settings it uses an embedded database in ./.data, at http://127.0.0.1:8000.
 
@@ -36,11 +39,22 @@ async function main(): Promise<void> {
     printLine(`Starting at ${url} ${isFirst ? "with a new database " : ""}…`),
   );
   let stopping: Promise<void> | undefined;
-  onStopRequest(() => {
-    setTimeout(() => exitWithError("Stopping took too long. Accepted requests are stored."), STOP_LIMIT_MS).unref();
+  let asked_at: number | undefined;
+  const hurry = new AbortController();
+  onStopRequest((request) => {
+    if (request === "SIGTERM" && asked_at !== undefined && performance.now() - asked_at < SAME_REQUEST_MS) return;
+    // Ctrl-C and a second request do not wait for balancers.
+    const drain_ms = stopping || request !== "SIGTERM" ? 0 : settings.drain_seconds * 1_000;
+    if (drain_ms === 0) hurry.abort();
+    asked_at ??= performance.now();
+    setTimeout(() => exitWithError("Stopping took too long. Accepted requests are stored."), drain_ms + STOP_LIMIT_MS).unref();
     // A start in progress is completed before the service stops, because aborting it would leave a database that must recover.
     stopping ??= starting
-      .then((server) => server.stop())
+      .then(async (server) => {
+        server.drain();
+        await pause(drain_ms, undefined, { signal: hurry.signal }).catch(() => {});
+        await server.stop();
+      })
       .then(
         () => process.exit(0),
         (error: unknown) => exitWithError(`Stopping failed: ${errorText(error)}`),

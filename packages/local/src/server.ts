@@ -31,7 +31,7 @@ import { openEventBus } from "./event-bus.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { startLeaseTimer } from "./lease-timer.ts";
 import { openMailer } from "./mailer.ts";
-import { listen, type Listener, SHUTDOWN_GRACE_MS } from "./listener.ts";
+import { listen, type Listener } from "./listener.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import { startPresence } from "./presence.ts";
 import { startSchedules } from "./scheduler.ts";
@@ -42,9 +42,13 @@ export interface LocalServer {
   url: string;
   /** The token of the link by which the owner signs in the first time, in accounts mode. */
   first_link: string | null;
+  /** Tells balancers that this process ends soon. */
+  drain(this: void): void;
   stop(): Promise<void>;
 }
 
+/** Time for deliveries to finish. Afterwards calls to gateways are aborted. */
+const DELIVERY_GRACE_MS = 3_000;
 /** Interval at which a process looks for jobs of processes that were stopped or killed. */
 const LOOK_MS = 10_000;
 
@@ -80,7 +84,7 @@ export async function startServer(
     const service_url = settings.base_url ?? listener.url;
     const first_link = await startService({ ...settings, service_url }, log, database, listener, cleanups);
     if (folder !== null) announceService(folder, listener.url);
-    return { url: listener.url, first_link, stop };
+    return { url: listener.url, first_link, drain: () => listener.drain(), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -155,7 +159,7 @@ async function startService(
   const consumer = startConsumer(createSystemContext, changes?.note);
   cleanups.push(async () => {
     const idle = consumer.stop();
-    await Promise.race([idle, pause(SHUTDOWN_GRACE_MS, undefined, { ref: false })]);
+    await Promise.race([idle, pause(DELIVERY_GRACE_MS, undefined, { ref: false })]);
     // A gateway that does not respond must not delay the shutdown. Its calls fail, and their jobs are retried later.
     await gateways.close();
     await idle;

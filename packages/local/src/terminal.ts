@@ -15,12 +15,14 @@ export function exitWithError(message: string, code = 1): never {
   process.exit(code);
 }
 
+export type StopRequest = "SIGINT" | "SIGTERM" | "disconnect";
+
 /**
  * Calls `stop` at Ctrl-C, at SIGTERM, and when the launcher of `npm start` was killed, because its channel to this process
  * closes.
  */
-export function onStopRequest(stop: () => void): void {
-  for (const event of ["SIGINT", "SIGTERM", "disconnect"] as const) process.on(event, stop);
+export function onStopRequest(stop: (request: StopRequest) => void): void {
+  for (const event of ["SIGINT", "SIGTERM", "disconnect"] as const) process.on(event, () => stop(event));
   // The channel must not keep the process alive.
   process.channel?.unref();
 }

@@ -1,4 +1,7 @@
-/** A small balancer before the processes: each request goes to the next one, and on to another one if that one refuses. */
+/**
+ * A small balancer before the processes: each request goes to the next one, and on to another one if that one refuses. If it checks
+ * the health, processes that are not ready get no requests.
+ */
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
@@ -12,8 +15,21 @@ export interface Balancer {
   close(): Promise<void>;
 }
 
-export async function startBalancer(): Promise<Balancer> {
+const CHECK_TIMEOUT_MS = 2_000;
+
+const isReady = (url: string): Promise<boolean> =>
+  fetch(`${url}/readyz`, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) }).then(
+    async (answer) => {
+      await answer.text();
+      return answer.ok;
+    },
+    () => false,
+  );
+
+/** `check_ms` is the time between two checks of a process; without it, nothing is checked. */
+export async function startBalancer(check_ms?: number): Promise<Balancer> {
   const targets: string[] = [];
+  const unready = new Set<string>();
   const agent = new Agent({ keepAlive: true, maxSockets: 2_000 });
   const proxy = createProxyServer({ agent, xfwd: false });
   // Without a listener for errors, each call of `web` rejects with its own.
@@ -21,15 +37,19 @@ export async function startBalancer(): Promise<Balancer> {
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(request);
-    for (let tried = 0; tried < Math.max(targets.length, 1); tried++) {
-      const target = targets[turn++ % targets.length];
+    const candidates = targets.filter((url) => !unready.has(url));
+    const first = turn++;
+    let error = "no process is ready";
+    for (let tried = 0; tried < Math.max(candidates.length, 1); tried++) {
+      const target = candidates[(first + tried) % candidates.length];
       if (target === undefined) break;
-      const error = await send(request, response, target, body);
-      if (error === null) return;
+      const failure = await send(request, response, target, body);
+      if (failure === null) return;
+      error = String((failure as NodeJS.ErrnoException).code);
       // Only a refused connection is certain not to have reached the process.
-      if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED") break;
+      if (error !== "ECONNREFUSED") break;
     }
-    if (!response.headersSent) response.writeHead(502).end();
+    if (!response.headersSent) response.writeHead(502).end(error);
     else response.destroy();
   }
 
@@ -38,6 +58,12 @@ export async function startBalancer(): Promise<Balancer> {
       () => null,
       (error: unknown) => error,
     );
+
+  async function check(url: string): Promise<void> {
+    if (await isReady(url)) unready.delete(url);
+    else unready.add(url);
+  }
+  const checking = check_ms && setInterval(() => targets.forEach((url) => void check(url)), check_ms);
 
   const server = createServer((request, response) => {
     forward(request, response).catch(() => response.destroy());
@@ -51,6 +77,7 @@ export async function startBalancer(): Promise<Balancer> {
       if (at >= 0) targets.splice(at, 1);
     },
     async close() {
+      clearInterval(checking);
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;

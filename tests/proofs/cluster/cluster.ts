@@ -13,9 +13,9 @@ export interface Cluster extends ServerWorld {
   end(process: ServerProcess, signal?: NodeJS.Signals): Promise<void>;
 }
 
-export async function openCluster(size: number, environment: Record<string, string> = {}): Promise<Cluster> {
+export async function openCluster(size: number, environment: Record<string, string> = {}, check_ms?: number): Promise<Cluster> {
   const shared = await openServerWorld();
-  const balancer = await startBalancer();
+  const balancer = await startBalancer(check_ms);
   const processes: ServerProcess[] = [];
   async function start(own: Record<string, string> = {}, launcher?: string): Promise<ServerProcess> {
     const process = await startServerProcess({
@@ -34,7 +34,7 @@ export async function openCluster(size: number, environment: Record<string, stri
     balancer,
     start,
     async end(process, signal) {
-      // The balancer learns of the end by a refused connection, as one without health checks does.
+      // The balancer learns of the end by its checks, or by a refused connection if it makes none.
       await process.stop(signal);
       processes.splice(processes.indexOf(process), 1);
       balancer.remove(process.url);

@@ -15,6 +15,8 @@ export interface LoadResult {
   requests: number;
   /** Requests that were sent again, with the same key, because their connection was cut or no process was there. */
   repeated: number;
+  /** Why they were sent again: the status, or that there was no answer or only a part of one. */
+  reasons: Record<string, number>;
   /** Answers other than 200, by status, and requests that got none. */
   wrong: Record<string, number>;
   entries: number;
@@ -54,6 +56,8 @@ export async function startLoad({ world, url, requests_per_second, streams }: Lo
   const followers = Array.from({ length: streams }, (_, n) => follow(url, homes[n % homes.length]!, stopping.signal));
   await Promise.all(followers.map(({ opened }) => opened));
   const wrong: Record<string, number> = {};
+  const reasons: Record<string, number> = {};
+  const count = (counts: Record<string, number>, name: string) => void (counts[name] = (counts[name] ?? 0) + 1);
   const durations: number[] = [];
   const created: string[] = [];
   const running = new Set<Promise<void>>();
@@ -77,10 +81,10 @@ export async function startLoad({ world, url, requests_per_second, streams }: Lo
       }
       const isCut = !answer || typeof text !== "string" || IS_CUT.has(answer.status);
       if (!isCut || performance.now() - start > REPEAT_MS) {
-        const status = String(answer?.status ?? "no answer");
-        wrong[status] = (wrong[status] ?? 0) + 1;
+        count(wrong, String(answer?.status ?? "no answer"));
         return null;
       }
+      count(reasons, !answer ? "no answer" : typeof text === "string" ? `${answer.status} ${text.slice(0, 80)}` : "cut answer");
       repeated++;
       await pause(PAUSE_MS);
     }
@@ -130,6 +134,7 @@ export async function startLoad({ world, url, requests_per_second, streams }: Lo
       const result = {
         requests: sent,
         repeated,
+        reasons,
         wrong,
         entries: homes.reduce((sum, { written }) => sum + written.size, 0),
         missed: missing(),
@@ -209,8 +214,9 @@ async function countDoubled(url: string, homes: readonly Home[]): Promise<number
 }
 
 /** The figures for the summary of a proof. */
-export const toFigures = ({ wrong, ...figures }: LoadResult): Record<string, string | number> => ({
+export const toFigures = ({ wrong, reasons, ...figures }: LoadResult): Record<string, string | number> => ({
   ...figures,
+  reasons: JSON.stringify(reasons),
   wrong: JSON.stringify(wrong),
 });
 

