@@ -2,8 +2,9 @@ import { execFile, execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { NAME, OLDEST_NODE } from "../../../packages/board/name.mjs";
+import { startPostgres } from "../../support/postgres.ts";
 import { countFiles, removeFolders, ROOT, type RunningProgram, sizeInMegabytes, startIn, temporaryFolder } from "./copy.ts";
 import { installInto, type Registry, startRegistry } from "./registry.ts";
 
@@ -25,8 +26,9 @@ const modules = () => {
 };
 
 /** Runs `npx <name>` as a person does in the folder. */
-async function npx(args: string[], { input = "", cwd = folder } = {}): Promise<string> {
-  const promise = run("npx", ["--yes", NAME, ...args], { cwd, env: { ...environment, DATA_DIR: path.join(folder, ".data") } });
+async function npx(args: string[], { input = "", cwd = folder, env = {} } = {}): Promise<string> {
+  const variables = { ...environment, DATA_DIR: path.join(folder, ".data"), ...env };
+  const promise = run("npx", ["--yes", NAME, ...args], { cwd, env: variables });
   promise.child.stdin!.end(input);
   return (await promise).stdout;
 }
@@ -97,6 +99,18 @@ test("other arguments are those of the command line, and a runner of any tool wo
   await npx(["run", "--once", "--exec", "touch hello"], { cwd: repository });
   const tasks = JSON.parse(await npx(["--json", "tasks"])) as { items?: { status: string }[] };
   expect((tasks.items ?? (tasks as unknown as { status: string }[]))[0]!.status).toBe("review");
+});
+
+test("the package brings an empty PostgreSQL database to its version, and then starts on it", async () => {
+  const postgres = await startPostgres();
+  onTestFinished(() => postgres.stop());
+  const env = { DATABASE_URL: await postgres.createDatabase("board"), DATA_DIR: path.join(home, "on-postgres") };
+  const migrated = "The schema of the database is the one of this version.\n";
+  expect(await npx(["service", "migrate"], { env })).toBe(migrated);
+  expect(await npx(["service", "migrate"], { env })).toBe(migrated);
+  const other = await startIn(folder, ["npx", "--yes", NAME], { ...environment, ...env, PORT: "0", LOG_LEVEL: "error" }, false);
+  expect((await fetch(`${other.url}/readyz`)).status).toBe(200);
+  await other.stop();
 });
 
 test("the help names the command that a person types, the start and the programs of the service", async () => {
