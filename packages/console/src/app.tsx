@@ -25,6 +25,7 @@ const Webhooks = lazy("the webhooks", async () => (await import("./views/webhook
 const Usage = lazy("the usage", async () => (await import("./usage/usage.tsx")).Usage);
 const Overview = lazy("the overview", async () => (await import("./overview/overview.tsx")).Overview);
 const OrganizationPage = lazy("the organization", async () => (await import("./organization/organization.tsx")).OrganizationPage);
+const Personal = lazy("your pages", async () => (await import("./personal/personal.tsx")).Personal);
 const Gateways = lazy("the gateways", async () => (await import("./gateway/gateways.tsx")).Gateways);
 const GatewayPage = lazy("the gateway", async () => (await import("./gateway/gateway.tsx")).GatewayPage);
 const Skills = lazy("the skills", async () => (await import("./skill/skills.tsx")).Skills);
@@ -159,6 +160,7 @@ const VIEWS: Partial<Record<ViewName, ComponentType>> = {
   activity: Activity,
   usage: Usage,
   organization: OrganizationPage,
+  personal: Personal,
   skills: Skills,
   souls: Souls,
   start: FirstUse,

@@ -28,6 +28,7 @@ export const LINKS: readonly Link[] = [
   { view: "skills", label: "Skills", key: "s", isForAdmins: true },
   { view: "gateways", label: "Gateways", key: "h", isForAdmins: true },
   { view: "organization", label: "Organization", key: "m" },
+  { view: "personal", label: "You", key: "y" },
 ];
 
 export const shownLinks = (): readonly Link[] => LINKS.filter(({ isForAdmins }) => !isForAdmins || isAdmin.value);

@@ -16,6 +16,7 @@ const VIEWS = [
   "gateways",
   "skills",
   "souls",
+  "personal",
   "start",
 ] as const;
 /** Views of a board, such as `#/boards/<id>/settings`. */

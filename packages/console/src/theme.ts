@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 
 export type Theme = "system" | "light" | "dark";
-const THEMES: readonly Theme[] = ["system", "light", "dark"];
+export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 const KEY = "board.theme";
 
 const stored = localStorage.getItem(KEY);

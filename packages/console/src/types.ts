@@ -37,6 +37,12 @@ export type TemplateSync = Schemas["TemplateSyncRun"];
 export type Artifact = Schemas["Artifact"];
 export type Dashboard = Schemas["Dashboard"];
 export type OnboardingSession = Schemas["OnboardingSession"];
+export type UserUpdate = Schemas["UserUpdate"];
+export type Key = Schemas["Key"];
+export type NewKey = Schemas["NewKey"];
+export type KeyCreate = Schemas["KeyCreate"];
+export type KeyRotate = Schemas["KeyRotate"];
+export type AuditEvent = Schemas["AuditEvent"];
 export type Delivery = Schemas["SubscriptionDelivery"];
 
 /** The columns of a board, from left to right. */

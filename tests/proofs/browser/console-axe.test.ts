@@ -151,6 +151,10 @@ const VIEWS: Record<string, Shown[]> = {
     ["organization/tags", ".rows", "Urgent"],
     ["organization/fields", ".rows", "region"],
     ["organization/groups", ".rows", "Coast"],
+    ["organization/keys", "main", "There are no keys."],
+    ["organization/audit", ".rows", "Board made"],
+    ["personal/profile", "main", "Danger zone"],
+    ["personal/keys", "main", "There are no keys."],
     ["organization/general", "main", "Danger zone"],
   ],
   "gateways and skills": [

@@ -1,5 +1,6 @@
 import { api } from "../api.ts";
 import type { Artifact } from "../types.ts";
+import { saveAs } from "../ui/save.ts";
 
 const LIMIT = 200;
 export const LIST = "/api/v1/boards/{board_id}/tasks/{task_id}/artifacts";
@@ -16,13 +17,7 @@ export async function readContent({ board_id, id }: Artifact, signal?: AbortSign
   return (await api.get(path, { params, parseAs: "blob", ...(signal ? { signal } : {}) })) as unknown as Blob;
 }
 
-export async function saveFile(file: Artifact): Promise<void> {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await readContent(file));
-  link.download = file.name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
+export const saveFile = async (file: Artifact): Promise<void> => saveAs(file.name, await readContent(file));
 
 export const removeFile = ({ board_id, id }: Artifact) => api.delete(ITEM, { params: { path: { board_id, artifact_id: id } } });
 

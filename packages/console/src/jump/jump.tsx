@@ -27,9 +27,10 @@ function knownTargets(): Target[] {
     ...list.map(({ id, name }) => ({ key: id, kind: "Board", label: name, act: () => go(toBoard(id)) })),
     ...shownLinks().map(({ view, label }) => page(label, toView(view))),
     ...list.map(({ id, name }) => page(`Settings of ${name}`, toBoardView(id, "settings"))),
-    ...["members", "tags", "fields", "groups", "budgets", "general"].map((tab) =>
+    ...["members", "tags", "fields", "groups", "budgets", "general", ...(isAdmin.value ? ["keys", "audit"] : [])].map((tab) =>
       page(`Organization: ${tab === "fields" ? "custom fields" : tab}`, toView("organization", tab)),
     ),
+    page("Your keys", toView("personal", "keys")),
     ...(isAdmin.value ? [page("New board", toView("start")), page("Skill packs", toView("skills", "packs"))] : []),
     ...(isAdmin.value ? [page("Invite a person", toView("organization", "invites")), page("Souls", toView("souls"))] : []),
     ...list

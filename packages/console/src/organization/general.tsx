@@ -1,4 +1,4 @@
-import { api, signOut } from "../api.ts";
+import { api } from "../api.ts";
 import { boards, isAdmin, loadSession, member, organizations, switchOrganization } from "../session.ts";
 import { Confirm } from "../ui/confirm.tsx";
 import { Form } from "../ui/form.tsx";
@@ -63,19 +63,6 @@ export function General() {
           />
         </section>
       )}
-      <section class="card-panel danger-zone">
-        <h2>Your account</h2>
-        <p>Deleting your account also deletes organizations that have no other member.</p>
-        <Confirm
-          label="Delete your account"
-          question="You are signed out, and cannot come back to what was deleted."
-          confirm="Delete the account"
-          failure="The account was not deleted"
-          typed="delete"
-          act={() => api.delete("/api/v1/users/me")}
-          onDone={signOut}
-        />
-      </section>
     </>
   );
 }

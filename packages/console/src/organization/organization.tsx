@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
 import { route, toView } from "../route.ts";
 import { isAdmin } from "../session.ts";
+import { lazy } from "../ui/lazy.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Budgets } from "../usage/budgets.tsx";
 import { Subscriptions } from "../views/subscriptions.tsx";
@@ -11,6 +12,9 @@ import { Invites } from "./invites.tsx";
 import { Members } from "./members.tsx";
 import { Tags } from "./tags.tsx";
 import "../styles/usage.css";
+
+const Keys = lazy("the keys", async () => (await import("../key/keys.tsx")).OrganizationKeys);
+const Audit = lazy("the audit log", async () => (await import("../audit/audit.tsx")).Audit);
 
 interface Tab {
   name: string;
@@ -26,7 +30,9 @@ const TABS: readonly Tab[] = [
   { name: "fields", label: "Custom fields", page: CustomFields },
   { name: "groups", label: "Board groups", page: Groups },
   { name: "subscriptions", label: "Subscriptions", page: Subscriptions, isForAdmins: true },
+  { name: "keys", label: "Keys", page: Keys, isForAdmins: true },
   { name: "budgets", label: "Budgets", page: Budgets },
+  { name: "audit", label: "Audit", page: Audit, isForAdmins: true },
   { name: "general", label: "General", page: General },
 ];
 

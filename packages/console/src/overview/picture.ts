@@ -1,3 +1,5 @@
+import { saveAs } from "../ui/save.ts";
+
 /** The properties of a drawing that come from the style sheet, which a file would not have. */
 const PROPERTIES = ["fill", "stroke"];
 
@@ -14,9 +16,5 @@ export function savePicture(selector: string, name: string): void {
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", "1000");
   const text = new XMLSerializer().serializeToString(copy);
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-  link.download = `${name}.svg`;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveAs(`${name}.svg`, new Blob([text], { type: "image/svg+xml" }));
 }

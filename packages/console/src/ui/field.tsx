@@ -29,7 +29,7 @@ function problemsOf(detail: unknown): FieldProblem[] | null {
 /** Finds the fields that a refusal names. Problems of other fields are joined to one text. */
 export function refusalOf(error: unknown, shown: readonly string[]): Refusal {
   const problems = error instanceof ApiError ? problemsOf(error.detail) : null;
-  if (!problems) return { fields: new Map(), rest: messageOf(error) };
+  if (!problems) return atField(messageOf(error), shown);
   const fields = new Map<string, string>();
   const rest: string[] = [];
   for (const { loc = [], msg = "" } of problems) {
@@ -39,6 +39,12 @@ export function refusalOf(error: unknown, shown: readonly string[]): Refusal {
     else rest.push(name ? `${name}: ${msg}` : msg);
   }
   return { fields, rest: rest.join(" ") || null };
+}
+
+/** A sentence that begins with the name of a field, such as `expires_at must be …`, stands at this field. */
+function atField(message: string, shown: readonly string[]): Refusal {
+  const field = shown.find((name) => message.startsWith(`${name} `));
+  return field ? { fields: new Map([[field, message]]), rest: null } : { fields: new Map(), rest: message };
 }
 
 interface FieldProps {

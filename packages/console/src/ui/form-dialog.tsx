@@ -24,18 +24,20 @@ export function FormDialog({ title, onClose, onDone, ...form }: FormDialogProps)
 interface OpenerProps extends ComponentProps<typeof Form> {
   /** The text of the button and the title of the window. */
   title: string;
+  /** Names the button where a list has several of the same text. */
+  about?: string;
   isPrimary?: boolean;
 }
 
 /** A button that opens a form. */
-export function FormButton({ title, isPrimary, ...form }: OpenerProps) {
+export function FormButton({ title, about, isPrimary, ...form }: OpenerProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button type="button" class={isPrimary ? "primary" : ""} onClick={() => setOpen(true)}>
+      <button type="button" class={isPrimary ? "primary" : ""} aria-label={about} onClick={() => setOpen(true)}>
         {title}
       </button>
-      {isOpen && <FormDialog {...form} title={title} onClose={() => setOpen(false)} />}
+      {isOpen && <FormDialog {...form} title={about ?? title} onClose={() => setOpen(false)} />}
     </>
   );
 }

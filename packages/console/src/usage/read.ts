@@ -1,5 +1,6 @@
 import { api } from "../api.ts";
 import type { Budget, BudgetCreate, BudgetUpdate, UsageGrouping, UsageMetrics } from "../types.ts";
+import { saveAs } from "../ui/save.ts";
 
 export interface UsageQuery {
   range_key: UsageMetrics["range"];
@@ -10,16 +11,12 @@ export interface UsageQuery {
 export const readUsage = (query: UsageQuery, signal: AbortSignal): Promise<UsageMetrics> =>
   api.get("/api/v1/metrics/usage", { params: { query }, signal });
 
-/** Saves the same rows as a file. They are read with the person's token, which a link would not send. */
+/** Saves the same rows as a file. */
 export async function saveCsv(query: UsageQuery): Promise<void> {
   // The typed client knows only paths that answer with JSON.
   const path = "/api/v1/metrics/usage.csv" as "/api/v1/metrics/usage";
   const text = (await api.get(path, { params: { query }, parseAs: "text" })) as unknown as string;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  link.download = `usage-by-${query.group_by}.csv`;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveAs(`usage-by-${query.group_by}.csv`, new Blob([text], { type: "text/csv" }));
 }
 
 const LIMIT = 200;

@@ -14,6 +14,7 @@ const SHORTCUTS: [string, [string[], string][]][] = [
       [["g", "u"], "Usage and budgets"],
       [["g", "o"], "Overview"],
       [["g", "m"], "Organization"],
+      [["g", "y"], "Your profile and keys"],
       [["g", "h"], "Gateways"],
       [["g", "s"], "Skills"],
       [["Ctrl", "Enter"], "Send the form"],

@@ -1,0 +1,43 @@
+import type { operations } from "@board/client/api";
+
+export type AuditQuery = NonNullable<operations["get_audit"]["parameters"]["query"]>;
+export type AuditAction = NonNullable<AuditQuery["action"]>;
+
+/** What each action means, in the past tense; the person and the target are shown with it. */
+export const ACTION_NAMES: Record<AuditAction, string> = {
+  "agent.created": "Agent made",
+  "agent.removed": "Agent removed",
+  "approval.decided": "Approval decided",
+  "audit.exported": "Audit log exported",
+  "board.created": "Board made",
+  "board.removed": "Board removed",
+  "board.updated": "Board changed",
+  "budget.created": "Budget made",
+  "budget.removed": "Budget removed",
+  "budget.updated": "Budget changed",
+  "gateway.created": "Gateway registered",
+  "gateway.removed": "Gateway removed",
+  "gateway.updated": "Gateway changed",
+  "invite.accepted": "Invite accepted",
+  "invite.created": "Person invited",
+  "invite.removed": "Invite withdrawn",
+  "key.created": "Key made",
+  "key.revoked": "Key revoked",
+  "key.rotated": "Key rotated",
+  "member.access_changed": "Access of a member changed",
+  "member.link_created": "Sign-in link made",
+  "member.removed": "Member removed",
+  "member.role_changed": "Role of a member changed",
+  "organization.updated": "Organization renamed",
+  "sign_in.failed": "Sign-in failed",
+  "sign_in.succeeded": "Signed in",
+  "subscription.created": "Subscription made",
+  "subscription.removed": "Subscription removed",
+  "subscription.updated": "Subscription changed",
+  "webhook.created": "Webhook made",
+  "webhook.removed": "Webhook removed",
+  "webhook.updated": "Webhook changed",
+};
+
+/** An action that a newer service records is shown by its own name. */
+export const actionName = (action: string): string => (ACTION_NAMES as Record<string, string>)[action] ?? action;

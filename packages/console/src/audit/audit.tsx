@@ -1,0 +1,100 @@
+import { replace, route, withQuery } from "../route.ts";
+import { List } from "../ui/list.tsx";
+import { usePages } from "../ui/pages.ts";
+import { attempt } from "../ui/toast.tsx";
+import { ACTION_NAMES, type AuditQuery } from "./actions.ts";
+import { Check } from "./check.tsx";
+import { Entry } from "./entry.tsx";
+import { type ExportFormat, PAGE, readAudit, saveAudit } from "./read.ts";
+
+const FILTERS = ["action", "actor", "target", "since", "until"] as const;
+type Filter = (typeof FILTERS)[number];
+const DAY_MS = 86_400_000;
+
+/** The filters are in the address, so that what was found can be linked. */
+const valueOf = (filter: Filter): string => route.value.query.get(filter) ?? "";
+const choose = (change: Partial<Record<Filter, string>>) => replace(withQuery(route.value.query, change));
+
+/** The beginning of a day of the person, or of a later one. Text that is no date is sent, so that the service refuses it. */
+function startOf(day: string, later = 0): string {
+  const time = new Date(`${day}T00:00`).getTime();
+  return Number.isNaN(time) ? day : new Date(time + later * DAY_MS).toISOString();
+}
+
+function toQuery(): AuditQuery {
+  const [action, actor, target, since, until] = FILTERS.map(valueOf);
+  return {
+    ...(action ? { action: action as NonNullable<AuditQuery["action"]> } : {}),
+    ...(actor ? { actor_id: actor } : {}),
+    ...(target ? { target_id: target } : {}),
+    ...(since ? { since: startOf(since) } : {}),
+    ...(until ? { until: startOf(until, 1) } : {}),
+  };
+}
+
+/** Who changed members, rights, keys, secrets, settings and budgets. */
+export function Audit() {
+  const query = toQuery();
+  const from = usePages((signal) => readAudit(query, signal), [JSON.stringify(query)], PAGE);
+  const save = (format: ExportFormat) => attempt("The log was not exported", () => saveAudit(format, query.since));
+  const isFiltered = Object.keys(query).length > 0;
+  return (
+    <section>
+      <div class="view-intro">
+        <h2>Audit log</h2>
+        <div class="actions">
+          <button type="button" onClick={() => void from.reload()}>
+            Read again
+          </button>
+          <button type="button" onClick={() => save("csv")}>
+            Export as CSV
+          </button>
+          <button type="button" onClick={() => save("ndjson")}>
+            Export as JSON
+          </button>
+        </div>
+      </div>
+      <div class="filters" role="search">
+        <select aria-label="Action" value={valueOf("action")} onChange={(event) => choose({ action: event.currentTarget.value })}>
+          <option value="">Every action</option>
+          {Object.entries(ACTION_NAMES).map(([action, label]) => (
+            <option key={action} value={action}>
+              {label}
+            </option>
+          ))}
+        </select>
+        <label class="inline">
+          From
+          <input type="date" value={valueOf("since")} onChange={(event) => choose({ since: event.currentTarget.value })} />
+        </label>
+        <label class="inline">
+          to
+          <input type="date" value={valueOf("until")} onChange={(event) => choose({ until: event.currentTarget.value })} />
+        </label>
+        {isFiltered && (
+          <button type="button" class="plain" onClick={() => choose(Object.fromEntries(FILTERS.map((name) => [name, ""])))}>
+            Show all
+          </button>
+        )}
+      </div>
+      {(valueOf("actor") || valueOf("target")) && (
+        <p class="muted">
+          Only entries {valueOf("actor") ? "by one actor" : ""} {valueOf("target") ? "about one thing" : ""}.
+        </p>
+      )}
+      <List
+        what="the log"
+        from={from}
+        empty={["No entry matches.", "What changes rights, credentials and settings is recorded."]}
+      >
+        {(entry) => <Entry key={entry.id} entry={entry} onOnly={choose} />}
+      </List>
+      {from.more && (
+        <button type="button" onClick={from.more}>
+          Show older entries
+        </button>
+      )}
+      <Check onDone={() => void from.reload()} />
+    </section>
+  );
+}

@@ -1,0 +1,92 @@
+import { api, signOut } from "../api.ts";
+import { useResource } from "../resource.ts";
+import { loadSession } from "../session.ts";
+import { THEMES, theme } from "../theme.ts";
+import type { UserUpdate } from "../types.ts";
+import { Confirm } from "../ui/confirm.tsx";
+import { type FieldSpec, Form, type Typed } from "../ui/form.tsx";
+import { Loading, Problem } from "../ui/parts.tsx";
+import { showInfo } from "../ui/toast.tsx";
+import { textOrNull } from "../ui/values.ts";
+
+const ME = "/api/v1/users/me";
+const NAMES = ["name", "preferred_name", "pronouns", "timezone", "notes", "context"] as const;
+
+const fields = (): FieldSpec[] => [
+  { name: "name", label: "Full name", short: true },
+  { name: "preferred_name", label: "What you want to be called", short: true },
+  { name: "pronouns", label: "Pronouns", short: true },
+  {
+    name: "timezone",
+    label: "Time zone",
+    short: true,
+    placeholder: "Europe/Berlin",
+    hint: `This browser is in ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`,
+  },
+  { name: "notes", label: "Notes for agents about you", kind: "long", rows: 3 },
+  { name: "context", label: "Background for agents about you", kind: "long", rows: 3 },
+];
+
+const toBody = (changed: Typed): UserUpdate =>
+  Object.fromEntries(NAMES.filter((name) => name in changed).map((name) => [name, textOrNull(changed, name)]));
+
+/** How agents and other people see the person. */
+export function Profile() {
+  const { data, error, reload } = useResource(
+    (signal) => api.get(ME, { signal }),
+    [],
+    () => false,
+    true,
+  );
+  return (
+    <>
+      <section class="card-panel">
+        <h2>Profile</h2>
+        <Problem error={error} retry={reload} />
+        {!data && !error && <Loading what="your profile" />}
+        {data && (
+          <Form
+            name={`profile.${data.id}`}
+            fields={fields()}
+            start={Object.fromEntries(NAMES.map((name) => [name, data[name] ?? ""]))}
+            label="Save"
+            submit={(_typed, changed) => api.patch(ME, { body: toBody(changed) })}
+            onDone={() => {
+              showInfo("Your profile was changed.");
+              void reload();
+              void loadSession();
+            }}
+          />
+        )}
+      </section>
+      <section class="card-panel">
+        <h2>This browser</h2>
+        <div class="field">
+          <label for="theme">Theme</label>
+          <select
+            id="theme"
+            value={theme.value}
+            onChange={(event) => (theme.value = THEMES.find((name) => name === event.currentTarget.value) ?? "system")}
+          >
+            {THEMES.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </div>
+      </section>
+      <section class="card-panel danger-zone">
+        <h2>Danger zone</h2>
+        <p>Deleting your account also deletes organizations that have no other member.</p>
+        <Confirm
+          label="Delete your account"
+          question="You are signed out, and cannot come back to what was deleted."
+          confirm="Delete the account"
+          failure="The account was not deleted"
+          typed="delete"
+          act={() => api.delete(ME)}
+          onDone={signOut}
+        />
+      </section>
+    </>
+  );
+}

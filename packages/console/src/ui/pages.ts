@@ -1,0 +1,56 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { messageOf } from "../api.ts";
+import type { Resource } from "../resource.ts";
+
+interface Pages<Item> extends Resource<{ items: readonly Item[] }> {
+  /** Shows the next items; null when there are no more. */
+  more: (() => void) | null;
+}
+
+/** Items of a long list, which is read from its beginning, a part at a time. It is read again when a key changes. */
+export function usePages<Item>(
+  open: (signal: AbortSignal) => AsyncGenerator<Item>,
+  keys: readonly unknown[],
+  size: number,
+): Pages<Item> {
+  /** One item more than is shown is read, so that more is offered only if there is more. */
+  const [read, setRead] = useState<readonly Item[] | null>(null);
+  const [wanted, setWanted] = useState(size);
+  const [error, setError] = useState<string | null>(null);
+  const [round, setRound] = useState(0);
+  const source = useRef<AsyncGenerator<Item> | null>(null);
+
+  const readUpTo = async (count: number, before: readonly Item[], from: AsyncGenerator<Item>) => {
+    const items = [...before];
+    try {
+      while (items.length <= count) {
+        const { value, done } = await from.next();
+        if (done) break;
+        items.push(value);
+      }
+      if (source.current !== from) return;
+      setError(null);
+      setRead(items);
+      setWanted(count);
+    } catch (reason) {
+      if (source.current === from) setError(messageOf(reason));
+    }
+  };
+  useEffect(() => {
+    const stop = new AbortController();
+    const from = open(stop.signal);
+    source.current = from;
+    void readUpTo(size, [], from);
+    return () => {
+      source.current = null;
+      stop.abort();
+    };
+  }, [...keys, round]);
+
+  return {
+    data: read && { items: read.slice(0, wanted) },
+    error,
+    reload: async () => setRound(round + 1),
+    more: read && read.length > wanted && source.current ? () => void readUpTo(wanted + size, read, source.current!) : null,
+  };
+}

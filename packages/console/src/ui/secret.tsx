@@ -1,0 +1,29 @@
+import { Snippet } from "./parts.tsx";
+
+interface SecretProps {
+  label: string;
+  /** Null when the answer was repeated, because the service tells a secret only once. */
+  text: string | null;
+  onDone: () => void;
+}
+
+/** A secret that the service has just made. It is on the page until the person has stored it, and nowhere else. */
+export function Secret({ label, text, onDone }: SecretProps) {
+  return (
+    <div class="card-panel" role="status">
+      {text === null ? (
+        <p class="danger-text">It was made, but the answer was lost on its way. Rotate it to get another one.</p>
+      ) : (
+        <>
+          <p>Store it now: it is not shown again.</p>
+          <Snippet label={label} text={text} />
+        </>
+      )}
+      <div class="form-actions">
+        <button type="button" onClick={onDone}>
+          Done
+        </button>
+      </div>
+    </div>
+  );
+}
