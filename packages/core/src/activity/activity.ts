@@ -44,9 +44,9 @@ export const insertEvents: (events: readonly NewActivityEvent[]) => PreparedWrit
 );
 
 /**
- * Writes the event of a finished job, whose rows may have been removed. Without its organization or board the event is dropped; a
- * removed task, agent or user becomes null. It locks each row first, from the organization down as removals do, because a failed
- * reference would roll back the end of the job and repeat its work.
+ * Writes the event of a finished job whose rows may have been removed. Without its organization or board the event is dropped; a
+ * removed task, agent or user is set to null. Locks each row first, from the organization down as removals do, because a failed
+ * foreign key would roll back the end of the job.
  */
 export async function recordLateEvent(ctx: Context, event_type: EventType, event: EventFields): Promise<void> {
   const { organization_id, message, board_id = null, task_id = null, agent_id = null, user_id = null } = event;

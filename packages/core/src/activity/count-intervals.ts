@@ -13,14 +13,14 @@ export interface EventCount {
   failed: number;
 }
 
-/** A condition: the board also has counts by day. */
+/** A condition on `boards`: the board also has counts by day. */
 export const hasDays = (board_id: SQL): SQL =>
   sql`exists (select 1 from ${activity_day_counts} as marker where marker.board_id = ${board_id} and marker.day = '-infinity')`;
 
 /**
- * Counts the events of boards in each interval [edges[i], edges[i + 1]); `edges` must ascend. It reads counts by day, a day that
- * contains an edge by hour, and an hour that contains an edge from the log; from the hour of the last edge, which may be busy
- * now, it subtracts the events after the edge.
+ * Counts the events of boards in each interval [edges[i], edges[i + 1]); `edges` must ascend. It reads daily counts, hourly
+ * counts for a day that contains an edge, and the log for an hour that contains an edge. For the last hour, which may be busy
+ * now, it subtracts the events after the edge from the count.
  */
 export async function countEvents(ctx: Context, board_ids: readonly string[], edges: readonly Date[]): Promise<EventCount[]> {
   if (edges.length < 2) return [];
@@ -42,8 +42,8 @@ const selectValues = selectInputs({
 const placeOf = (time: SQL) => sql`width_bucket(${time}, ${input("edges")})`;
 
 /**
- * `offset 0` makes PostgreSQL read each board separately. It compares rows, because only the primary key can serve that: with
- * `hour >= …`, a kept plan used the index of all boards by hour.
+ * `offset 0` makes PostgreSQL read each board separately. The condition compares whole rows, because only the primary key can
+ * serve such a comparison: with `hour >= …`, a cached plan used the index over the hours of all boards.
  */
 const countedIn = (from: SQL, until: SQL) => sql`lateral (
   select counts.hour, counts.events, counts.failed from ${activity_counts} as counts

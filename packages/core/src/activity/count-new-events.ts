@@ -10,12 +10,12 @@ import { activity_counted, activity_counts, activity_day_counts } from "../schem
 import { hasDays } from "./count-intervals.ts";
 import { lockCounts } from "./lock.ts";
 
-/** Events per transaction, few enough that a removal waits for it only briefly. */
+/** Events per transaction. It is small, so that a removal never waits long for the transaction. */
 const BATCH_SIZE = 5_000;
 /** Batches per run. The next run counts the remaining events; until then, readers count them in the log. */
 const MAX_BATCHES = 200;
 
-/** Boards per transaction for which days are summed up. A board may have years of hours. */
+/** Boards per transaction for which hours are summed up to days. A board may have years of hours. */
 const BOARDS_PER_BATCH = 50;
 
 /** Adds new events to the counts, batch by batch. A board with new events but without counts by day gets these as well. */
@@ -34,8 +34,8 @@ interface CountedBatch {
 }
 
 /**
- * Counts the next events in commit order. Returns their number and their boards that have no counts by day. It stops at the
- * oldest open transaction, so that an event that is committed later always comes after the stored position.
+ * Counts the next events in commit order. Returns how many it counted, and which of their boards have no counts by day. It stops
+ * at the oldest open transaction, so that an event that is committed later always comes after the stored position.
  */
 const countBatch = (ctx: Context): Promise<CountedBatch> =>
   withLockTimeoutRetry(ctx, async (ctx) => {
@@ -71,7 +71,7 @@ const countBatch = (ctx: Context): Promise<CountedBatch> =>
     return rowsOf<CountedBatch>(result)[0]!;
   });
 
-/** Sums up the hours of boards to counts by day. */
+/** Sums up the hourly counts of boards to daily counts. */
 const addUpDays = (ctx: Context, board_ids: readonly string[]): Promise<void> =>
   withLockTimeoutRetry(ctx, async (ctx) => {
     await lockCounts(ctx);

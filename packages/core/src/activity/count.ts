@@ -9,8 +9,8 @@ import { activity_counted, activity_counts } from "../schema/activity-count.sql.
 import { readableBoards } from "../organization/access.ts";
 import { keyOf, preparedWhere, valuesOf } from "../lists/filter.ts";
 
-// Every total is the sum of `activity_counts` and of the events in the log that are not counted yet. One statement reads both, so
-// that it cannot see only one half of a concurrent count or removal.
+// Every total is the sum of `activity_counts` and of the events in the log that are not counted yet. One statement reads both.
+// With two statements, a concurrent count or removal could change one part between the reads.
 
 /** The ids of boards, or a condition on `boards`. */
 export type BoardSelection = readonly string[] | SQL;
@@ -29,8 +29,8 @@ const countedUpTo = {
 export const isCounted = sql`(event.tx, event.seq) <= (${countedUpTo.tx}, ${countedUpTo.seq})`;
 
 /**
- * A condition on `event`: the counts do not include it yet. The first line is redundant but helps the planner: with an upper and
- * a lower bound it expects few rows, with one bound a third of the log.
+ * A condition on `event`: the counts do not include it yet. The first line is redundant but helps the planner: with both bounds
+ * it expects few rows, with one bound it expects a third of the log.
  */
 export const isUncounted = sql`event.tx >= ${countedUpTo.tx} and event.tx <= '18446744073709551615'::xid8
   and (event.tx, event.seq) > (${countedUpTo.tx}, ${countedUpTo.seq})`;
@@ -43,7 +43,7 @@ export const boardEvents = (condition: SQL) => sql`(
   select event.created_at, event.event_type from ${activity_events} as event
   where event.board_id = board.id and ${condition} offset 0) as event`;
 
-/** The hour of an `event` in UTC; below, its day. */
+/** The hour of an `event` in UTC. The constant below is its day. */
 export const eventHour = sql`date_trunc('hour', event.created_at, 'UTC')`;
 export const eventDay = sql`date_trunc('day', event.created_at, 'UTC')`;
 

@@ -75,7 +75,7 @@ export interface EventFields {
   task_id?: string | null;
   agent_id?: string | null;
   user_id?: string | null;
-  /** Null for all events but comments. */
+  /** Null for all events except comments. */
   tags?: string[] | null;
   /** Only comments have one. */
   anchor?: CommentAnchor | null;

@@ -21,8 +21,8 @@ export const FeedEvent = lazyObject(() => ({ comment: FeedComment.describe("The 
 });
 
 /**
- * A source of new task comments for each member, on the boards that the member may read now. Members who may read the same boards
- * share a source.
+ * Returns a source of new task comments for each member, on the boards that the member may read now. Members who may read the
+ * same boards share a source.
  */
 export async function followFeed(ctx: Context, members: readonly Member[], board_id?: string): Promise<GrantResult[]> {
   const visibleBoards = await readVisibleBoards(ctx, members, board_id);

@@ -43,13 +43,13 @@ export interface FeedQuery extends PageQuery {
   board_id?: string | undefined;
 }
 
-/** All characters that JavaScript's trim() removes. PostgreSQL has fewer white-space characters. */
+/** All characters that JavaScript's trim() removes. PostgreSQL treats fewer characters as white space. */
 const WHITE_SPACE =
   "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff";
 
 /**
- * The condition for events in the feed. The comparison of the type must be written as in the partial indexes, or PostgreSQL does
- * not use them. The rest excludes rows that only an import can have created.
+ * The condition for events in the feed. The event type must be compared exactly as in the partial indexes, or PostgreSQL does not
+ * use them. The rest excludes rows that only an import can have created.
  */
 export const isFeedComment: SQL = sql`(${activity_events}.event_type = 'task.comment' and ${activity_events}.task_id is not null
   and ${activity_events}.board_id is not null and btrim(${activity_events}.message, ${WHITE_SPACE}) <> '')`;
@@ -112,7 +112,7 @@ export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<
     count: async () => countComments(ctx, await readBoardIds(ctx, isReadable)),
     toItem: toFeedComment,
   });
-  // A comment on the page proves that the board is readable; if the page is empty, the board must be looked up.
+  // A comment on the page proves that the board is readable. If the page is empty, the board must be looked up.
   if (board_id !== undefined && page.items.length === 0 && (await readBoardIds(ctx, isReadable)).length === 0) throw notFound();
   return page;
 }

@@ -89,7 +89,7 @@ function toAction(event_type: string): Activity["action"] {
   return event_type.endsWith(".deleted") || event_type === "agent.delete.direct" ? "deleted" : "updated";
 }
 
-/** The page of the console on which to open an event (docs/reference/activity.md#dashboard-routes). */
+/** The page of the console that shows the event (docs/reference/activity.md#dashboard-routes). */
 function toRoute({ id, event_type, board_id, task_id, created_at }: Row): Pick<Activity, "route_name" | "route_params"> {
   const ofTask: Record<string, string> = task_id === null ? {} : { taskId: task_id };
   if (board_id === null)

@@ -5,7 +5,7 @@ import { activity_events } from "../schema/activity.sql.ts";
 interface NewestByBoard {
   /** A condition on `boards`. */
   boards: SQL;
-  /** A condition on the `activity_events` of each board. An index must cover it together with the board. */
+  /** A condition on the `activity_events` of each board. One index must cover both the board and this condition. */
   events?: SQL | undefined;
   /** A condition for more events to select, for example events without a board. */
   otherEvents?: SQL | undefined;
@@ -16,7 +16,7 @@ interface NewestByBoard {
 }
 
 /**
- * Selects ids of events, newest first. It takes the newest events of each board from an index, and the newest of these. A single
+ * Selects ids of events, newest first: the newest events of each board from an index, and of those the newest overall. A single
  * scan would also read the events of boards that the caller may not see.
  */
 export function selectNewestByBoard({ boards: condition, events, otherEvents, after, limit, offset }: NewestByBoard): SQL {

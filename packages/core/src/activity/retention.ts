@@ -10,7 +10,7 @@ import { eventHour, isCounted, isFailed } from "./count.ts";
 import { activity_counts, activity_day_counts } from "../schema/activity-count.sql.ts";
 import { lockCounts } from "./lock.ts";
 
-/** Events per transaction, few enough that the removal of a task waits for it only briefly. */
+/** Events per transaction. It is small, so that the removal of a task never waits long for the transaction. */
 const BATCH_SIZE = 2_000;
 
 /** Removes the comments of a task. An earlier statement of the transaction must have selected `sharedCountsLock`. */
@@ -19,8 +19,8 @@ export async function removeComments(ctx: Context, board_id: string, task_id: st
 }
 
 /**
- * Removes old events by whole hours. Comments stay, because they belong to their task, and so do
- * events that are not counted yet.
+ * Removes old events, one whole hour at a time. Comments are kept because they belong to their task, and so are events that are
+ * not counted yet.
  */
 export async function removeEventsBefore(ctx: Context, time: Date): Promise<void> {
   const before = toTimestamp(startOfHour(time));
@@ -32,7 +32,7 @@ export async function removeEventsBefore(ctx: Context, time: Date): Promise<void
   await ctx.db.execute(sql`delete from ${activity_day_counts} where day > '-infinity' and day < ${before} and events = 0`);
 }
 
-/** Reads only hours that have counted events other than comments, so that not every run reads the old comments again. */
+/** Reads only hours that have counted events other than comments. Otherwise every run would read the old comments again. */
 async function removeOfBoards(ctx: Context, from: SQL, before: SQL, size: number): Promise<RemovedBatch> {
   await lockCounts(ctx);
   const due = sql`(
@@ -66,9 +66,9 @@ async function removeWithoutBoard(ctx: Context, from: SQL, before: SQL, size: nu
 }
 
 /**
- * Removes each `event` of a board that meets the condition, and subtracts it from the counts. It locks hours in order, since
- * tasks of a board may be removed at the same time. The first is the row with the board's total, so only one removal at a time
- * changes the days.
+ * Removes each `event` of a board that meets the condition, and subtracts it from the counts. It locks the rows of counts in
+ * order, because tasks of the same board may be removed at the same time. The first of them is the board's total, so only one
+ * removal at a time changes the daily counts.
  */
 async function removeEvents(ctx: Context, condition: SQL): Promise<RemovedBatch> {
   const result = await ctx.db.execute(sql`

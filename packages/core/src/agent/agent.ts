@@ -112,8 +112,8 @@ export interface AgentQuery extends PageQuery {
 }
 
 /**
- * Creates an agent on a board and returns its token, which no other call returns. A job creates the agent on its host, if there
- * is one. The limit of agents is checked under a lock on the board and does not count the lead.
+ * Creates an agent on a board and returns its token, which no other call returns. If the gateway has a host, a job creates the
+ * agent there. The limit of agents is checked under a lock on the board; the lead does not count.
  */
 export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent): Promise<AgentCreated> {
   const board = await boardForNewAgent(ctx, input.board_id ?? null);

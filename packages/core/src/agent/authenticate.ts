@@ -37,13 +37,16 @@ export async function findAgentByToken(ctx: Context, token: string): Promise<Age
   return row && toActor(row, await touchPresence(ctx, row));
 }
 
-/** The agent with this token, checked again for an open connection. It records no presence. */
+/** The agent with this token. Used to check an open connection again, so it records no presence. */
 export async function recheckAgentToken(ctx: Context, token: string): Promise<Agent | null> {
   const row = await findRowByToken(ctx, token);
   return row && toActor(row, false);
 }
 
-/** The agent of the running run with this token. It may do less than with its own token (context/run-scope.ts). */
+/**
+ * The agent of the running run that this token belongs to. A run token allows less than the agent's own token
+ * (context/run-scope.ts).
+ */
 async function findAgentByRunToken(ctx: Context, token: string): Promise<Agent | null> {
   const [row] = await agentByRunTokenLookup(ctx.db).execute({ lookup: tokenLookup(ctx.settings.token_pepper, token) });
   return row ? { ...toActor(row.agent, await touchPresence(ctx, row.agent)), run: row.run } : null;
@@ -59,7 +62,10 @@ const agentByRunTokenLookup = preparedQuery((db) =>
     .where(eq(run_tokens.token_lookup, sql.placeholder("lookup"))),
 );
 
-/** Finds the row by the digest of the token: one indexed look-up, whose time does not reveal whether the token exists. */
+/**
+ * Finds the row by the digest of the token. This is one indexed look-up, so its duration does not reveal whether the token
+ * exists.
+ */
 async function findRowByToken(ctx: Context, token: string) {
   const [row] = await agentByTokenLookup(ctx.db).execute({ lookup: tokenLookup(ctx.settings.token_pepper, token) });
   return row ?? null;
@@ -102,8 +108,8 @@ function toActor(row: Omit<Agent, "type" | "newly_seen">, newly_seen: boolean): 
 const scanQueueOf = memoPerApp(() => ({ last: Promise.resolve() }));
 
 /**
- * Stores the digest of an imported agent's token. Imported agents have only a PBKDF2 hash, so this tries one row after the other;
- * once the digest is stored, `findAgentByToken` finds the agent.
+ * Stores the digest of an imported agent's token. Imported agents have only a PBKDF2 hash, so it checks the token against one row
+ * after the other. Once the digest is stored, `findAgentByToken` finds the agent.
  */
 export function adoptImportedToken(ctx: Context, token: string): Promise<void> {
   const queue = scanQueueOf(ctx);

@@ -63,8 +63,8 @@ async function isInSameOrganization(ctx: Context, { organization_id }: Agent, ag
 }
 
 /**
- * Records a heartbeat of the calling agent, or of an agent that an admin identifies by board and name. If there is no such agent
- * it is created, but does not count as seen.
+ * Records a heartbeat of the calling agent, or of an agent that an admin identifies by board and name. An agent that does not
+ * exist is created, but does not count as seen.
  */
 export async function checkInByName(ctx: Context<Admin | Agent>, { name, board_id, status }: CheckInByName): Promise<CheckedIn> {
   const { actor } = ctx;
@@ -74,7 +74,7 @@ export async function checkInByName(ctx: Context<Admin | Agent>, { name, board_i
   const board = await boardFor({ ...ctx, actor }, board_id, "write");
   // The board may be in another organization, in which the caller may not be an admin.
   if (board.organization_id !== actor.active.organization_id) throw notFound();
-  // Another request may create the agent at the same time. The one that gets a conflict looks the agent up again.
+  // Another request may create the agent at the same time. The request that gets the conflict looks the agent up again.
   const existing_id = await findAgentByName(ctx, board, name);
   if (existing_id) return recordCheckIn(ctx, existing_id, status);
   try {
@@ -112,7 +112,7 @@ function recordCheckIn(ctx: Context<Admin | Agent>, agent_id: string, status: St
     const events = toCheckInEvents(ctx, before, changes.status, seen);
     if (events.length > 0) await runWrite(ctx, insertEvents(events));
     if (isEmpty(changes)) return toAgent(before, now);
-    // Ending a wake cycle alone is invisible to clients, so it does not move the agent in the change feed.
+    // Clients cannot see the end of a wake cycle, so that alone adds no entry to the change feed.
     const isVisible = changes.status !== undefined || seen;
     const [row] = await ctx.db
       .update(agents)

@@ -74,7 +74,7 @@ export function setGroupHeartbeat(
 
 const idsOf = (rows: { id: string }[]): string[] => rows.map(({ id }) => id);
 
-/** Merges the settings into each row's own settings, in one statement. Rows that already have them do not change. */
+/** Merges the settings into each row's own settings, in one statement. It leaves out rows that already have these settings. */
 async function storeHeartbeat(ctx: Context, ids: string[], heartbeat: { every: string; target: string }): Promise<void> {
   const next = sql`(${JSON.stringify(DEFAULT_HEARTBEAT)}::jsonb || coalesce(${agents.heartbeat_config}, '{}') || ${JSON.stringify(heartbeat)}::jsonb)`;
   await ctx.db

@@ -53,7 +53,7 @@ export async function enqueueUpdate(
   await enqueueAll(ctx, [...update, ...extra_jobs]);
 }
 
-/** Empty for an agent without a session, since no host runs it. */
+/** Returns no jobs for an agent without a session, since no host runs it. */
 function toJobs(agent: AgentRef, { organization_id, user_id, reset, wake = true, deliver = false }: ProvisionOptions) {
   const { id: agent_id, gateway_id, openclaw_session_id, lifecycle_generation: generation } = agent;
   if (!openclaw_session_id) return [];

@@ -15,7 +15,7 @@ const PROFILE = { role: "Board Lead", communication_style: "direct, concise, pra
 
 export interface LeadOptions {
   name?: string | null;
-  /** Each value that is not blank replaces the default. */
+  /** Each non-blank value replaces the default. */
   profile?: Readonly<Record<string, string>>;
 }
 
@@ -58,7 +58,7 @@ export async function ensureLead(
     return { agent: created, created: true };
   }
   const concurrent = await findLead(ctx, board.id);
-  // There is still no lead, so the conflict was not with another lead but with the name of another agent.
+  // There is still no lead. So the conflict was not with another lead: a different agent has this name.
   if (!concurrent) throw agentNameTaken();
   return { agent: concurrent, created: false };
 }

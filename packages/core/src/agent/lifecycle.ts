@@ -55,11 +55,11 @@ const selectLockedById = preparedQuery((db) =>
   ),
 );
 
-/** Matches the agent only while it still has the generation for which a job was created. */
+/** A condition on `agents`: the agent still has the generation that a job was created for. */
 export const isGeneration = (id: string, generation: number) =>
   and(eq(agents.id, id), eq(agents.lifecycle_generation, generation));
 
-/** Writes the values that differ from the row. If none differs, it sends no statement. */
+/** Writes the values that differ from the row. If none differs, no statement is sent. */
 export async function updateAgentFields(
   ctx: Context,
   agent: AgentWithOrganization,
@@ -79,14 +79,14 @@ export function beginProvision(ctx: Context, agent_id: string, generation: numbe
   return transaction(ctx, async (ctx) => {
     const agent = await lockAgent(ctx, isGeneration(agent_id, generation));
     if (!agent || agent.status === "deleting") return null;
-    // The agent went offline when its job failed for good; now the job is being retried.
+    // The agent was marked offline when its job failed for good. The job is being retried now.
     const status = agent.status === "offline" ? "provisioning" : agent.status;
     return updateAgentFields(ctx, agent, { status, ...withDefaultHeartbeat(agent), ...CLEARED_WAKE });
   });
 }
 
 /**
- * Starts an attempt to update, with a new generation. Null if the agent was removed or moved to another lane, or if a
+ * Starts an attempt to update, with a new generation. Null if the agent was removed or moved to another lane. Also null if a
  * provisioning job is queued in its lane, because that job rewrites all files anyway.
  */
 export function beginUpdate(ctx: Context, agent_id: string, lane: string | null): Promise<AgentWithOrganization | null> {
@@ -117,7 +117,10 @@ async function isProvisioningQueued(ctx: Context, lane: string): Promise<boolean
   return job !== undefined;
 }
 
-/** Records that the work on the host succeeded; `problem` says what was left undone. Null if the agent has a later generation. */
+/**
+ * Records that the work on the host succeeded; `problem` names any part that could not be done. Null if the agent has a later
+ * generation.
+ */
 export async function completeProvisioning(
   ctx: Context,
   { id, lifecycle_generation }: AgentWithOrganization,
@@ -143,7 +146,7 @@ function statusAfterWork({ status, last_seen_at }: AgentWithOrganization, now: D
   return wasSeen ? "online" : "ready";
 }
 
-/** Records a failed attempt to provision. The last one marks the agent offline, unless it has come online in the meantime. */
+/** Records a failed attempt to provision. The last attempt marks the agent offline, unless it has come online in the meantime. */
 export async function failProvision(
   ctx: Context,
   agent_id: string,
@@ -165,7 +168,7 @@ export async function failUpdate(
   error: string,
 ): Promise<AgentWithOrganization | null> {
   const agent = await lockAgent(ctx, eq(agents.id, agent_id));
-  // The jobs of a lane run one at a time, so an agent of this lane that is updating is the one whose job failed.
+  // The jobs of a lane run one at a time. So if an agent of this lane is updating, it is the agent whose job failed.
   if (!agent || agent.status !== "updating" || agentLane(agent) !== lane) return null;
   const status = agent.previous_status ?? "offline";
   await updateAgentFields(ctx, agent, { status, previous_status: null, last_provision_error: error, ...CLEARED_WAKE });
@@ -173,8 +176,8 @@ export async function failUpdate(
 }
 
 /**
- * Records a wake-up. The columns are invisible to clients, so the row does not count as changed. False if the agent was removed
- * or has a later generation.
+ * Records a wake-up. Clients cannot see the columns, so the row does not count as changed. False if the agent was removed or has
+ * a later generation.
  */
 export async function startWakeCycle(
   ctx: Context,

@@ -22,7 +22,10 @@ export async function agentFor(ctx: Context<Admin>, agent_id: string): Promise<H
   return found;
 }
 
-/** Like `agentFor`, but null if no organization has such an agent. Throws `not found` for an agent of another organization. */
+/**
+ * Like `agentFor`, but null if there is no such agent in any organization. Throws `not_found` for an agent of another
+ * organization.
+ */
 export async function findAgentFor(ctx: Context<Admin>, agent_id: string): Promise<HostedAgent | null> {
   const found = await findAgent(ctx, agent_id, ctx.actor.active.organization_id);
   if (!found) {
@@ -45,7 +48,7 @@ export async function hasAgent(ctx: Context, agent_id: string): Promise<boolean>
   return row !== undefined;
 }
 
-/** An agent of the board. Throws `not found`. */
+/** An agent of the board. Throws `not_found`. */
 export async function getBoardAgent(ctx: Context<Agent>, board: BoardRow, agent_id: string): Promise<HostedAgent> {
   const found = await findBoardAgent(ctx, board, agent_id);
   if (!found) throw notFound();
@@ -59,7 +62,7 @@ export async function findBoardAgent(ctx: Context<Agent>, board: BoardRow, agent
   return found ?? null;
 }
 
-/** An agent of the lead's board. Throws `not found`. */
+/** An agent of the lead's board. Throws `not_found`. */
 export const getAgentForLead = async (ctx: Context<Lead>, board_id: string, agent_id: string): Promise<HostedAgent> =>
   getBoardAgent(ctx, await boardFor(ctx, board_id, "write"), agent_id);
 

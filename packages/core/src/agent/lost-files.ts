@@ -14,7 +14,7 @@ const LOST = "The agent's files are gone from its host. They are written again i
 
 const isLost = sql`coalesce(${agents.last_provision_error} = ${LOST}, false)`;
 
-/** Agents whose files must be on the host: they have been provisioned, and no job is going to write their files. */
+/** Agents whose files must be on the host: they have been provisioned, and no waiting job will write their files. */
 export function listPlacedAgents(ctx: Context, gateway_id: string): Promise<AgentRow[]> {
   const isBusy = sql`exists (
     select 1 from ${jobs} where ${jobs}.gateway_id = ${agents}.gateway_id and ${jobs}.status in ('queued', 'running')
@@ -35,7 +35,7 @@ export function listPlacedAgents(ctx: Context, gateway_id: string): Promise<Agen
     .limit(MAX_CHECKED);
 }
 
-/** Clears the error of agents whose files exist again, for example after a template sync with new tokens. */
+/** Clears the error of agents whose files exist again, for example because a template sync wrote them with new tokens. */
 export async function recordFilesFound(ctx: Context, found: readonly AgentRow[]): Promise<void> {
   const ids = found.filter(({ last_provision_error }) => last_provision_error === LOST).map(({ id }) => id);
   if (ids.length === 0) return;
@@ -46,8 +46,8 @@ export async function recordFilesFound(ctx: Context, found: readonly AgentRow[])
 }
 
 /**
- * Records that the files of these agents are gone. The second probe in a row provisions them again with a new token; the first
- * does not, because a host that is starting or writing its configuration may not list an agent for a moment.
+ * Records that the files of these agents are gone. If two probes in a row find them missing, the agents are provisioned again
+ * with a new token. One probe is not enough: a host that is starting or writing its configuration may briefly not list an agent.
  */
 export async function recordFilesLost(
   ctx: Context,

@@ -5,9 +5,9 @@ import { actingAs } from "../db/change-actor.ts";
 import { changedNow } from "../schema/columns.ts";
 import { type AgentStatus, agents } from "../schema/agent.sql.ts";
 
-/** `last_seen_at` is updated at most once in this time. */
+/** `last_seen_at` is updated at most once in this many seconds. */
 export const PRESENCE_SECONDS = 30;
-/** An agent that has been silent for longer shows as offline. */
+/** An agent that has been silent for longer is shown as offline. */
 export const OFFLINE_SECONDS = 600;
 
 /** Statuses that presence does not change. */
@@ -25,8 +25,8 @@ interface Presence {
 }
 
 /**
- * Records that an agent was seen (docs/reference/conventions.md#presence), with a conditional UPDATE, or none if nothing would
- * change. It stays stored even if the request fails later. True if `last_seen_at` was updated.
+ * Records that an agent was seen (docs/reference/conventions.md#presence), with a conditional UPDATE, or with no statement if
+ * nothing would change. The record stays even if the request fails later. True if `last_seen_at` was updated.
  */
 export async function touchPresence(ctx: Context, agent: Presence): Promise<boolean> {
   const now = ctx.now();
@@ -46,7 +46,7 @@ export async function touchPresence(ctx: Context, agent: Presence): Promise<bool
         updated_at: sql`case when ${stale} then now() else ${agents.updated_at} end`,
         wake_attempts: 0,
         checkin_deadline_at: null,
-        // Ending a wake cycle alone is invisible to clients, so it does not move the agent in the change feed.
+        // Clients cannot see the end of a wake cycle, so that alone adds no entry to the change feed.
         change_tx: sql`case when ${stale} or ${isOffline} then ${changedNow.change_tx} else ${agents.change_tx} end`,
         change_seq: sql`case when ${stale} or ${isOffline} then ${changedNow.change_seq} else ${agents.change_seq} end`,
       })
@@ -84,7 +84,7 @@ export async function touchPresence(ctx: Context, agent: Presence): Promise<bool
 export const isSeenStale = ({ last_seen_at }: { last_seen_at: Date | null }, now: Date): boolean =>
   last_seen_at === null || now.getTime() - last_seen_at.getTime() >= PRESENCE_SECONDS * 1000;
 
-/** The status that clients see: a silent agent shows as offline even before the sweep has stored it. */
+/** The status that clients see: a silent agent is shown as offline even before the sweep has stored that. */
 export function displayStatus(agent: { status: AgentStatus; last_seen_at: Date | null }, now: Date): AgentStatus {
   const isQuiet = agent.last_seen_at !== null && now.getTime() - agent.last_seen_at.getTime() > OFFLINE_SECONDS * 1000;
   return isQuiet && (agent.status === "online" || agent.status === "active") ? "offline" : agent.status;

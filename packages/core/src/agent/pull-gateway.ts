@@ -18,7 +18,7 @@ export const noHost = () => new DomainError("invalid", "Gateway has no host.");
 export const hasSeenAgent = (seen_after: string | Placeholder) =>
   sql`exists (select 1 from ${agents} where ${agents.gateway_id} = ${gateways}.id and ${agents.last_seen_at} >= ${seen_after}::timestamptz)`;
 
-/** An agent that was seen after this time counts as online. */
+/** The start of the period in which an agent must have been seen to count as online. */
 export const seenAfter = (ctx: Context): string => addMs(ctx.now(), -OFFLINE_SECONDS * 1000).toISOString();
 
 /** Whether an agent of the gateway was seen recently. The gateway must belong to the caller's organization. */
@@ -35,7 +35,7 @@ interface PullGatewayFields {
   sync_interval_minutes?: number | null | undefined;
 }
 
-/** Stores a gateway without a host. It keeps the sync interval, but no sync is ever due, because there are no files to write. */
+/** Stores a gateway without a host. It keeps the sync interval, but no sync is ever due, because no files have to be written. */
 export async function insertPullGateway(
   ctx: Context,
   organization_id: string,
@@ -56,7 +56,9 @@ interface PullGatewayUpdate extends Omit<PullGatewayFields, "name"> {
   allow_insecure_tls?: boolean | undefined;
 }
 
-/** Changes the name and the interval. It ignores an address, and throws `invalid` for other settings of a host's connection. */
+/**
+ * Updates the name and the sync interval. An address is ignored; any other setting for the connection to a host throws `invalid`.
+ */
 export async function updatePullGateway(ctx: Context<Admin>, gateway_id: string, input: PullGatewayUpdate): Promise<void> {
   const { name, sync_interval_minutes, token, disable_device_pairing, allow_insecure_tls } = input;
   if (token || disable_device_pairing || allow_insecure_tls) throw noHost();
@@ -75,12 +77,12 @@ export async function updatePullGateway(ctx: Context<Admin>, gateway_id: string,
 
 const NAME = "Agents";
 
-/** The oldest pull gateway of the organization, or a new one. Call it in the transaction that binds a board to it. */
+/** The oldest pull gateway of the organization, or a new one. Call it in the transaction that connects a board to the gateway. */
 export async function ensurePullGateway(ctx: Context<Admin>): Promise<string> {
   const { organization_id } = ctx.actor.active;
   const found = await findPullGateway(ctx, organization_id);
   if (found) return found;
-  // Another request may create one at the same time.
+  // Another request may create a pull gateway at the same time.
   await lockOrganization(ctx, organization_id);
   return (await findPullGateway(ctx, organization_id)) ?? (await insertPullGateway(ctx, organization_id, { name: NAME })).id;
 }

@@ -51,7 +51,7 @@ async function removeWithRetry(ctx: Context<Admin | Lead>, find: () => Promise<H
 
 /**
  * Deletes the agent and enqueues its removal from the host (docs/reference/agents.md#removing-an-agent). Its comments and
- * approvals stay, but lose its id. False if the agent was moved or removed before it was locked.
+ * approvals are kept, without the agent's id. False if the agent was moved or removed before it was locked.
  */
 function removeIfUnmoved(ctx: Context<Admin | Lead>, found: HostedAgent): Promise<boolean> {
   return withLockTimeoutRetry(ctx, async (ctx) => {

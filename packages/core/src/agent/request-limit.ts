@@ -17,9 +17,9 @@ const countsOf = memoPerApp(() => ({ minute: 0, of: new Map<string, Count>() }))
 const PARTS = 10;
 
 /**
- * Counts a request of an agent, and throws `limited` if the agent has a limit and is over it
- * (docs/reference/agents.md#request-limit). Since processes exchange their counts in tenths of the limit, each may accept a tenth
- * too many.
+ * Counts a request of an agent, and throws `limited` if the agent is over its limit, if it has one
+ * (docs/reference/agents.md#request-limit). Processes exchange their counts in tenths of the limit, so each process may accept up
+ * to a tenth too many.
  */
 export async function limitRequests(ctx: Context, agent: Agent): Promise<void> {
   const { agent_id, requests_per_minute: limit } = agent;

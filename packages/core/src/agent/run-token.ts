@@ -15,7 +15,7 @@ export const RunToken = lazyObject(() => ({
 })).meta({ id: "RunToken", description: "The token of a run." });
 export type RunToken = z.infer<typeof RunToken>;
 
-/** Makes the token of a running run. A new one replaces the one before. */
+/** Creates the token of a running run. It replaces the previous token. */
 export async function mintRunToken(ctx: Context<Agent>, run_id: string): Promise<RunToken> {
   const run = await readOwnRun(ctx, run_id);
   if (run.status !== "running") throw new DomainError("conflict", "The run has ended, so it gets no token.");

@@ -26,8 +26,8 @@ export const AgentEvent = lazyObject(() => ({ agent: AgentRead.describe("The age
 });
 
 /**
- * A source of agent changes for each admin. It covers the agents of boards that the admin may read now and, unless `board_id` is
- * given, the main agents of the organization's gateways.
+ * Returns a source of agent changes for each admin. It covers the agents of boards that the admin may read now. Unless `board_id`
+ * is given, it also covers the main agents of the organization's gateways.
  */
 export async function followAgents(ctx: Context, admins: readonly Admin[], board_id?: string): Promise<GrantResult[]> {
   const sights = await readVisibleBoards(ctx, admins, board_id);

@@ -15,7 +15,7 @@ export const STRANDED_AFTER_MS = 15 * 60_000;
 /** Number of agents per transaction. */
 const BATCH_SIZE = 500;
 
-/** Marks agents as offline if they went silent, or if they wait for a provisioning or update that no open job will finish. */
+/** Marks agents as offline if they went silent, or if they are waiting for a provisioning or update for which no job is left. */
 export async function sweepAgents(ctx: Context): Promise<void> {
   const before = (ms: number) => new Date(ctx.now().getTime() - ms);
   const isQuiet = and(inArray(agents.status, ["online", "active"]), lt(agents.last_seen_at, before(OFFLINE_SECONDS * 1000)));

@@ -13,8 +13,8 @@ export class Superseded extends Error {
 }
 
 /**
- * Replaces an agent's token. Call it once the host has the new token; the old one works until then. It writes nothing if the
- * token is already stored, and throws Superseded if the agent no longer has this generation.
+ * Replaces an agent's token. Call it once the host has the new token; the old token works until then. Nothing is written if the
+ * token is already stored. Throws Superseded if the agent no longer has this generation.
  */
 export async function replaceToken(
   ctx: Context,

@@ -7,23 +7,26 @@ const TOKEN_BYTES = 32;
 const ITERATIONS = 200_000;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** Limits the work of checking a token, because an imported hash may name any number of iterations. */
+/** Limits the work of checking a token, because an imported hash may ask for any number of iterations. */
 const MAX_ITERATIONS = 2_000_000;
 
-/** The token of a run begins with this, and the token of an agent does not. */
+/** The prefix of run tokens. No agent token begins with it. */
 export const RUN_TOKEN_PREFIX = "run_";
 
 /** A new agent token: 32 random bytes in URL-safe Base64, 43 characters, opaque. */
 export const mintToken = (): string => randomBytes(TOKEN_BYTES).toString("base64url");
 
 /**
- * The digest by which an agent is found from its token. It has a secret key, so the database alone does not reveal whether a
- * guessed token is right.
+ * The digest by which an agent is found from its token. It is keyed with the pepper, so nobody can test a guessed token with the
+ * database alone.
  */
 export const tokenLookup = (pepper: KeyObject, token: string): string =>
   createHmac("sha256", pepper).update(token).digest("base64url");
 
-/** `pbkdf2_sha256$200000$<salt>$<hash>`, with salt and hash in URL-safe Base64 without padding. Takes about 50 ms in the thread pool. */
+/**
+ * Returns `pbkdf2_sha256$200000$<salt>$<hash>`, with salt and hash in URL-safe Base64 without padding. Takes about 50 ms in the
+ * thread pool.
+ */
 export async function hashToken(token: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const hash = await derive(token, salt, ITERATIONS, HASH_BYTES, "sha256");
@@ -42,7 +45,7 @@ export async function verifyToken(token: string, stored: string): Promise<boolea
   return timingSafeEqual(actual, expected);
 }
 
-/** The values of an agent's columns for a token. */
+/** The values to store in an agent's columns for a token. */
 export async function toStoredToken(pepper: KeyObject, token: string) {
   return { agent_token_hash: await hashToken(token), agent_token_lookup: tokenLookup(pepper, token) };
 }

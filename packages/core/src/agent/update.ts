@@ -58,8 +58,8 @@ export type UpdateAgent = z.infer<typeof UpdateAgent>;
 
 /**
  * Updates an agent (docs/reference/agents.md#changing-an-agent) and enqueues the work on its host. A moved agent is created on
- * its new host with a new token and removed from the old host; the old token works until then. `force` rewrites all files, also
- * BOOTSTRAP.md, even if nothing has changed.
+ * its new host with a new token and removed from the old host; the old token works until then. `force` rewrites all files,
+ * including BOOTSTRAP.md, even if nothing has changed.
  */
 export async function updateAgent(
   ctx: Context<Admin>,
@@ -227,8 +227,8 @@ async function enqueueRelocation(
 }
 
 /**
- * Enqueues a rewrite of the files if their contents may have changed. A change of the heartbeat needs only a setting on the host,
- * and a change of the request limit nothing.
+ * Enqueues a rewrite of the files if their contents may have changed. A changed heartbeat only needs a setting on the host, and a
+ * changed request limit needs no work there.
  */
 async function enqueueRefresh(
   ctx: Context<Admin>,

@@ -4,25 +4,27 @@ import type { Context } from "../context/context.ts";
 import { runWrite } from "../db/prepared-write.ts";
 import { insertJobs, type NewJob } from "../job/job.ts";
 
-/** Alerts of an organization are notified one after the other, so that a large one takes one worker at most. */
+/**
+ * The alerts of an organization are sent one after the other, so that an organization with many people occupies only one worker.
+ */
 const laneOf = (organization_id: string) => `alerts:${organization_id}`;
 
-/** The job that tells people of something. It is stored with the change, and finds the people when it runs. */
+/** The job that notifies people of an alert. It is stored with the change, and determines the recipients when it runs. */
 export const toAlertJob = (alert: Alert): NewJob<"people.tell"> => ({
   kind: "people.tell",
   payload: { ...alert, after: null },
   options: { organization_id: alert.organization_id, lane: laneOf(alert.organization_id) },
 });
 
-/** The job that continues after the last person who was notified. */
+/** The job that continues after the person who was notified last. */
 export const toNextAlertJob = (alert: Alert, after: string): NewJob<"people.tell"> => ({
   ...toAlertJob(alert),
   payload: { ...alert, after },
 });
 
 /**
- * The job that asks the next group if nobody has decided until then. It has no lane, in which it would hold up the alerts of the
- * organization. The key stays, so that nobody is asked twice.
+ * The job that asks the next group of people if nobody has decided by then. It has no lane, because it would block the
+ * organization's other alerts there. The alert keeps its key, so that nobody is asked twice.
  */
 export function toEscalationJob(alert: Alert, escalation: Required<Alert>["escalation"], run_at: Date): NewJob<"people.tell"> {
   const { group: _, ...rest } = alert;
@@ -41,6 +43,6 @@ export function toAlertActor(actor: Actor): Alert["actor"] {
   return { type: "system", id: null };
 }
 
-/** A key with which people are notified of the same thing once a day. */
+/** A key that makes people be notified of the same thing at most once a day. */
 export const dailyKey = ({ now }: Pick<Context, "now">, type: Alert["type"], subject_id: string): string =>
   `${type}:${subject_id}:${now().toISOString().slice(0, 10)}`;

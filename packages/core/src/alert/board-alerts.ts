@@ -4,8 +4,8 @@ import type { NewJob } from "../job/job.ts";
 import { toAlertJob } from "./alert-job.ts";
 
 /**
- * The hook by which people learn of what happens on boards: the jobs of the events that concern them, for the statement that
- * stores the events. The other alerts come from `storeAlerts` and `mentionJobs`.
+ * The hook that notifies people of events on boards. It returns the jobs for these events, which the statement that stores the
+ * events inserts. All other alerts come from `storeAlerts` and `mentionJobs`.
  */
 export const toBoardAlertJobs = (events: readonly BoardEvent[]): NewJob<"people.tell">[] =>
   events.flatMap((event) => {

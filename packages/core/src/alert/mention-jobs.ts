@@ -3,21 +3,21 @@ import type { NewJob } from "../job/job.ts";
 import { isMentioned, parseMentions } from "../values/mention.ts";
 import { toAlertActor, toAlertJob } from "./alert-job.ts";
 
-/** Names beyond these are not looked up. */
+/** The maximum number of names to look up in one text. */
 const MAX_NAMES = 20;
 
 interface MentioningText {
   organization_id: string;
-  /** Null for the chat of a group. */
+  /** Null for a group's chat. */
   board_id: string | null;
   /** The task of a comment; null for a chat. */
   task_id: string | null;
-  /** The task, board or group. */
+  /** The id of the task, board or group. */
   subject_id: string;
   text: string;
 }
 
-/** The job that tells people that a text names them. None if the text names nobody but agents. */
+/** Returns the job that notifies the people whom a text names. Returns no job if the text names nobody, or only agents. */
 export function mentionJobs(
   actor: User | Agent,
   { text, ...place }: MentioningText,

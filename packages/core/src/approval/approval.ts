@@ -48,7 +48,7 @@ const linked = aggregatedList<LinkedTask>(
 /** The columns that `toApproval` needs. */
 export const approvalColumns = { ...getTableColumns(approvals), linked: linked.column };
 
-/** The fields of an approval that a list shortens when the answer would be too large. Of the payload, the reason is kept. */
+/** The fields of an approval that a list shortens when the answer would be too large. The reason in the payload is kept. */
 export const LARGE_APPROVAL_FIELDS = {
   payload: {
     ...largeObject,
@@ -86,7 +86,7 @@ export async function readApprovals(ctx: Context, condition: SQL, limit: number)
   return rows.map((row) => toShortened(row, toApproval));
 }
 
-/** Clients show the title in the payload; without a title, the payload gets the title of the first linked task. */
+/** Clients show the title in the payload, so a payload without a title gets the title of the first linked task. */
 function withTitle(payload: Approval["payload"], [task]: readonly LinkedTask[]): Approval["payload"] {
   return task && toNonBlankText(payload?.["title"]) === null ? { ...payload, title: task.title } : payload;
 }

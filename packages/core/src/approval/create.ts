@@ -40,7 +40,7 @@ export async function createApproval(ctx: CallerContext, board_id: string, input
   );
 }
 
-/** With the token of a run, an approval concerns the task of the run. */
+/** A run token can only request an approval for the task of its run. */
 function requireTasksOfRun({ actor }: CallerContext, board_id: string, task_ids: readonly string[]): void {
   if (actor.type === "agent" && actor.run && task_ids.length === 0) throw outOfRunScope();
   for (const task_id of task_ids) requireInRunScope(actor, { board_id, task_id });

@@ -48,11 +48,11 @@ export const decideApproval = async (
 
 interface Decided {
   approval: Approval;
-  /** False if it had this status already, or if somebody else was first. */
+  /** False if the approval already had this status, or if another request decided first. */
   is_changed: boolean;
 }
 
-/** Decides an approval unless somebody did before. Of concurrent decisions, exactly one changes it. */
+/** Decides an approval unless it is already decided. Of several concurrent decisions, exactly one takes effect. */
 export const decidePending = (
   ctx: Context<User>,
   board_id: string,
@@ -115,13 +115,13 @@ async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval):
   await runBatch(ctx, [
     ...decisionUpdates(ctx, approval, { status, resolved_at: DECIDED_AT, resolved_by_user_id: ctx.actor.user_id }),
     insertEvents(events),
-    // The runner that asked follows the approval itself, and nobody else waits for it.
+    // The runner that asked watches the approval itself, and nobody else is waiting for the decision.
     ...(isRunPermission(approval) ? [] : await insertDecisionNotifications(ctx, board, approval)),
     ...insertBoardEvents(ctx, approvalBoardEvents(board, approval)),
   ]);
 }
 
-/** The answer of a question is a comment on its task as well, so that everybody who works on it later finds it. */
+/** The answer to a question is also stored as a comment on its task, so that everybody who works on the task later finds it. */
 function answerComments(event: ReturnType<typeof eventFields>, approval: Approval): NewActivityEvent[] {
   const answer = isQuestion(approval) ? answerTextOf(approval) : null;
   if (answer === null || event.task_id === null) return [];
@@ -129,12 +129,12 @@ function answerComments(event: ReturnType<typeof eventFields>, approval: Approva
   return [{ event_type: "task.comment", ...event, message }];
 }
 
-/** Characters of a question that its answer repeats. */
+/** How many characters of the question the comment with the answer repeats. */
 const MAX_QUESTION = 300;
 
 /**
- * When the statement began, by the database's clock. The time at which the transaction began could be too early after a wait for
- * locks: a gate compares this time with `left_done_at`.
+ * When the statement began, by the database's clock. The time at which the transaction began could be too early if it had to wait
+ * for locks. That matters because a gate compares this time with `left_done_at`.
  */
 const DECIDED_AT = sql`statement_timestamp()`;
 

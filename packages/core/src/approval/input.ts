@@ -67,7 +67,9 @@ export type CreateApproval = z.infer<typeof CreateApproval>;
 const ID_LIST_KEYS = ["task_ids", "taskIds", "taskIDs"];
 const ID_KEYS = ["task_id", "taskId", "taskID"];
 
-/** The ids of the tasks to link, without repetitions: the ids of the body, then all valid ids in the payload. */
+/**
+ * The ids of the tasks to link, without duplicates: first the ids in the fields of the body, then all valid ids in its payload.
+ */
 export function toLinkedTaskIds({ task_id, task_ids, payload }: ApprovalInput): string[] {
   const lists = ID_LIST_KEYS.map((key) => payload?.[key]).filter((list) => Array.isArray(list));
   const candidates: unknown[] = [task_id, ...(task_ids ?? []), ...lists.flat(), ...ID_KEYS.map((key) => payload?.[key])];
@@ -75,7 +77,7 @@ export function toLinkedTaskIds({ task_id, task_ids, payload }: ApprovalInput): 
 }
 
 /**
- * The payload to store. A blank `reason` is filled from the other fields that may contain it. A description that did not become
+ * The payload to store. A blank `reason` is filled from the other fields that may contain it. A description that is not used as
  * the reason is added as `description`, unless the payload has one.
  */
 export function toStoredPayload(input: ApprovalInput): Record<string, unknown> {

@@ -20,7 +20,7 @@ export function approvalResolvedText(board: { name: string }, approval: Approval
   ].join("\n");
 }
 
-/** The message with the answer of a question (docs/reference/gateways.md#approval-messages). */
+/** The message with the answer to a question (docs/reference/gateways.md#approval-messages). */
 export function questionAnsweredText(board: { name: string }, approval: Approval): string {
   const { id, description, task_ids } = approval;
   const answer = answerTextOf(approval);

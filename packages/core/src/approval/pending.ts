@@ -15,9 +15,9 @@ export const taskIdsOfApproval = (approval_id: string): SQL =>
   sql`(select link.task_id from ${approval_task_links} as link where link.approval_id = ${approval_id})`;
 
 /**
- * Locks tasks of a board until the transaction ends and returns the ids of the existing ones. Moves of tasks take the same locks,
- * so a gate sees a decision completely or not at all. As everywhere, it locks the board first and tasks by id, which avoids
- * deadlocks.
+ * Locks tasks of a board until the transaction ends and returns the ids of those that exist. Moving a task takes the same locks,
+ * so a gate sees a decision completely or not at all. It locks the board first and then the tasks by id, like all other code,
+ * which avoids deadlocks.
  */
 export async function lockTasks(ctx: Context, board: BoardRow, task_ids: TaskIds): Promise<string[]> {
   const lockedBoard = sql`(select ${boards}.id from ${boards} where ${boards}.id = ${board.id} for key share)`;

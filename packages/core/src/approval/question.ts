@@ -3,7 +3,7 @@ import { InvalidInput } from "../values/errors.ts";
 import { lazyObject, MAX_NAME, NonEmpty, TextOrNull } from "../values/wire.ts";
 import { isRunPermission, RUN_PERMISSION } from "./run-permission.ts";
 
-/** The action of an approval by which an agent asks people a question (docs/reference/approvals.md#questions). */
+/** The action of an approval with which an agent asks people a question (docs/reference/approvals.md#questions). */
 export const QUESTION = "question";
 
 interface Asked {
@@ -13,7 +13,9 @@ interface Asked {
 
 export const isQuestion = ({ action_type }: Pick<Asked, "action_type">): boolean => action_type === QUESTION;
 
-/** The actions of approvals that say nothing about the result of a task: they block no move of it and open no gate. */
+/**
+ * The actions of approvals that are not about the result of a task. They do not block moves of the task and do not open gates.
+ */
 export const ASIDE_ACTIONS = [RUN_PERMISSION, QUESTION] as const;
 export const isAside = (approval: Pick<Asked, "action_type">): boolean => isRunPermission(approval) || isQuestion(approval);
 
@@ -33,13 +35,13 @@ export const Answer = lazyObject(() => ({
 }));
 export type Answer = z.infer<typeof Answer>;
 
-/** What a question offers. People may answer in own words if it has no options. */
+/** The options of a question. If it has none, people may answer in their own words. */
 export function questionOf({ payload }: Asked): { options: string[]; allow_text: boolean } {
   const listed = QuestionOptions.safeParse(payload?.["options"]).data ?? [];
   return { options: listed, allow_text: listed.length === 0 || payload?.["allow_text"] === true };
 }
 
-/** The payload of a decided question with its answer. A rejected question has none. */
+/** The payload of a decided question, with the answer added. A rejected question has no answer. */
 export function withAnswer(
   approval: Asked,
   status: "approved" | "rejected",
@@ -58,7 +60,7 @@ export function withAnswer(
   return { ...approval.payload, answer: { option, text } };
 }
 
-/** The answer of a decided question as a text; null without one. */
+/** The answer to a decided question as text, or null if there is none. */
 export function answerTextOf({ payload }: Pick<Asked, "payload">): string | null {
   const { option, text } = Answer.safeParse(payload?.["answer"]).data ?? { option: null, text: null };
   const parts = [option, text].filter((part) => part !== null);

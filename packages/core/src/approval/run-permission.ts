@@ -1,10 +1,13 @@
 import * as z from "zod";
 import { InvalidInput } from "../values/errors.ts";
 
-/** The action of an approval by which a runner asks whether a coding agent may use a tool (docs/reference/approvals.md). */
+/** The action of an approval with which a runner asks whether a coding agent may use a tool (docs/reference/approvals.md). */
 export const RUN_PERMISSION = "run.permission";
 
-/** Whether an approval only concerns a step of a run. It blocks no move of the task, and does not approve its result. */
+/**
+ * Whether an approval only concerns a step of a run. Such an approval does not block moves of the task, and does not approve its
+ * result.
+ */
 export const isRunPermission = ({ action_type }: { action_type: string }): boolean => action_type === RUN_PERMISSION;
 
 const MAX_OPTIONS = 20;
@@ -16,7 +19,8 @@ interface Decided {
 }
 
 /**
- * The payload of a decided permission, with the option that the person has chosen. Without a choice it is the one for this time only.
+ * The payload of a decided permission, with the option that the person chose. The default is the option that allows or rejects
+ * once.
  */
 export function withSelectedOption(
   approval: Decided,

@@ -3,7 +3,7 @@ import { tasks } from "../schema/task.sql.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 import { ASIDE_ACTIONS } from "./question.ts";
 
-/** The approvals that say nothing about the result of a task, as SQL. */
+/** The actions of approvals that are not about the result of a task, as SQL. */
 export const ASIDES = sql.raw(`(${ASIDE_ACTIONS.map((action) => `'${action}'`).join(", ")})`);
 
 /** A condition on `tasks`: an approval of the task is pending. */
@@ -11,8 +11,8 @@ export const hasPendingApproval = sql<boolean>`exists (
   select 1 from ${approval_task_links} as link where link.task_id = ${tasks}.id and link.pending)`;
 
 /**
- * A condition on `tasks`: the task is approved. Approvals that are older than its last move out of `done` were for earlier work
- * and do not count. Neither do questions and permissions to use a tool.
+ * A condition on `tasks`: the task is approved. Approvals from before its last move out of `done` were for earlier work and do
+ * not count. Questions and permissions to use a tool do not count either.
  */
 export const isApproved = sql<boolean>`exists (
   select 1 from ${approval_task_links} as link join ${approvals} as approval on approval.id = link.approval_id

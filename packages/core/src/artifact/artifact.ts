@@ -67,7 +67,7 @@ export async function listArtifacts(
 
 const MAX_NAMED = 50;
 
-/** The oldest finished artifacts of a task, for a caller who has read the task. */
+/** The oldest finished artifacts of a task. The caller must have read the task. */
 export async function readFinished(ctx: Context, board_id: string, task_id: string): Promise<Artifact[]> {
   const rows = await ctx.db
     .select(columns)
@@ -78,11 +78,11 @@ export async function readFinished(ctx: Context, board_id: string, task_id: stri
   return rows.map(toArtifact);
 }
 
-/** Matches an artifact of a board. */
+/** A condition on `artifacts`: this artifact of the board. */
 export const artifactCondition = (board_id: string, artifact_id: string) =>
   and(eq(artifacts.id, artifact_id), eq(artifacts.board_id, board_id));
 
-/** An artifact that the caller may access; the token of a run only reaches those of its task. */
+/** An artifact that the caller may access. A run token can only access artifacts of the run's task. */
 export async function readArtifact(
   ctx: CallerContext,
   board_id: string,
@@ -105,7 +105,7 @@ export async function getArtifact(
   return toArtifact(await readArtifact(ctx, board_id, artifact_id, need));
 }
 
-/** Throws when an agent would remove a file that it did not add. */
+/** Throws if an agent tries to remove a file that it did not add. */
 export async function requireRemovable(ctx: CallerContext, board_id: string, artifact_id: string): Promise<ArtifactRow> {
   const row = await readArtifact(ctx, board_id, artifact_id, "write");
   if (ctx.actor.type === "agent" && row.agent_id !== agentIdOf(ctx.actor))
@@ -113,7 +113,7 @@ export async function requireRemovable(ctx: CallerContext, board_id: string, art
   return row;
 }
 
-/** Removes an artifact. A schedule deletes its object from the file storage. */
+/** Removes an artifact. A scheduled job deletes its object from the file storage later. */
 export async function removeArtifact(ctx: CallerContext, board_id: string, artifact_id: string): Promise<void> {
   const { task_id, organization_id, name } = await requireRemovable(ctx, board_id, artifact_id);
   await transaction(ctx, async (ctx) => {
@@ -125,7 +125,7 @@ export async function removeArtifact(ctx: CallerContext, board_id: string, artif
   });
 }
 
-/** Records that a file is there. An upload that is never completed leaves no event. */
+/** Records that a file was added. An upload that is never completed leaves no event. */
 export async function recordAdded(ctx: CallerContext, row: ArtifactRow): Promise<void> {
   const { organization_id, board_id, task_id, name } = row;
   const event = { organization_id, board_id, task_id, message: `File added: ${name}.`, ...actorColumns(ctx.actor) };

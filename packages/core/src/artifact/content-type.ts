@@ -1,14 +1,14 @@
-/** How many bytes of a content show its type. */
+/** The number of bytes at the start of the content from which its type is detected. */
 export const HEAD_BYTES = 4_096;
 
 const UNKNOWN = "application/octet-stream";
 const PLAIN = "text/plain";
-/** Texts that no browser executes. Any other text, such as HTML or SVG, is plain text. */
+/** Text types that no browser executes. Any other text, such as HTML or SVG, becomes plain text. */
 const TEXT_TYPES: ReadonlySet<string> = new Set(["text/markdown", "text/csv", "text/x-diff", "application/json", PLAIN]);
 
 const ascii = (text: string) => Buffer.from(text, "latin1");
 
-/** The binary types that pages show. All others are downloaded as bytes without a type. */
+/** The binary types that the console shows. All others are downloaded as bytes without a type. */
 const SIGNATURES: readonly { type: string; parts: readonly { at: number; bytes: Buffer }[] }[] = [
   { type: "image/png", parts: [{ at: 0, bytes: ascii("\x89PNG\r\n\x1A\n") }] },
   { type: "image/jpeg", parts: [{ at: 0, bytes: ascii("\xFF\xD8\xFF") }] },
@@ -24,8 +24,8 @@ const SIGNATURES: readonly { type: string; parts: readonly { at: number; bytes: 
 ];
 
 /**
- * The type of a content by its first bytes. What its maker declares only chooses among the types of texts, so that nothing that a
- * browser would execute gets the type for it.
+ * Detects the type from the first bytes. The declared type only chooses between the types of text above, so that content never
+ * gets a type that a browser would execute.
  */
 export function contentTypeOf(head: Uint8Array, declared: string): string {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
@@ -38,7 +38,7 @@ export function contentTypeOf(head: Uint8Array, declared: string): string {
   return TEXT_TYPES.has(type) ? type : PLAIN;
 }
 
-/** Whether the bytes are UTF-8 without NUL. The last character may be cut. */
+/** Whether the bytes are UTF-8 without NUL. The last character may be incomplete. */
 function isText(head: Uint8Array): boolean {
   if (head.includes(0)) return false;
   try {

@@ -9,9 +9,9 @@ import { fileKeyOf, withFiles } from "./file-key.ts";
 /** How the content of an artifact reaches its reader. */
 export interface OpenContent {
   artifact: Artifact;
-  /** Address in the file storage, which needs no credentials; null if the content comes from here. */
+  /** An address in the file storage that needs no credentials; null if this service returns the content. */
   address: string | null;
-  /** Reads the content or a part of it. */
+  /** Reads the given range of the content. */
   read(this: void, range: ByteRange): Promise<AsyncIterable<Uint8Array>>;
 }
 

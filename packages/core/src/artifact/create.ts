@@ -15,14 +15,14 @@ import { contentTypeOf, HEAD_BYTES } from "./content-type.ts";
 import { completeUpload, storeContent } from "./upload.ts";
 import { ArtifactUpload, planUpload } from "./upload-plan.ts";
 
-/** A request with a longer content would come close to the limit of all bodies. Such a file is uploaded on its own. */
+/** A request with longer content would come close to the size limit for request bodies. A larger file is uploaded separately. */
 const INLINE_BYTES = 262_144;
-/** A smaller content stays in the database, which costs less than an object in a bucket and needs no storage. */
+/** Smaller content stays in the database, which costs less than an object in a bucket and needs no file storage. */
 export const IN_DATABASE_BYTES = 65_536;
 const MAX_NAME = 200;
 const MAX_PER_TASK = 200;
 
-/** Control characters, and characters that separate folders, would make a name mean something else where it is saved. */
+/** With control characters or folder separators, a name could mean something else on the computer where the file is saved. */
 const FILE_NAME = /^[^\p{C}/\\]+$/u;
 const MEDIA_TYPE = /^[\w.+-]{1,60}\/[\w.+-]{1,60}(?:; ?[\w-]{1,20}=[\w.-]{1,40})?$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -73,11 +73,11 @@ interface NewFile {
   size: number;
   sha256: string;
   run_id: string | null;
-  /** Null if the content is uploaded afterwards. */
+  /** Null if the content will be uploaded later. */
   content: Buffer | null;
 }
 
-/** Adds a file to a task, with its content or with an address to which the content is uploaded. */
+/** Adds a file to a task, either with its content or with an address for uploading the content. */
 export async function createArtifact(
   ctx: CallerContext,
   board_id: string,
@@ -132,7 +132,7 @@ function insertArtifact(
 ): Promise<ArtifactRow> {
   const { organization_id, id: board_id } = board;
   return transaction(ctx, async (ctx) => {
-    // The task is locked before the usage, as it is when a task is removed with its artifacts.
+    // The task is locked before the usage, in the same order as when a task is removed together with its artifacts.
     await lockTask(ctx, board, task_id, { dependents: false });
     await requireRoomOnTask(ctx, task_id);
     await takeBytes(ctx, organization_id, file.size);
@@ -153,7 +153,7 @@ function insertArtifact(
   });
 }
 
-/** The lock on the task makes the number exact. */
+/** Throws if the task has the maximum number of files. The count is exact because the task is locked. */
 async function requireRoomOnTask(ctx: CallerContext, task_id: string): Promise<void> {
   const [found] = await ctx.db.select({ used: count() }).from(artifacts).where(eq(artifacts.task_id, task_id));
   const { used } = found!;

@@ -7,10 +7,10 @@ import { DomainError } from "../values/errors.ts";
 export const fileKeyOf = ({ organization_id, id }: { organization_id: string; id: string }): string =>
   toBodyKey({ organization_id, payload_id: id });
 
-/** Seconds. Storages are rarely unavailable for longer. */
+/** In seconds. Storage services are rarely unavailable for longer. */
 const RETRY_AFTER = 30;
 
-/** Uses the file storage for a request. A failure of the storage tells the caller to try again. */
+/** Uses the file storage for a request. If the storage fails, the error tells the caller to try again. */
 export async function withFiles<T>(ctx: Context, work: (files: FileStorage) => Promise<T>): Promise<T> {
   try {
     if (!ctx.files) throw new BodyStorageError("Files have been stored, but no storage is configured");

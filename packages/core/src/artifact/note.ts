@@ -17,7 +17,7 @@ export const ArtifactNote = lazyObject(() => ({
 }));
 export type ArtifactNote = z.infer<typeof ArtifactNote>;
 
-/** The types of texts by the end of their name, since an agent sends no media type. All of them are inert. */
+/** The text type for each file extension, because an agent sends no media type. Browsers execute none of these types. */
 const TYPES: Readonly<Record<string, string>> = {
   md: "text/markdown",
   csv: "text/csv",

@@ -13,7 +13,7 @@ const MAX_CONCURRENT = 8;
 /** Time limit of one run. The next run deletes the remaining objects. */
 const MAX_RUN_MS = 20_000;
 
-/** The condition of an artifact whose content never came. The index contains exactly these. */
+/** A condition on `artifacts`: the content was never uploaded. It matches the partial index. */
 export const isUnfinished = () => sql`status = 'uploading'`;
 
 interface Orphan {
@@ -46,7 +46,7 @@ export async function removeOrphanedFiles(ctx: Context): Promise<void> {
   else if (failure !== null) throw failure;
 }
 
-/** Takes objects that are due. Another run takes them only after this one has ended. */
+/** Claims objects that are due for deletion, so that no other run takes them before this one has ended. */
 async function claimDue(ctx: Context): Promise<Orphan[]> {
   const result = await ctx.db.execute(sql`
     update ${artifact_orphans} set due_at = ${toTimestamp(addMs(ctx.now(), HOUR_MS))}

@@ -39,7 +39,9 @@ export async function getReviewedFiles(ctx: Context<User>, board_id: string, art
   return { artifact_id: id, paths: row?.paths ?? [], updated_at: row?.updated_at.toISOString() ?? null };
 }
 
-/** Replaces the list of the calling person. Noting what one has read needs no right to write. */
+/**
+ * Replaces the caller's list of reviewed files. It needs no write access, because the list only records what the person has read.
+ */
 export async function setReviewedFiles(
   ctx: Context<User>,
   board_id: string,

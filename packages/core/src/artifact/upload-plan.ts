@@ -5,7 +5,7 @@ import { Instant, lazyObject } from "../values/wire.ts";
 import type { ArtifactRow } from "./artifact.ts";
 import { fileKeyOf, withFiles } from "./file-key.ts";
 
-/** Presigned addresses end before the objects of removed artifacts are deleted, so that no object is written afterwards. */
+/** Presigned addresses expire before the objects of removed artifacts are deleted, so that no object is written afterwards. */
 const UPLOAD_MS = 900_000;
 
 export const ArtifactUpload = lazyObject(() => ({
@@ -18,7 +18,7 @@ export const ArtifactUpload = lazyObject(() => ({
 })).meta({ id: "ArtifactUpload", description: "How the content of an artifact is uploaded. Then complete the artifact." });
 export type ArtifactUpload = z.infer<typeof ArtifactUpload>;
 
-/** Where the client sends the content: to the file storage itself, or to this service. */
+/** Where the client sends the content: directly to the file storage, or to this service. */
 export async function planUpload(ctx: Context, row: ArtifactRow): Promise<ArtifactUpload> {
   const expires_at = addMs(ctx.now(), UPLOAD_MS).toISOString();
   const { size, sha256 } = row;

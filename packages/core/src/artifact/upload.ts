@@ -27,7 +27,7 @@ export async function requireUploading(ctx: CallerContext, board_id: string, art
   return row;
 }
 
-/** Stores the content of an artifact. A content that differs from what was announced is not stored. */
+/** Stores the content of an artifact. Content that differs from the announced size or hash is not stored. */
 export async function uploadContent(
   ctx: CallerContext,
   board_id: string,
@@ -46,7 +46,9 @@ export const storeContent = (
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): Promise<void> => withFiles(ctx, (files) => files.write(fileKeyOf(row), checked(row, chunks), row.size));
 
-/** Passes the chunks on. Throws when they turn out to be another content, before the last of them is stored. */
+/**
+ * Passes the chunks on. Before the last chunk, it throws if the content is not the announced content, so that it is not stored.
+ */
 async function* checked({ size, sha256 }: ArtifactRow, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
   const hash = createHash("sha256");
   let bytes = 0;
@@ -59,13 +61,16 @@ async function* checked({ size, sha256 }: ArtifactRow, chunks: AsyncIterable<Uin
   if (bytes !== size || hash.digest("hex") !== sha256) throw mismatch();
 }
 
-/** Makes an artifact ready once its content is stored. A repetition changes nothing. */
+/** Marks an artifact as ready once its content is stored. Repeating the call changes nothing. */
 export async function completeArtifact(ctx: CallerContext, board_id: string, artifact_id: string): Promise<Artifact> {
   const row = await readArtifact(ctx, board_id, artifact_id, "write");
   return row.status === "ready" ? toArtifact(row) : completeUpload(ctx, row);
 }
 
-/** Reads the stored content, which may have come past this service, and compares it with what was announced. */
+/**
+ * Reads the stored content and compares it with the announced size and hash, because the client may have sent it directly to the
+ * storage.
+ */
 export async function completeUpload(ctx: CallerContext, row: ArtifactRow): Promise<Artifact> {
   const head = await withFiles(ctx, async (files) => {
     const stored = await files.read(fileKeyOf(row));
@@ -82,14 +87,14 @@ export async function completeUpload(ctx: CallerContext, row: ArtifactRow): Prom
       await recordAdded(ctx, ready);
       return toArtifact(ready);
     }
-    // Another request has completed or removed it in the meantime.
+    // Another request has completed or removed the artifact in the meantime.
     const [now] = await ctx.db.select(artifactColumns).from(artifacts).where(artifactCondition(row.board_id, row.id));
     if (!now) throw notFound();
     return toArtifact(now);
   });
 }
 
-/** Reads all chunks and keeps the first bytes. */
+/** Reads all chunks but keeps only the first bytes. */
 async function readHead(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const kept: Uint8Array[] = [];
   let bytes = 0;

@@ -72,7 +72,7 @@ export function listAuditEvents(ctx: Context<Admin>, query: AuditQuery): Promise
 
 const BATCH = 500;
 
-/** Reads the entries of the active organization from a time on, oldest first, in portions. */
+/** Reads the entries of the active organization since a time, oldest first, in batches. */
 export async function* readAuditEvents(ctx: Context<Admin>, since: Date | null): AsyncGenerator<AuditEvent[]> {
   const { organization_id } = ctx.actor.active;
   for (let seq = 0; ; ) {

@@ -5,16 +5,18 @@ import { ellipsize } from "../values/text.ts";
 export type AuditChanges = Record<string, [unknown, unknown]>;
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields whose values are never recorded, only that they changed. */
+/** Fields whose values are secret. The log records only that they changed. */
 const SECRET = /(?:secret|token|password|sealed|digest|hash|lookup|key)s?$/;
 const HIDDEN = "(hidden)";
-/** Fields that change with every change, or only say where a row is. */
+/** Fields that are not recorded: every change changes them, or they only identify the row. */
 const LEFT_OUT = /^(?:id|organization_id|created_at|updated_at|change_tx|change_seq|truncated_fields)$/;
-/** How a secret is stored is no part of its name. */
+/** The suffix says how a secret is stored. It is removed from the recorded field name. */
 const STORED_AS = /_(?:sealed|digest|hash|lookup)$/;
 const MAX_CHARS = 500;
 
-/** The fields that differ between two states of a thing. Without `before` it was created, without `after` it was removed. */
+/**
+ * The fields that differ between two states of a thing. Without `before`, the thing was created; without `after`, it was removed.
+ */
 export function toChanges(before: object | null, after: object | null): AuditChanges {
   const [old, now] = [(before ?? {}) as Fields, (after ?? {}) as Fields];
   const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter((name) => !LEFT_OUT.test(name));

@@ -13,7 +13,7 @@ import { toChanges } from "./changes.ts";
 export interface AuditEntry {
   organization_id: string;
   target: { id: string | null; name?: string | null };
-  /** The thing before and after the change. Fields that differ are recorded, secrets hidden. */
+  /** The thing before and after the change. The fields that differ are recorded, but secret values are hidden. */
   before?: object | null;
   after?: object | null;
 }
@@ -23,8 +23,8 @@ const MAX_USER_AGENT = 300;
 const toText = (text: string | null | undefined, max: number): string | null => (text ? ellipsize(oneLine(text), max) : null);
 
 /**
- * Records who changed what. Call it as the last write of the transaction of the change: it locks the chain of the organization,
- * so that changes of one organization are recorded one after the other.
+ * Records who changed what. It locks the audit chain of the organization, so call it as the last write of the transaction. The
+ * changes of an organization are thus recorded one after the other.
  */
 export function recordAudit(ctx: Context, action: AuditAction, entry: AuditEntry): Promise<void> {
   const { organization_id, target, before = null, after = null } = entry;

@@ -4,10 +4,12 @@ import { rowsOf } from "../db/database.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { audit_chains, audit_events } from "../schema/audit.sql.ts";
 
-/** Entries that show which chains have something to remove. */
+/** How many old entries are read to find the chains that have entries to remove. */
 const BATCH = 1_000;
 
-/** Removes old entries from the beginning of each chain, up to the first newer one, and stores where the rest begins. */
+/**
+ * Removes old entries from the beginning of each chain, up to the first newer entry, and stores where the remaining chain begins.
+ */
 export async function removeAuditEventsBefore(ctx: Context, time: Date): Promise<void> {
   while (await removeFromSomeChains(ctx, time)) continue;
 }

@@ -8,9 +8,9 @@ type ReadContext = Pick<Context, "db">;
 /** The result of checking the chain of an organization. */
 export interface ChainResult {
   organization_id: string;
-  /** Entries whose hash is right, up to the first problem. */
+  /** How many entries have the right hash, up to the first problem. */
   verified: number;
-  /** What is wrong first; null if the chain is whole. */
+  /** The first problem; null if the chain is complete and unchanged. */
   problem: string | null;
 }
 
@@ -46,7 +46,7 @@ async function verifyChain({ db }: ReadContext, chain: typeof audit_chains.$infe
     }
     if (rows.length < BATCH) break;
   }
-  // Entries that were recorded since the chain was read are after its end.
+  // `seq` may be greater than `chain.seq`, because entries may have been recorded since the chain was read.
   if (seq < chain.seq) return toResult(`The newest ${chain.seq - seq} entries are missing.`);
   return toResult(null);
 }

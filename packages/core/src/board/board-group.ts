@@ -82,7 +82,7 @@ export async function createBoardGroup(ctx: Context<Admin>, input: CreateBoardGr
   return toBoardGroup(row);
 }
 
-/** Changes the fields that were sent. A new name alone keeps the slug; a blank slug is replaced by one made from the name. */
+/** Changes the fields that were sent. A new name alone keeps the slug. A blank slug is replaced by one made from the name. */
 export function updateBoardGroup(ctx: Context<Admin>, group_id: string, input: UpdateBoardGroup): Promise<BoardGroup> {
   return transaction(ctx, async (ctx) => {
     const stored = await lockBoardGroup(ctx, await groupFor(ctx, group_id, "write"));
@@ -100,7 +100,7 @@ export function updateBoardGroup(ctx: Context<Admin>, group_id: string, input: U
 export function removeBoardGroup(ctx: Context<Admin>, group_id: string): Promise<void> {
   return withLockTimeoutRetry(ctx, async (ctx) => {
     const { id } = await lockBoardGroup(ctx, await groupFor(ctx, group_id, "write"));
-    // The foreign key would also clear the column, but would not change `updated_at` of the boards.
+    // The foreign key would also clear the column, but it would not change `updated_at` of the boards.
     await ctx.db.update(boards).set({ board_group_id: null }).where(eq(boards.board_group_id, id));
     await removeGroupMemory(ctx, id);
     await ctx.db.delete(board_groups).where(eq(board_groups.id, id));

@@ -52,7 +52,6 @@ const RuleFields = lazyObject(() => ({
   only_lead_can_change_status: z.boolean().describe("Of the agents, only the lead can change the status of tasks."),
 }));
 
-/** Thirty days. */
 const MAX_ESCALATION_MINUTES = 43_200;
 const ESCALATION =
   "Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never.";
@@ -133,7 +132,7 @@ const CreateFields = lazyObject(() => ({
   escalate_after_minutes: Fields.shape.escalate_after_minutes.default(null),
 }));
 
-/** Requires `gateway_id`, or `gateway: "pull"`, which stands for the organization's pull gateway. */
+/** Requires either `gateway_id`, or `gateway: "pull"` for the organization's pull gateway. */
 const gatewayCheck = objectCheck<z.infer<typeof CreateFields>>(({ gateway, gateway_id }, fail) => {
   if (gateway === "pull" || typeof gateway_id === "string") return;
   if (gateway_id === undefined) fail("gateway_id");
@@ -143,7 +142,7 @@ const gatewayCheck = objectCheck<z.infer<typeof CreateFields>>(({ gateway, gatew
 export const CreateBoard = CreateFields.check(gatewayCheck).meta({ id: "BoardCreate" });
 export type CreateBoard = z.infer<typeof CreateBoard>;
 
-/** Forms send a blank type to leave it unchanged. */
+/** Forms send a blank type to leave the type unchanged. */
 const BoardTypeOrBlank = z
   .preprocess((type) => (typeof type === "string" && type.trim() === "" ? undefined : type), BoardType.optional())
   .meta({ override: { type: "string", enum: BoardType.options } })
@@ -171,7 +170,7 @@ const boardList = listOf({
   words: boardWords(boards),
 });
 
-/** The boards that the caller may read, by name. A filter by an unknown id gives an empty page, not an error. */
+/** The boards that the caller may read, by name. Filtering by an unknown id returns an empty page, not an error. */
 export const listBoards = (ctx: Context<Member>, query: BoardQuery): Promise<Page<Board>> =>
   boardList.read(ctx, query, {
     owner: ctx.actor.active.organization_id,
@@ -212,8 +211,8 @@ export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Bo
 }
 
 /**
- * Changes the fields that were sent and notifies the affected agents. The goal rule applies to the board after the change. A new
- * name alone keeps the slug; a blank slug is replaced by one made from the name.
+ * Changes the fields that were sent and notifies the affected agents. The goal rule applies to the board as it is after the
+ * change. A new name alone keeps the slug. A blank slug is replaced by one made from the name.
  */
 export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateBoard): Promise<Board> {
   return transaction(ctx, async (ctx) => {

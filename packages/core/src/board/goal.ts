@@ -8,7 +8,7 @@ import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, areValid, valueError, l
 import { BoardType } from "./board-type.ts";
 import { boards } from "../schema/board.sql.ts";
 
-/** A complete goal. A field that it leaves out is cleared on the board when the goal is confirmed. */
+/** A complete goal. If a field is missing, it is cleared on the board when the goal is confirmed. */
 export const GoalFields = lazyObject(() => ({
   board_type: BoardType.describe("Kind of board."),
   objective: TextOrNull(MAX_TEXT).default(null).describe("What success looks like; required for a goal board."),
@@ -31,7 +31,7 @@ export const completeGoalRule = [
   { ...valueError(GOAL_INCOMPLETE), when: areValid("board_type", "objective", "success_metrics") },
 ] as const;
 
-/** Checks the goal rule on the board as it will be after a change. */
+/** Checks the goal rule against the board as it will be after a change. */
 export function requireCompleteGoal(board: GoalRuleFields & { goal_confirmed: boolean }): void {
   if (board.goal_confirmed && !isCompleteGoal(board)) throw new DomainError("invalid", GOAL_INCOMPLETE);
 }

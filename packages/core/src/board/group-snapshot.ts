@@ -127,7 +127,7 @@ async function readGroupSnapshot(
   };
 }
 
-/** How many tasks a board lists if the answer is small enough. A shorter list is marked as truncated. */
+/** How many tasks a board lists if the answer is small enough. The list is marked as truncated if it is shorter than this. */
 function countListed({ done = 0, ...open }: GroupSnapshotBoard["task_counts"], query: GroupSnapshotQuery): number {
   const total = Object.values(open).reduce((sum, count) => sum + count, query.include_done ? done : 0);
   return Math.min(total, query.per_board_task_limit);
@@ -150,8 +150,8 @@ const statusOrder = sql`array_position(array['in_progress', 'review', 'inbox', '
 const priorityOrder = priorityRank(tasks.priority);
 
 /**
- * The most urgent tasks of each board, ranked by the database. It reads no more tasks than an answer can hold, best ranks first,
- * so that each board keeps its most urgent tasks when some must be left out.
+ * The most urgent tasks of each board. The database ranks them and reads no more tasks than an answer can hold, the best ranks
+ * first. So if tasks must be left out, each board still keeps its most urgent ones.
  */
 async function readTopTasks(ctx: Context, board_ids: string[], query: GroupSnapshotQuery): Promise<Map<string, GroupTask[]>> {
   const rank = sql<number>`row_number() over (partition by ${tasks.board_id} order by ${sql.join(

@@ -5,7 +5,10 @@ import { actingAs } from "../db/change-actor.ts";
 import { notFound } from "../values/errors.ts";
 import { board_groups, boards } from "../schema/board.sql.ts";
 
-/** Locks a board until the transaction ends. Lock it before rows on it, as its removal does; otherwise the two can deadlock. */
+/**
+ * Locks a board until the transaction ends. Lock the board before rows on it, as the removal of a board does; otherwise the two
+ * can deadlock.
+ */
 export async function lockBoard(ctx: Context, { id, organization_id }: BoardRow): Promise<BoardRow> {
   const [row] = await ctx.db
     .select()

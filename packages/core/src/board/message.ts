@@ -2,7 +2,10 @@ import type { BoardGroupRow, BoardRow } from "../organization/access.ts";
 import { snippet } from "../values/text.ts";
 import { oneLine } from "../values/wire.ts";
 
-/** The message that tells the lead what changed (docs/reference/gateways.md#board-messages). `before` has the old values. */
+/**
+ * The message that tells the lead what changed. `before` is the board with the old values
+ * (docs/reference/gateways.md#board-messages).
+ */
 export function boardUpdatedText(board: BoardRow, before: BoardRow, changes: Partial<BoardRow>): string {
   const fields = Object.keys(changes).toSorted() as (keyof BoardRow)[];
   return [
@@ -33,7 +36,7 @@ interface GroupChange {
   recipient: { board_id: string; board_name: string };
 }
 
-/** The message for the agents of a group and of the board itself when the board joins or leaves the group. */
+/** The message to the agents of a group, and of the board itself, when the board joins or leaves the group. */
 export function groupUpdatedText({ kind, board, group, recipient }: GroupChange): string {
   return [
     "BOARD GROUP UPDATED",

@@ -12,8 +12,8 @@ import { lockBoard } from "./lock.ts";
 import { recordAudit } from "../audit/record.ts";
 
 /**
- * Removes a board and, by cascade, everything on it (docs/reference/boards.md#deleting-a-board). Jobs that are stored in the same
- * transaction remove the agents from their host later, so the caller does not wait for it.
+ * Removes a board and, by cascade, everything on it (docs/reference/boards.md#deleting-a-board). Jobs stored in the same
+ * transaction remove its agents from their host later, so the caller does not wait for the host.
  */
 export function removeBoard(ctx: Context<User>, board_id: string): Promise<void> {
   return withLockTimeoutRetry(ctx, async (ctx) => {

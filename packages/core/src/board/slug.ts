@@ -9,7 +9,7 @@ const SLUG_TABLES = { board: boards, group: board_groups };
 type Kind = keyof typeof SLUG_TABLES;
 
 interface SluggedRow {
-  /** Undefined until the row is inserted. */
+  /** Undefined while the row is not inserted yet. */
   id?: string | undefined;
   organization_id: string;
   name: string;
@@ -42,7 +42,10 @@ export async function insertWithSlug<Row>(
   }
 }
 
-/** The new slug of a row: the slug that was sent, or one made from the name if it was blank. Undefined if none was sent. */
+/**
+ * The new slug of a row: the slug that was sent, or one made from the name if the sent slug is blank. Undefined if no slug was
+ * sent.
+ */
 export async function toUpdatedSlug(
   ctx: Context,
   kind: Kind,
@@ -53,10 +56,10 @@ export async function toUpdatedSlug(
   return sent.slug === undefined ? undefined : slugify(sent.slug, kind);
 }
 
-/** Space in a slug for a hyphen and a number. */
+/** Characters to leave free in a slug for a hyphen and a number. */
 const NUMBER_CHARS = 10;
 
-/** A slug made from the name, with `-2`, `-3` and so on when the organization has it already. */
+/** A slug made from the name. If the organization already uses the slug, `-2`, `-3` and so on is added. */
 async function findFreeSlug(ctx: Context, kind: Kind, { id, organization_id, name }: SluggedRow): Promise<string> {
   const table = SLUG_TABLES[kind];
   const base = slugify(name, kind);

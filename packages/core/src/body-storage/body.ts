@@ -10,7 +10,7 @@ export interface BodyRow {
   body_bytes: number | null;
 }
 
-/** How many objects one list reads at the same time. */
+/** How many objects one list request reads at the same time. */
 const MAX_CONCURRENT = 8;
 
 /** The body of a payload, from the database or from the body storage. Throws a BodyStorageError if it cannot be read. */

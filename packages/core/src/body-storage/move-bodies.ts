@@ -11,18 +11,18 @@ import { removeOrphanedBodies } from "./orphaned-bodies.ts";
 import { addOrganizations, claimBatches, finishBatch, type MoveBatch, type BatchPayload } from "./move-order.ts";
 import { board_webhook_payloads } from "../schema/webhook.sql.ts";
 
-/** How many bodies are in memory at the same time. Each may have megabytes. */
+/** How many bodies are in memory at the same time. Each may be several megabytes. */
 const MAX_CONCURRENT = 8;
 /** Time limit of one run. The next run moves the remaining bodies. */
 const MAX_RUN_MS = 50_000;
 
-/** The state of one run. */
+/** What one run needs, and what it has moved so far. */
 interface Run {
   storage: BodyStorage;
   min_bytes: number;
   start: Date;
   shouldStop: () => boolean;
-  /** The error that ended the run, else null. */
+  /** The error that ended the run, or null. */
   failure: unknown;
   count: number;
   bytes: number;
@@ -86,7 +86,7 @@ const interleave = <T>(lists: readonly (readonly T[])[]): T[] =>
     lists.flatMap((list) => list.slice(index, index + 1)),
   );
 
-/** The last payload before the first that could not be moved. */
+/** The last payload before the first payload that could not be moved. */
 function lastDone(payloads: readonly BatchPayload[], done: ReadonlySet<string>): BatchPayload | null {
   const failed = payloads.findIndex(({ id }) => !done.has(id));
   return payloads[(failed === -1 ? payloads.length : failed) - 1] ?? null;
@@ -98,8 +98,8 @@ interface NewObject {
 }
 
 /**
- * Records objects before they are written. A write can take seconds; if the process is killed or the payload removed during that
- * time, the record lets a later run delete the object.
+ * Records objects before they are written. A write can take seconds, and in that time the process may be killed or the payload
+ * removed. The record then lets a later run delete the object.
  */
 export async function recordWrites(ctx: Context, objects: readonly NewObject[]): Promise<void> {
   if (objects.length === 0) return;
@@ -111,13 +111,13 @@ export async function recordWrites(ctx: Context, objects: readonly NewObject[]):
     on conflict (payload_id) do update set due_at = excluded.due_at`);
 }
 
-/** Writes the object and reads it back. Only then does it remove the body from the database, if the body has not changed. */
+/** Writes the object and reads it back. Only if that succeeds, and the body has not changed, is it removed from the database. */
 async function moveBody(ctx: Context, run: Run, { payload_id, body_key }: NewObject): Promise<void> {
   const [row] = await ctx.db
     .select({ body: board_webhook_payloads.body })
     .from(board_webhook_payloads)
     .where(eq(board_webhook_payloads.id, payload_id));
-  // The payload has been removed or its body moved.
+  // The payload was removed, or its body was already moved.
   if (!row?.body) return;
   const { body } = row;
   await run.storage.put(body_key, body);

@@ -9,9 +9,9 @@ import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts
 
 /** How many organizations are served at the same time. */
 const ORGANIZATIONS = 20;
-/** How many payloads of an organization one batch examines, including those that are too small to move. */
+/** How many payloads of an organization one batch examines, including payloads that are too small to move. */
 const BATCH_SIZE = 50;
-/** How long a batch is reserved for its run. It is longer than a run, which Lambda ends after two minutes. */
+/** How long a batch is reserved for its run. This is longer than any run, because Lambda ends a run after two minutes. */
 const LEASE_MS = 600_000;
 
 /** The next payloads of an organization, oldest first. */
@@ -22,11 +22,14 @@ export interface MoveBatch {
 export interface BatchPayload {
   id: string;
   received_at: string;
-  /** Bytes of the body; null if the body has been moved already. */
+  /** The length of the body; null if the body has already been moved. */
   bytes: number | null;
 }
 
-/** Adds organizations that have a webhook but are not in the table yet. Their first batch is in the run that began at `start`. */
+/**
+ * Adds organizations that have a webhook but are not in the table yet. They get their first batch in the run that began at
+ * `start`.
+ */
 export async function addOrganizations(ctx: Context, start: Date): Promise<void> {
   const now = toTimestamp(start);
   await ctx.db.execute(sql`
@@ -37,8 +40,9 @@ export async function addOrganizations(ctx: Context, start: Date): Promise<void>
 }
 
 /**
- * Claims the next batch of each organization that has waited longest: payloads received before a time. An organization with many
- * payloads gets several batches, between those of others. Empty when no organization is due in the run that began at `start`.
+ * Claims the next batch of payloads received before a time, for each of the organizations that have waited longest. An
+ * organization with many payloads gets several batches, between those of others. Empty when no organization is due in the run
+ * that began at `start`.
  */
 export async function claimBatches(ctx: Context, start: Date, before: Date): Promise<MoveBatch[]> {
   const now = ctx.now();
@@ -73,8 +77,8 @@ export async function claimBatches(ctx: Context, start: Date, before: Date): Pro
 }
 
 /**
- * Ends a batch. All payloads up to `last` are done; null means none. The organization gets another batch in this run if it may have
- * more.
+ * Ends a batch. All payloads up to `last` are done; without `last`, no payload is done. The organization gets another batch in this
+ * run if it may have more payloads.
  */
 export async function finishBatch(
   ctx: Context,

@@ -21,15 +21,15 @@ interface DueOrphan {
 }
 
 /**
- * Deletes objects of removed payloads. It keeps an object whose payload exists but does not refer to it, because a move may be
- * about to store the reference. Such an object is overwritten by the next move, or deleted after its payload.
+ * Deletes objects of removed payloads. An object is kept if its payload still exists without referring to it, because a move may
+ * be about to store the reference. The next move overwrites such an object, or it is deleted after its payload.
  */
 export async function removeOrphanedBodies(ctx: Context, storage: BodyStorage): Promise<void> {
   const start = performance.now();
   let failure: unknown = null;
   const shouldStop = () => failure !== null || performance.now() - start > MAX_RUN_MS;
   while (!shouldStop()) {
-    // Long enough for a deletion to end. A move that writes the object again changes the time, so that the record is kept.
+    // Long enough for the deletion to finish. A move that writes the object again changes the time, so that the record is kept.
     const claim = addMs(ctx.now(), HOUR_MS);
     const due = await claimDue(ctx, claim);
     const finished: string[] = due.filter(({ has_body_key }) => has_body_key === true).map(({ payload_id }) => payload_id);

@@ -19,13 +19,14 @@ export interface Place {
   task_id: string | null;
 }
 
-/** The board on which something is spent under a budget; null for the organization and for main agents. */
+/** The board whose budget counts the spending; null for the organization and for main agents. */
 const onBoard: SQL = sql`coalesce(${budgets.board_id},
   (select task.board_id from ${tasks} as task where task.id = ${budgets.task_id}),
   (select agent.board_id from ${agents} as agent where agent.id = ${budgets.agent_id}))`;
 
 /**
- * The budgets of boards that the member may change, and of the agents and tasks on them; admins also see those without a board.
+ * The budgets that the member may change: those of boards with write access, and of the agents and tasks on these. Admins also
+ * see budgets without a board.
  */
 export function visibleBudgets({ actor }: Context<Member>): Filter {
   const { organization_id, member_id, role } = actor.active;
@@ -48,8 +49,9 @@ export function visibleBudgets({ actor }: Context<Member>): Filter {
 const NOWHERE: Place = { board_id: null, agent_id: null, task_id: null };
 
 /**
- * Checks that the member may set a budget for it: admins for the organization and for agents, everybody for boards that they may
- * change and for tasks on these. Throws `not_found` otherwise, and `forbidden` for a board that the member may only read.
+ * Checks that the member may set a budget. Only admins may set one for the organization or for agents; every member may set one
+ * for boards with write access and for tasks on them. Throws `forbidden` for a board that the member may only read, else
+ * `not_found`.
  */
 export async function requireScope(ctx: Context<Member>, scope: Scope, scope_id: string): Promise<Place> {
   const { organization_id, role } = ctx.actor.active;

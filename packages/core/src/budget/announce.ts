@@ -30,8 +30,8 @@ const selectReached = preparedQuery((db) =>
 );
 
 /**
- * Announces, once per period, that budgets have reached their warning or their limit: in the activity log, to subscriptions, and
- * to the lead of the board whose agent reached it, in the caller's transaction.
+ * Announces that budgets have reached their warning or their limit, once per period and in the caller's transaction: in the
+ * activity log, to subscriptions, and to the lead of the agent's board.
  */
 export async function announceBudgets(ctx: Context<Agent>, reached: readonly Reached[], board_id: string | null): Promise<void> {
   const isNew = reached.filter(({ now_warned, now_exhausted }) => now_warned || now_exhausted);
@@ -72,7 +72,7 @@ export async function announceBudgets(ctx: Context<Agent>, reached: readonly Rea
 
 const PERIODS = { day: " today", month: " this month", total: "" };
 
-/** What was spent of which limits, such as "board, 9.5 of 10 USD this month". */
+/** How much of each limit is spent, for example "board, 9.5 of 10 USD this month". */
 export function describe({ scope, spent, limit, period }: Budget): string {
   const parts = [
     ...(limit.cost_usd === null ? [] : [`${spent.cost_usd} of ${limit.cost_usd} USD`]),

@@ -7,16 +7,16 @@ import type { BoardRow } from "../organization/access.ts";
 import { DomainError } from "../values/errors.ts";
 import { announceBudgets } from "./announce.ts";
 
-/** Seconds after which an agent asks again at the latest, since a budget may be raised at any time. */
+/** After this many seconds at the latest, an agent asks again, since a budget may be raised at any time. */
 const MAX_RETRY = 3_600;
 
-/** The refusal of a run for which its budgets have no room. */
+/** The error for a run that is refused because a budget has no room for it. */
 export class BudgetExhausted extends DomainError {
   /** Ids of the budgets without room. */
   readonly budget_ids: string[];
-  /** True if no other board and no other task would help. */
+  /** True if no other board or task can have room either. */
   readonly is_final: boolean;
-  /** True if only other tasks help; another board otherwise. */
+  /** True if only the task's own budget has no room, so that another task may have room. */
   readonly is_of_task: boolean;
   readonly retry_after_seconds: number;
   constructor(refused: readonly RefusedRow[], now: Date) {
@@ -52,8 +52,8 @@ const beginning = preparedQuery(
 );
 
 /**
- * Counts a run that an agent begins, in the transaction of the lease. Throws `BudgetExhausted` if a budget that stops has no room
- * for it. Without a budget in the organization it sends nothing.
+ * Counts a run that an agent begins, in the transaction of the lease. Throws `BudgetExhausted` if a budget that stops runs has no
+ * room for it. Sends no statement if the organization has no budget.
  */
 export async function beginRunInBudgets(ctx: Context<Agent>, board: BoardRow, task_id: string): Promise<void> {
   const { agent_id, organization_id, has_budgets } = ctx.actor;

@@ -102,7 +102,7 @@ export const budgetColumns = {
     else (select named.name from ${organizations} as named where named.id = ${budgets.organization_id}) end`,
   on_board_id: sql<string | null>`coalesce(${budgets.board_id},
     (select task.board_id from ${tasks} as task where task.id = ${budgets.task_id}))`,
-  /** The end of the present period, if the stored one is over. */
+  /** The end of the current period, if the stored period is over. */
   next_reset: sql<
     string | null
   >`to_char(budget_period_end(${budgets.period}, ${budgets.timezone}, ${sql.placeholder("now")}::timestamptz)

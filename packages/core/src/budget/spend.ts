@@ -5,13 +5,13 @@ import { rowsOf } from "../db/database.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { budget_spending, budgets } from "../schema/budget.sql.ts";
 
-/** Where something is spent: on a task of a board, or idle. */
+/** Where something is spent: on a task of a board, or without a task. */
 interface Place {
   board_id: string | null;
   task_id: string | null;
 }
 
-/** Shorter than PostgreSQL's `deadlock_timeout` of one second, after which one of the two would be aborted. */
+/** Shorter than PostgreSQL's `deadlock_timeout` of one second, after which PostgreSQL would abort one of the two transactions. */
 const TASK_LOCK_MS = 200;
 
 const agentValues = ({ actor }: Context<Agent>) => ({ organization_id: actor.organization_id, agent_id: actor.agent_id });
@@ -31,8 +31,9 @@ const locking = preparedQuery(
 );
 
 /**
- * Locks the budgets that spending at these places counts toward. Call it first in a transaction, before tasks are locked. An agent
- * that takes a task locks them in the other order, so the transaction then waits for tasks only briefly, and is repeated.
+ * Locks the budgets that spending at these places counts toward. Call it first in a transaction, before tasks are locked. An
+ * agent that takes a task locks in the opposite order, so this transaction waits for tasks only briefly, and is repeated if it
+ * did not get them.
  */
 export async function lockBudgets(ctx: Context<Agent>, places: readonly Place[]): Promise<void> {
   const values = { ...agentValues(ctx), now: ctx.now().toISOString(), places: JSON.stringify(places) };
@@ -44,7 +45,7 @@ interface Spent extends Place {
   cost_usd: string | null;
 }
 
-/** A budget at its warning or limit. */
+/** A budget that has reached its warning or limit. */
 export interface ReachedBudget {
   id: string;
   scope: "organization" | "board" | "agent" | "task";
@@ -52,7 +53,7 @@ export interface ReachedBudget {
   agent_id: string | null;
   task_id: string | null;
   on_limit: "stop" | "warn";
-  /** Whether tokens or dollars are spent, as opposed to runs, so that running runs have to stop. */
+  /** True if tokens or dollars are spent, so that running runs have to stop. False if only the number of runs is used up. */
   is_spent: boolean;
   now_warned: boolean;
   now_exhausted: boolean;
@@ -86,7 +87,7 @@ const spending = preparedQuery(
     where changed.warned or changed.exhausted`,
 );
 
-/** Adds what was spent to the locked budgets, and returns those that are at their warning or limit now. */
+/** Adds what was spent to the locked budgets, and returns those that have now reached their warning or limit. */
 export async function spend(ctx: Context<Agent>, spent: readonly Spent[]): Promise<ReachedBudget[]> {
   if (spent.length === 0) return [];
   const rows = spent.map(({ board_id, task_id, total_tokens, cost_usd }) => ({ board_id, task_id, total_tokens, cost_usd }));

@@ -19,7 +19,9 @@ import { type Budget, budgetColumns, type TaskBudget, toBudget } from "./budget.
 import { type CreateBudget, hasLimit, type UpdateBudget } from "./input.ts";
 import { recordAudit } from "../audit/record.ts";
 
-/** Limit for the budgets of an organization, including those of tasks. Each report of usage looks up the few that apply. */
+/**
+ * The maximum number of budgets of an organization, including those of tasks. Each usage report looks up only the few that apply.
+ */
 const MAX_BUDGETS = 10_000;
 
 export interface BudgetFilter {
@@ -67,7 +69,7 @@ const selectBudget = (ctx: Context, condition: SQL | undefined) =>
 const isOwn = (ctx: Context<Member>, budget_id: string) =>
   and(eq(budgets.id, budget_id), eq(budgets.organization_id, ctx.actor.active.organization_id));
 
-/** A budget that the member may change; others do not exist for them. */
+/** A budget that the member may change. Any other budget is not found. */
 export async function getBudget(ctx: Context<Member>, budget_id: string): Promise<Budget> {
   const [row] = await selectBudget(ctx, isOwn(ctx, budget_id));
   if (!row) throw notFound();
@@ -88,7 +90,7 @@ export async function createBudget(ctx: Context<Member>, input: CreateBudget): P
   });
 }
 
-/** Stores the budget that a new task was given, in the transaction of its creation. */
+/** Stores the budget of a new task, in the transaction that creates the task. */
 export async function insertTaskBudget(ctx: Context, organization_id: string, task_id: string, limit: TaskBudget): Promise<void> {
   const place = { board_id: null, agent_id: null, task_id };
   await insertBudget(ctx, organization_id, {
@@ -137,7 +139,7 @@ const reserveColumns = ({ cost_usd, total_tokens }: NonNullable<UpdateBudget["re
   reserve_total_tokens: total_tokens,
 });
 
-/** Changes a budget. What was spent stays, except that a new period or zone begins a new period. */
+/** Changes a budget. The amount spent is kept, unless the period or time zone changes, because that begins a new period. */
 export function updateBudget(ctx: Context<Member>, budget_id: string, input: UpdateBudget): Promise<Budget> {
   return transaction(ctx, async (ctx) => {
     const condition = and(isOwn(ctx, budget_id), actingAs(ctx));
@@ -161,7 +163,7 @@ export function updateBudget(ctx: Context<Member>, budget_id: string, input: Upd
   });
 }
 
-/** A stored number has trailing zeros as it was sent, so costs are compared as numbers. */
+/** A stored number keeps the trailing zeros that were sent, so costs are compared as numbers. */
 const isSameValue = (value: unknown, other: unknown): boolean =>
   value === other || (typeof value === "string" && typeof other === "string" && value !== "" && Number(value) === Number(other));
 
@@ -171,7 +173,7 @@ const beginPeriod = (ctx: Context, budget_id: string) =>
       resets_at = budget_period_end(budget.period, budget.timezone, ${toTimestamp(ctx.now())})
     from ${budgets} as budget where budget.id = spending.budget_id and budget.id = ${budget_id}`);
 
-/** Forgets announcements that are no longer true, so that a raised budget warns again. */
+/** Forgets announcements that are no longer true, so that a raised budget can warn again. */
 const announceAgain = (budget_id: string): SQL => {
   const reaches = (share: SQL) => sql`(coalesce(spending.cost_usd >= budget.limit_cost_usd * ${share}, false)
     or coalesce(spending.total_tokens >= budget.limit_total_tokens * ${share}, false)

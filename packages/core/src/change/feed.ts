@@ -40,7 +40,9 @@ export const Changes = lazyObject(() => ({
 })).meta({ id: "Changes", description: "A part of the changes feed." });
 export type Changes = z.infer<typeof Changes>;
 
-/** The changes after a cursor that the caller may see. Without a cursor, the answer has no changes, only the present cursor. */
+/**
+ * The changes after a cursor that the caller may see. Without a cursor, the answer contains no changes, only the current cursor.
+ */
 export async function listChanges(ctx: Context<Member | Agent>, query: ChangesQuery): Promise<Changes> {
   const types = toChangeTypes(query.types);
   const [scope] = await readScopes(ctx, [ctx.actor], query.board_id);
@@ -61,7 +63,10 @@ export async function listChanges(ctx: Context<Member | Agent>, query: ChangesQu
   return { changes: shown.map(({ data }) => data as Change), cursor: formatEventId(reached, organization_id), has_more };
 }
 
-/** Where a stream starts: after `sent`, which is a cursor or the id of an event. Null, to start now, if nothing was sent. */
+/**
+ * Where a stream starts: after `sent`, which is a cursor or the id of an event. Null if nothing was sent; the stream then starts
+ * now.
+ */
 export async function startOfStream(ctx: Context<Member | Agent>, sent: string | undefined): Promise<Cursor | null> {
   if (sent === undefined) return null;
   const { xmax } = await readHorizon(ctx);
@@ -70,7 +75,7 @@ export async function startOfStream(ctx: Context<Member | Agent>, sent: string |
   return after;
 }
 
-/** A source of the changes that each caller may see now. Callers who may see the same changes share a source. */
+/** Returns a source of the changes that each caller may see now. Callers who may see the same changes share a source. */
 export async function followChanges(
   ctx: Context,
   callers: readonly (Member | Agent)[],
@@ -84,7 +89,10 @@ export async function followChanges(
 const organizationOf = ({ actor }: Context<Member | Agent>) =>
   actor.type === "agent" ? actor.organization_id : actor.active.organization_id;
 
-/** Throws `invalid` for a cursor of another organization, or one that is ahead of all transactions and so of another database. */
+/**
+ * Throws `invalid` for a cursor of another organization. The same goes for a cursor ahead of all transactions, which must come
+ * from another database.
+ */
 function toPosition(sent: string, organization_id: string, xmax: Horizon["xmax"]): Cursor {
   if (sent === "") return BEGINNING;
   const parsed = parseEventId(sent);

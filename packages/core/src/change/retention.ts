@@ -8,12 +8,12 @@ const BATCH_SIZE = 5_000;
 /** Batches per run. The next run removes the remaining changes. */
 const MAX_BATCHES = 400;
 
-/** Removes old changes in the order of the feed and stores how far, so that readers with an older cursor get an error. */
+/** Removes old changes in the order of the feed and stores how far it came, so that readers with an older cursor get an error. */
 export async function removeChangesBefore(ctx: Context, time: Date): Promise<void> {
   const before = toTimestamp(time);
   for (let batch = 0, from = "0"; batch < MAX_BATCHES; batch++) {
-    // Each batch starts where the last one ended, so that it skips the index entries of removed rows. If the oldest change is
-    // still recent, the statement reads only that one.
+    // Each batch starts where the previous one ended, so that it skips the index entries of removed rows. If even the oldest
+    // change is recent, the statement reads only that row.
     const result = await ctx.db.execute(sql`
       with oldest as (
         select tx, id, action, at from ${changes}

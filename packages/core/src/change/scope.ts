@@ -12,15 +12,15 @@ import { mayReadAll } from "../organization/board-rights.ts";
 /** The boards whose changes a caller may see. */
 export interface ChangeScope {
   organization_id: string;
-  /** Includes removed boards, so that the caller can read of their removal. */
+  /** Includes removed boards, so that the caller learns of their removal. */
   boards: VisibleBoards;
   /** Whether to include changes of main agents, which belong to no board. */
   without_board: boolean;
 }
 
 /**
- * What each caller may see now, in the order of the callers. With `board_id` it is limited to that board, or an error if the
- * caller may not see it. Any number of members takes at most two statements.
+ * What each caller may see now, in the order of the callers. `board_id` limits this to one board, and throws if the caller may
+ * not see that board. Any number of members takes at most two statements.
  */
 export async function readScopes(
   ctx: Context,
@@ -93,7 +93,10 @@ async function readRemovedBoards(
   return new Map(rowsOf<{ index: number; board_ids: string[] }>(result).map(({ index, board_ids }) => [index, board_ids]));
 }
 
-/** The id by which the entry of a removed board lists a reader: the membership, or the gateway of a main agent. */
+/**
+ * The id under which the entry of a removed board lists its readers: the id of the membership, or of the gateway for a main
+ * agent.
+ */
 const toReader = (caller: Member | Agent) =>
   caller.type === "agent"
     ? { organization_id: caller.organization_id, reader_id: caller.gateway_id, reads_all: false }

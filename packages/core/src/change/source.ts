@@ -35,7 +35,7 @@ export const ChangeTypes = z
   .optional()
   .describe(`Only changes of these types, separated by commas: ${CHANGE_TYPES.join(", ")}. All when absent.`);
 
-/** Parses a list of types. Null stands for all types. Throws `invalid` for an unknown type. */
+/** Parses a list of types. Null means all types. Throws `invalid` for an unknown type. */
 export function toChangeTypes(list: string | undefined): readonly ChangeType[] | null {
   if (!list?.trim()) return null;
   const sent = list.split(",", CHANGE_TYPES.length * 10).map((part) => z.enum(CHANGE_TYPES).safeParse(part.trim()));
@@ -67,10 +67,10 @@ type Row = Omit<typeof changes.$inferSelect, "readers">;
 
 const { readers: _readers, ...columns } = getTableColumns(changes);
 
-/** The limits of a stream's batch, of the feed's usual page with the entry after it, and of its longest one. */
+/** The limits used by a stream's batch, by a default page of the feed plus one entry, and by its longest page plus one. */
 const INLINED_LIMITS = [100, 101, 201];
 
-/** The entries of a whole organization after a cursor, which mirrors ask for all the time. */
+/** The entries of a whole organization after a cursor. Mirrors poll this statement all the time. */
 const selectAfter = preparedQuery((db, without_board: boolean, ofTypes: boolean, limit: number) => {
   const value = (name: string) => sql.placeholder(name);
   const types = ofTypes ? sql`${changes.type} = any(${value("types")}::text[])` : undefined;
