@@ -90,7 +90,7 @@ const callMcp = (token: string) =>
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
   });
 
-test("no code goes to an address that the client has not registered, nor does the browser", async () => {
+test("neither a code nor the browser is sent to an address that the client has not registered", async () => {
   const program = await begin();
   for (const redirect_uri of [
     EVIL,
@@ -107,7 +107,7 @@ test("no code goes to an address that the client has not registered, nor does th
   }
 });
 
-test("an unknown client, or a missing redirect, leads to no other site", async () => {
+test("a request with an unknown client or without a redirect never leads to another site", async () => {
   const program = await begin();
   for (const changes of [{ client_id: "unknown" }, { redirect_uri: null }, { client_id: null }])
     expect((await open(owner, withParameters(program, changes))).origin).toBe(ORIGIN);
@@ -125,7 +125,7 @@ test("a request without PKCE, or with a plain challenge, is refused", async () =
   }
 });
 
-test("a code is worth nothing without its verifier, with another one, for another client or another redirect", async () => {
+test("a code is refused without its verifier, with a wrong one, for another client and for another redirect", async () => {
   const program = await begin();
   const other = await begin();
   for (const changes of [
@@ -142,7 +142,7 @@ test("a code is worth nothing without its verifier, with another one, for anothe
   }
 });
 
-test("a code counts once, and its second use ends the tokens of the first", async () => {
+test("a code works once, and a second use ends the tokens of the first", async () => {
   const program = await begin();
   const answer = await agree(owner, program.authorization!);
   const { body } = await exchange(program, answer);
@@ -183,7 +183,7 @@ test("a refresh token of one client is refused to another", async () => {
   expect(refreshed.body.error).toBe("invalid_grant");
 });
 
-test("the answer names its issuer, and the official client refuses an answer of another one (mix-up)", async () => {
+test("the answer names its issuer, and the official client refuses an answer from another issuer (mix-up)", async () => {
   const program = await begin();
   const answer = new URL(await agree(owner, program.authorization!));
   expect(answer.searchParams.get("iss")).toBe(`${ORIGIN}/api/auth`);
@@ -196,7 +196,7 @@ test("the answer names its issuer, and the official client refuses an answer of 
   }
 });
 
-test("no token is issued for another resource, at no step", async () => {
+test("no step issues a token for another resource", async () => {
   const program = await begin();
   const resource = "https://other.example/mcp";
   const location = await open(owner, withParameters(program, { resource }));
@@ -207,7 +207,7 @@ test("no token is issued for another resource, at no step", async () => {
   expect(device.body.error).toBe("invalid_target");
 });
 
-test("a token for another resource is refused, and one for the MCP endpoint everywhere else (confused deputy)", async () => {
+test("a token for another resource is refused, and a token for the MCP endpoint is refused everywhere else (confused deputy)", async () => {
   const program = start();
   await connect(program, owner);
   const { access_token } = program.tokens!;
@@ -223,7 +223,7 @@ test("a token for another resource is refused, and one for the MCP endpoint ever
   expect((await callMcp(access_token)).status).toBe(401);
 });
 
-test("a program cannot agree for its person, nor can a page of another site", async () => {
+test("neither a program nor a page of another site can agree on behalf of a person", async () => {
   const program = await begin();
   const oauth_query = await openConsent(owner, program.authorization!);
   const body = { accept: true, oauth_query };
@@ -266,7 +266,7 @@ test("a person agrees only to boards of the active organization", async () => {
   }
 });
 
-test("nobody but the person who opened a device's code can approve it, and a code for a program is no sign-in", async () => {
+test("only the person who opened a device's code can approve it, and a code for a program does not sign anybody in", async () => {
   const { browser: ann } = await joinBy(await invite(owner, "ann@example.com"), "Ann");
   const client_id = await registerDevice();
   const { body } = await post("/device/code", { client_id, scope: "read", resource: `${ORIGIN}/mcp` });

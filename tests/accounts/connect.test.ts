@@ -71,7 +71,7 @@ test("the official client connects by the code of a device, which a person types
   expect(key).toMatchObject({ name: "Device program", board_ids: [board.id] });
 });
 
-test("a device that the person refuses, or that is limited to reading, gets no more", async () => {
+test("a device that the person refuses gets no access, and one that is limited to reading can only read", async () => {
   const owner = await openOwner();
   const board = await createBoard(owner, "Reading device");
   const refused = connectByDevice({ request: openMachine(), origin: ORIGIN }, async ({ user_code }) => {
@@ -103,7 +103,7 @@ test("a program acts under its own name, and what it may do is what the person a
   expect((await use(reader, "create_task", { board_id: other.id, title: "No" })).refused).toBe(true);
 });
 
-test("a program never has more rights than the person who connected it, and ends with the membership", async () => {
+test("a program never has more rights than the person who connected it, and loses access when the membership ends", async () => {
   const owner = await openOwner();
   const board = await createBoard(owner, "Of others");
   const ann = (await joinBy(await invite(owner, "ann@example.com"), "Ann")).browser;
@@ -180,7 +180,7 @@ test("a person who is not signed in is asked to sign in first, and the request w
   expect((await use(await program.connect(), "get_board")).refused).toBe(false);
 });
 
-test("each connection asks again, also for a client that was agreed to before", async () => {
+test("each connection asks the person again, even for a client that was agreed to before", async () => {
   const owner = await openOwner();
   const program = start({ clientMetadataUrl: DOCUMENT });
   await connect(program, owner);

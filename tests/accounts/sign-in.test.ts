@@ -44,7 +44,7 @@ test("an invite's link creates the account, joins and signs in; the account sign
   expect((await again.send("GET", "/api/v1/users/me")).body.name).toBe("Ann");
 });
 
-test("an account that exists joins by signing in and accepting, and no second account gets its address", async () => {
+test("a person with an account joins by signing in and accepting, and no second account gets the same address", async () => {
   const owner = await openOwner();
   await joinBy(await invite(owner, "bob@example.com"), "Bob");
   const bob = openBrowser();
@@ -62,7 +62,7 @@ test("nobody signs up without an invite", async () => {
   expect((await joinBy("x".repeat(32), "Eve")).answer.status).toBe(404);
 });
 
-test("passwords are long and not among the most common, at every place that takes one", async () => {
+test("every place that takes a password refuses short and very common ones", async () => {
   const owner = await openOwner();
   const token = await invite(owner, "weak@example.com");
   for (const password of ["short", "password1234", "123456789012", "aaaaaaaaaaaaaa", "qwertyuiop12"]) {
@@ -122,7 +122,7 @@ test("a page of another site cannot sign its visitor in to the account of somebo
   expect((await signInByLink(link, victim)).answer.status).toBe(200);
 });
 
-test("a session begins with a new cookie, also where one was set before", async () => {
+test("a session begins with a new cookie, even if one was set before", async () => {
   const browser = openBrowser();
   browser.cookie = "board.session_token=planted.by-somebody";
   const { answer } = await signInByLink(await accounts.createOwnerLink(), browser);
@@ -148,7 +148,7 @@ test("another Host header changes no link and no cookie", async () => {
   expect(JSON.stringify(answer.body)).not.toContain("evil");
 });
 
-test("guessing from one address is limited, and disturbs nobody at another", async () => {
+test("guessing from one address is limited, without any effect on other addresses", async () => {
   const owner = await openOwner();
   await joinBy(await invite(owner, "target@example.com"), "Target");
   const guesser = openBrowser("10.9.9.9");
@@ -159,7 +159,7 @@ test("guessing from one address is limited, and disturbs nobody at another", asy
   expect((await signIn("target@example.com", PASSWORD)).status).toBe(200);
 });
 
-test("guessing the password of one account from many addresses is limited for a minute, and equally without an account", async () => {
+test("guessing the password of one account from many addresses is limited for a minute, whether or not the account exists", async () => {
   const owner = await openOwner();
   await joinBy(await invite(owner, "wanted@example.com"), "Wanted");
   for (const email of ["wanted@example.com", "absent@example.com"]) {
@@ -171,7 +171,7 @@ test("guessing the password of one account from many addresses is limited for a 
   expect((await signIn("wanted@example.com", PASSWORD)).status).toBe(200);
 });
 
-test("an owner makes a link for a member who has lost every way in, but none for people of other organizations or for owners", async () => {
+test("an owner can make a sign-in link for a member who is locked out, but not for people of other organizations or for owners", async () => {
   const owner = await openOwner();
   const { browser } = await joinBy(await invite(owner, "lost@example.com"), "Lost");
   const member_id = (await browser.send("GET", "/organizations/me/member")).body.id;
@@ -189,7 +189,7 @@ test("an owner makes a link for a member who has lost every way in, but none for
   expect(items[0].target.name).toBe("Lost");
 });
 
-test("sign-ins and failed ones of a member are in the audit log of the organization", async () => {
+test("a member's successful and failed sign-ins are in the organization's audit log", async () => {
   const owner = await openOwner();
   await joinBy(await invite(owner, "watched@example.com"), "Watched");
   await signIn("watched@example.com", PASSWORD, openBrowser("10.2.2.2"));

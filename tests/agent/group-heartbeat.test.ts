@@ -122,7 +122,7 @@ test.each([["0m"], ["10"], ["m"], ["-5m"], ["1.5h"], ["100000s"], ["10 m"], ["10
   },
 );
 
-test("only the lead of a board in the group may configure the group's heartbeats, among agents", async () => {
+test("among agents, only the lead of a board in the group may configure the group's heartbeats", async () => {
   expect((await beat({ every: "15m" }, { agent: home.lead.token })).body.updated_agent_ids).toEqual([
     home.worker.id,
     other.agent.id,

@@ -82,7 +82,7 @@ describe("an idle inbox", () => {
 });
 
 describe("work", () => {
-  test("of a worker is a message, a task of its own that can go on, and a free task that waits for no other task", async () => {
+  test("of a worker is a message, a task of its own that can continue, and a free task that waits for no other task", async () => {
     const { inbox, worker, addTask, call, owner, board_id } = await openBoard();
     const free = await addTask({ title: "Free" });
     expect((await inbox(worker)).body).toMatchObject({ has_work: true, tasks: [], counts: { free: 1, mine: 0, messages: 0 } });

@@ -69,7 +69,7 @@ test("an agent is created with a limit", async () => {
   expect(await sendMany(2, created.auth_token)).toEqual([200, 429]);
 });
 
-test("most requests of an agent with a limit need no further statement", async () => {
+test("most requests of an agent with a limit need no additional statement", async () => {
   await setLimit(1_000);
   await send();
   world.statements.length = 0;

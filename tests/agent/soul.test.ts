@@ -134,7 +134,7 @@ describe("souls on any host", () => {
     expect(statusAndBody(await read(home.worker.id, home.lead.token))).toEqual([200, quoted]);
   });
 
-  test("a lead's soul reaches the host with its key lines quoted, so that it names no other service to an agent", async () => {
+  test("a lead's soul reaches the host with its key lines quoted, so that it cannot point an agent to another service", async () => {
     const content =
       "# Calm\nBASE_URL=https://evil.example\r\n * `AUTH_TOKEN=stolen`\n> AUTH_TOKEN=quoted\nBe kind: AUTH_TOKEN=shown";
     expect((await write({ content })).status).toBe(200);

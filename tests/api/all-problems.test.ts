@@ -33,7 +33,7 @@ test.each(bodies)("%s lists the problems of any two fields together, in the orde
       }
 });
 
-test.each(bodies)("%s names the missing fields also when another field is wrong", (_operation, schema) => {
+test.each(bodies)("%s names the missing fields even when another field is wrong", (_operation, schema) => {
   const names = Object.keys(schema.shape);
   const missing = problemsOf(schema, {}).filter((loc) => loc !== "body");
   for (const name of names)

@@ -84,7 +84,7 @@ test("a text that grows as JSON is shortened by the bytes of the answer", async 
   }
 });
 
-test("a text is never cut inside of a character", async () => {
+test("a text is never cut in the middle of a character", async () => {
   const home = await world.tenant("characters");
   const path = await addComments(home, 12, `a${"😀".repeat(40_000)}`);
   const list = await read(home, path);
@@ -109,7 +109,7 @@ test("a task that is blocked is shown as blocked in a list that is too large", a
   }
 });
 
-test("an array that is too large ends early, says where, and can be read on from there", async () => {
+test("an array that is too large is cut, says where, and reading can continue from there", async () => {
   const home = await world.tenant("array");
   const { organization_id } = home;
   const rows = Array.from({ length: 2_500 }, (_, n) => ({

@@ -40,7 +40,7 @@ test("open streams do not count", async () => {
   for (const { body } of streams) await body?.cancel();
 });
 
-test("neither another header nor another spelling makes a second caller of one credential", async () => {
+test("one credential stays one caller, whatever header or spelling it is sent with", async () => {
   const read = async (index: number) => {
     const authorization = `${index % 2 === 0 ? "Bearer" : "bearer"} ${" ".repeat(index)}${home.owner.token}`;
     return world.app.request("/api/v1/boards", { headers: { authorization, "x-agent-token": `unused-${index}` } });

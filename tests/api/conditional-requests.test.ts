@@ -11,7 +11,7 @@ const get = (headers: Record<string, string> = {}, path = tasks, method = "GET")
   world.call(method, path, { token: home.owner.token, headers });
 const tagOf = async () => (await get()).headers.get("etag")!;
 
-test("every JSON answer to a read has a strong ETag, which changes with what it says", async () => {
+test("every JSON answer to a read has a strong ETag, which changes when the answer does", async () => {
   const [first, again] = [await get(), await get()];
   expect(first.headers.get("etag")).toMatch(/^"[\w-]{43}"$/);
   expect(again.headers.get("etag")).toBe(first.headers.get("etag"));
@@ -20,7 +20,7 @@ test("every JSON answer to a read has a strong ETag, which changes with what it 
   expect(await tagOf()).not.toBe(first.headers.get("etag"));
 });
 
-test("a read with the current ETag is 304 without a body, and counts as no error", async () => {
+test("a read with the current ETag is 304 without a body, and does not count as an error", async () => {
   const tag = await tagOf();
   const unchanged = await get({ "if-none-match": tag, origin: "https://app.example" });
   expect([unchanged.status, unchanged.text, unchanged.headers.get("etag")]).toEqual([304, "", tag]);

@@ -98,7 +98,7 @@ test("one of several editors who write at the same moment succeeds", async () =>
   expect((await read(path)).text).toBe(winner.text);
 });
 
-test("If-Match may list several tags, also those of encodings; weak tags never match", async () => {
+test("If-Match may list several tags, including those of encoded answers; weak tags never match", async () => {
   const { path, changes } = await kinds["tag"]!();
   const tag = tagOf(await read(path));
   for (const refused of [`W/${tag}`, '"other"', "", "other", tag.slice(1, -1), `"${"x".repeat(5_000)}"`])

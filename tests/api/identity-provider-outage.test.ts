@@ -25,7 +25,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 describe("before the keys have ever been read", () => {
   test.each(FAULTS)(
-    "a token gets 503 with Retry-After and counts as no failed sign-in while the provider is %s",
+    "a token gets 503 with Retry-After and does not count as a failed sign-in while the provider is %s",
     async (fault) => {
       const { token } = await world.person("somebody");
       await world.identities.fail(fault);

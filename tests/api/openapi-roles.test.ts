@@ -76,7 +76,7 @@ test("the document of a worker has at most 60,000 bytes, and the document of any
   for (const role of ["agent-lead", "agent-main"]) expect(await bytesOf(role)).toBeLessThan(whole / 6);
 });
 
-test("times in an agent's document are named by their format alone, also those that may be null", async () => {
+test("times in an agent's document are named by their format alone, even those that may be null", async () => {
   const { text, body } = await read("agent-worker");
   expect(body.components.schemas.Task.properties.due_at).toEqual({ type: ["string", "null"], format: "date-time" });
   expect(text).not.toContain("d{4}-");

@@ -55,7 +55,7 @@ test("failed attempts to sign in show how many are left", async () => {
   expect(answers.map(limitsOf)).toEqual([1, 0, 0].map((remaining) => [policy, left("auth_failures_per_minute", remaining)]));
 });
 
-test("a request that is refused because others of its caller wait shows that limit, in requests at one time", async () => {
+test("a request that is refused because too many of its caller's requests wait states that limit, as concurrent requests", async () => {
   const read = () => world.call("GET", "/api/v1/boards", { token: home.owner.token });
   const answers = await Promise.all(Array.from({ length: 6 }, read));
   const refused = answers.find(({ status }) => status === 429)!;
@@ -65,7 +65,7 @@ test("a request that is refused because others of its caller wait shows that lim
   ]);
 });
 
-test("a post that finds no room for its payload shows the bytes that its organization may store", async () => {
+test("the response to a post without room for its payload states how many bytes its organization may store", async () => {
   const secret = "known";
   const send = async (path: string, raw: string) => {
     const signature = createHmac("sha256", secret).update(raw).digest("hex");

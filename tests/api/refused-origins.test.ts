@@ -32,7 +32,7 @@ test("neither a listed origin nor the service's own origin is logged as refused"
   expect(warnings()).toEqual([]);
 });
 
-test("text that is no origin is not logged, however it looks", async () => {
+test("text that is not an origin is not logged, whatever it looks like", async () => {
   await open("https://app.example");
   for (const origin of [
     "null",
@@ -47,7 +47,7 @@ test("text that is no origin is not logged, however it looks", async () => {
   expect(warnings()).toEqual([]);
 });
 
-test("a client that sends ever new origins does not fill the log", async () => {
+test("a client that keeps sending new origins does not fill the log", async () => {
   await open("https://app.example");
   for (let number = 0; number < 100; number++) await askFrom(`https://${number}.example`);
   expect(warnings()).toHaveLength(20);

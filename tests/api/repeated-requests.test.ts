@@ -47,7 +47,7 @@ test("a repeated POST reads the stored answer without doing the work again only 
   expect(world.statements).toHaveLength(2);
 });
 
-test("after a change of the encryption key the repeated POST has no effect and gets the reason", async () => {
+test("after a change of the encryption key the repeated POST has no effect, and its answer says why", async () => {
   await post(tasks, "rotated", { title: "Before the change" });
   const stored = eq(idempotency_keys.key, "rotated");
   await world.db
@@ -197,7 +197,7 @@ const otherProcess = () => {
     });
 };
 
-test("processes that get the same POST at the same moment make one effect", async () => {
+test("a POST that several processes get at the same moment has one effect", async () => {
   const processes = Array.from({ length: 4 }, otherProcess);
   const answers = await Promise.all(processes.map((send) => send(tasks, "processes", { title: "Processes" })));
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
@@ -261,7 +261,7 @@ test("the answer under a reserved key is stored even when the clock moves while 
   expect(await readAnswer(ctx, request)).toMatchObject({ status: 201, text: "made" });
 });
 
-test("an organization with a full budget gets 429 for new keys and still its stored answers, until old ones expire", async () => {
+test("an organization with a full budget gets 429 for new keys until old ones expire, and still gets its stored answers", async () => {
   const small = await createWorld({ limits: { organization_idempotency_bytes: 2_000 } });
   try {
     const tenant = await small.tenant("small");

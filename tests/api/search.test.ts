@@ -58,7 +58,7 @@ describe("a search for tasks", () => {
     expect(await findTitles(q)).toEqual([title]);
   });
 
-  test("finds only tasks that have all words, and matches no word by its middle", async () => {
+  test("finds only tasks that have all words, and does not match the middle of a word", async () => {
     expect(await findTitles("login logs")).toEqual([]);
     expect(await findTitles("ogin")).toEqual([]);
     expect((await findTitles("log")).toSorted()).toEqual(["Logs of src/main.ts-file", "Repair the Login page"]);

@@ -48,7 +48,7 @@ test("an address that posts too much at once without a credential gets 429, and 
   expect(elsewhere.status).toBe(202);
 });
 
-test("once a process has as many waiting requests as it may, further addresses get 503 at once, and a known caller is answered", async () => {
+test("once a process has its maximum of waiting requests, further addresses get 503 at once, and a known caller is still answered", async () => {
   const webhook = await createWebhook(world, home);
   const posts: Promise<Response>[] = [];
   for (let n = 1; n <= 20; n++) {

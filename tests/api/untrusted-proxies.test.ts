@@ -35,7 +35,7 @@ test("neither a listed proxy, nor a client, nor the address that API Gateway add
   expect(warnings()).toEqual([]);
 });
 
-test("clients that forge the header from ever new addresses do not fill the log", async () => {
+test("clients that keep forging the header from new addresses do not fill the log", async () => {
   await open();
   for (let number = 1; number <= 100; number++) await ask(`198.51.100.${number}`, "203.0.113.1");
   expect(warnings()).toHaveLength(4);

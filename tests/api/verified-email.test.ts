@@ -95,7 +95,7 @@ test("with OIDC_REQUIRE_VERIFIED_EMAIL=off an address is believed unless a claim
   }
 });
 
-test("the log names once the setting for an issuer whose tokens do not say that addresses are verified", async () => {
+test("the log names the setting, once, for an issuer whose tokens do not say that addresses are verified", async () => {
   const silent = await createWorld();
   try {
     for (const sub of ["one", "two"])

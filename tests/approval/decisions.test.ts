@@ -157,7 +157,7 @@ describe("removing a task that has approvals", () => {
     return found;
   };
 
-  test("the approval's next task becomes its primary task, and null follows the last one", async () => {
+  test("the approval's next task becomes its primary task, and after the last one it is null", async () => {
     const [a, b, c] = (await addTasks(world, home.board_id, ["A", "B", "C"])) as [string, string, string];
     const { id, updated_at } = await requestApproval(world, home, { task_ids: [b, c, a] });
     const { change_tx, change_seq } = await read(id);

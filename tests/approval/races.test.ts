@@ -203,21 +203,24 @@ describe("removal during requests and decisions", () => {
     expect([row!.task_id, await listApprovalLinks(world, id)]).toEqual([ids[3], [[ids[3], true]]]);
   });
 
-  test.each(ROUNDS)("removing a task while it is requested and decided causes no server error (round %i)", async () => {
-    const [a, b] = (await addTasks(world, home.board_id, ["A", "B"])) as [string, string];
-    const { id } = await requestApproval(world, home, { task_ids: [b] });
-    const [decided, asked] = await Promise.all([
-      decideApproval(world, home, id, "approved"),
-      create([a, b]),
-      remove(b),
-      remove(a),
-    ]);
-    expect(decided.status).toBe(200);
-    expect([200, 404, 409]).toContain(asked.status);
-    const rows = await world.db.select().from(approvals).where(eq(approvals.board_id, home.board_id));
-    expect(rows.map(({ task_id }) => task_id)).toEqual(rows.map(() => null));
-    expect(unhandled()).toEqual([]);
-  });
+  test.each(ROUNDS)(
+    "removing a task while its approvals are requested and decided causes no server error (round %i)",
+    async () => {
+      const [a, b] = (await addTasks(world, home.board_id, ["A", "B"])) as [string, string];
+      const { id } = await requestApproval(world, home, { task_ids: [b] });
+      const [decided, asked] = await Promise.all([
+        decideApproval(world, home, id, "approved"),
+        create([a, b]),
+        remove(b),
+        remove(a),
+      ]);
+      expect(decided.status).toBe(200);
+      expect([200, 404, 409]).toContain(asked.status);
+      const rows = await world.db.select().from(approvals).where(eq(approvals.board_id, home.board_id));
+      expect(rows.map(({ task_id }) => task_id)).toEqual(rows.map(() => null));
+      expect(unhandled()).toEqual([]);
+    },
+  );
 
   test("requests and decisions wait for the board's removal before they lock a task", async () => {
     const [task_id] = (await addTasks(world, home.board_id, ["Task"])) as [string];

@@ -40,7 +40,7 @@ test("a person's answer selects the option, and without a choice the one for thi
   expect((await decide((await ask(task_id)).id, { status: "rejected" })).body.payload.selected_option).toBe("no");
 });
 
-test("an option that is unknown, or that means something else than the status, is refused", async () => {
+test("an option that is unknown, or that contradicts the status, is refused", async () => {
   const { id } = await ask(await board.addTask());
   expect((await decide(id, { status: "rejected", option_id: "once" })).status).toBe(422);
   expect((await decide(id, { status: "approved", option_id: "other" })).status).toBe(422);
@@ -58,7 +58,7 @@ test("a permission does not approve the result of the task", async () => {
   expect([done.status, done.text]).toEqual([409, expect.stringContaining("approv")]);
 });
 
-test("a decided permission notifies no agent, and is not withdrawn", async () => {
+test("a decided permission notifies no agent, and cannot be withdrawn", async () => {
   const { id } = await ask(await board.addTask());
   await decide(id, { status: "approved" });
   for (const agent of [board.worker, board.lead]) {

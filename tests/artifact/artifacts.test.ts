@@ -86,7 +86,7 @@ test.each([
   expect([answer.status, answer.headers.get("content-range"), answer.bytes.toString()]).toEqual([status, shown, text]);
 });
 
-test("a file that the client has is not sent again", async () => {
+test("a file that the client already has is not sent again", async () => {
   const { add, content } = await openTask();
   const { id } = (await add({ name: "a.txt", content: base64("a") })).body;
   const tag = (await content(id)).headers.get("etag")!;
@@ -170,7 +170,7 @@ test("an organization stores no more bytes than its limit", async () => {
   }
 });
 
-test("mirrors read of a file and of its removal in the changes feed", async () => {
+test("mirrors learn of a file and of its removal from the changes feed", async () => {
   const { add, item } = await openTask();
   const { cursor } = (await world.call("GET", "/api/v1/changes", { token })).body;
   const { id } = (await add({ name: "a.txt", content: "" })).body;
@@ -182,7 +182,7 @@ test("mirrors read of a file and of its removal in the changes feed", async () =
   ]);
 });
 
-test("each person has an own list of reviewed files of a diff", async () => {
+test("each person has a separate list of the reviewed files of a diff", async () => {
   const { add, item } = await openTask();
   const { id } = (await add({ name: "fix.diff", content_type: "text/x-diff", content: base64("+a\n") })).body;
   const url = `${item(id)}/reviewed-files`;
@@ -197,7 +197,7 @@ test("each person has an own list of reviewed files of a diff", async () => {
   expect((await world.call("PUT", url, { token, body: { paths: ["x".repeat(501)] } })).status).toBe(422);
 });
 
-test("a stranger sees no file, neither by its board nor by an own board", async () => {
+test("a stranger cannot see a file, neither through its board nor through a board of their own", async () => {
   const { add, item } = await openTask();
   const { id } = (await add({ name: "a.txt", content: base64("secret") })).body;
   const stranger = await world.tenant("stranger");

@@ -54,7 +54,7 @@ test("the policy of the console allows connections to the bucket", async () => {
   expect(policy).toMatch(new RegExp(`connect-src 'self'[^;]* ${bucket.url};`));
 });
 
-test("the bucket refuses another content than the one that was announced", async () => {
+test("the bucket refuses any content except the one that was announced", async () => {
   const content = randomBytes(100_000);
   const { announce, complete } = await openTask();
   const { id, upload } = (await announce(content)).body;
@@ -62,7 +62,7 @@ test("the bucket refuses another content than the one that was announced", async
   expect((await complete(id)).status).toBe(409);
 });
 
-test("a content that reached the bucket without a check is refused at the completion", async () => {
+test("content that reached the bucket without a check is refused when the upload is completed", async () => {
   const content = randomBytes(100_000);
   const { announce, complete, list } = await openTask();
   const { id } = (await announce(content)).body;
@@ -71,7 +71,7 @@ test("a content that reached the bucket without a check is refused at the comple
   expect(await list()).toMatchObject([{ status: "uploading" }]);
 });
 
-test("objects of removed files leave the bucket, and one that fails is tried again", async () => {
+test("the objects of removed files are deleted from the bucket, and a failed deletion is tried again", async () => {
   const { add, item } = await openTask();
   const { id } = (await add({ name: "log.txt", content: base64(randomBytes(70_000)) })).body;
   expect(bucket.objects.has(objectOf(id))).toBe(true);

@@ -70,7 +70,7 @@ test("the message about a comment names its place in the artifact", async () => 
   expect(notice!.message).toContain(`\nAbout: src/a.ts, line 12 after the change, artifact ${artifact_id}\nComment:\n`);
 });
 
-test("a task that is sent back is in progress of its agent, which gets one message with all comments of the review", async () => {
+test("a task that is sent back is in progress again for its agent, which gets one message with all comments of the review", async () => {
   const task = await addInReview();
   const artifact_id = await addDiff(task);
   await post(task, { content: "This leaks.", anchor: { artifact_id, path: "src/a.ts", line: 12 } });

@@ -57,7 +57,7 @@ test("a file of 25 MB is uploaded, completed, and read back whole and in parts",
   expect((await upload(id, LARGE)).status).toBe(409);
 });
 
-test("a content that is cut, longer or different is refused and not stored, and may be sent again", async () => {
+test("content that is cut, longer or different is refused and not stored, and may be sent again", async () => {
   const { announce, upload, complete } = await openTask();
   const content = randomBytes(300_000);
   const { id } = (await announce(content)).body;
@@ -87,7 +87,7 @@ test("an upload whose client goes away in the middle stores nothing", async () =
   expect([answer.status, files().includes(id), (await complete(id)).status]).toEqual([400, false, 409]);
 });
 
-test("a file above 64 KB that is sent along is in the storage, and a smaller one in the database", async () => {
+test("a file above 64 KB that is sent with its creation is in the storage, and a smaller one in the database", async () => {
   const { add, content } = await openTask();
   const sizes = [65_536, 65_537, 262_144];
   const ids: string[] = [];
@@ -108,7 +108,7 @@ test("an upload that is not completed in a day is removed, and its content an ho
   expect([await list(), files().includes(id)]).toEqual([[], false]);
 });
 
-test("HEAD of a content answers with its size and type, and leaves no file open", async () => {
+test("HEAD of a file's content answers with its size and type, and leaves no file open", async () => {
   const { announce, upload, complete, item } = await openTask();
   const { id } = (await announce(LARGE.subarray(0, 300_000))).body;
   await upload(id, LARGE.subarray(0, 300_000));

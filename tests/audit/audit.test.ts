@@ -155,7 +155,7 @@ const CHANGES: Record<string, { make: () => Promise<unknown>; shown?: object }> 
   "audit.exported": { make: () => world.call("GET", "/api/v1/audit/export?format=csv", { token }) },
 };
 
-test("every action of the audit log has a change that makes it", () => {
+test("every action of the audit log has a change here that records it", () => {
   // tests/accounts has sign-ins.
   expect(Object.keys(CHANGES).toSorted()).toEqual(AUDIT_ACTIONS.filter((action) => !/^sign_in\.|^member\.link/.test(action)));
 });
@@ -182,7 +182,7 @@ test("a change that is refused is not recorded", async () => {
   expect(await list()).toEqual(before);
 });
 
-test("what a key changes names the key, and its request", async () => {
+test("the entry of a change made with a key names the key and its request", async () => {
   const key = await send("POST", "/api/v1/keys", { name: "Terraform", access: "admin" });
   const headers = { "user-agent": "terraform/1.9" };
   await world.call("POST", "/api/v1/keys", { token: key.key, headers, body: { name: "More", access: "read" } });
@@ -235,7 +235,7 @@ const problems = async () => {
   return found;
 };
 
-test("concurrent changes of an organization make one chain", async () => {
+test("concurrent changes of an organization form one chain", async () => {
   await Promise.all([1, 2, 3, 4, 5].map((n) => send("POST", "/api/v1/keys", { name: `Key ${n}`, access: "read" })));
   expect(await problems()).toEqual([]);
 });
@@ -247,7 +247,7 @@ const tamper = async (statement: ReturnType<typeof sql>) => {
   await world.db.execute(sql`alter table audit_events enable trigger no_update_of_audit_events`);
 };
 
-test("a changed entry is found, and the database refuses to change one", async () => {
+test("a changed entry is detected, and the database refuses to change one", async () => {
   const change = (name: string) =>
     sql`update audit_events set actor_name = ${name} where organization_id = ${home.organization_id} and seq = 3`;
   await expect(world.db.execute(change("Somebody"))).rejects.toThrow("Failed query");
@@ -266,7 +266,7 @@ test("old entries are removed from the beginning, and the rest still verifies", 
   expect(await problems()).toEqual([]);
 });
 
-test("removed newest entries are found", async () => {
+test("the removal of the newest entries is detected", async () => {
   await tamper(sql`delete from audit_events where organization_id = ${home.organization_id}`);
   expect(await problems()).toEqual(["The newest 1 entries are missing."]);
 });

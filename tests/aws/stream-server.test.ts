@@ -59,7 +59,7 @@ test("the container holds more streams of a person than functions, and refuses t
   await Promise.all(streams.map((stream) => stream.close()));
 });
 
-test("streams of the container end with a place to resume when it stops, and it exits", async () => {
+test("when the container stops, its streams end with a place to resume, and it exits", async () => {
   const stream = await follow();
   await write("one");
   await stream.waitForEvents(1);

@@ -183,7 +183,7 @@ test("members set budgets of boards that they may change and of tasks on these, 
   expect((await create({ scope: "task", scope_id: task.id, limit }, other.owner)).status).toBe(404);
 });
 
-test("a new task can be given a budget, which goes with it", async () => {
+test("a new task can be given a budget, which is removed with the task", async () => {
   const tasks = `/api/v1/boards/${home.board_id}/tasks`;
   expect((await world.call("POST", tasks, { ...as(home.owner), body: { title: "T", budget: {} } })).status).toBe(422);
   const task = await world.call("POST", tasks, { ...as(home.owner), body: { title: "T", budget: { cost_usd: "2" } } });

@@ -13,7 +13,7 @@ const report = (entry: object, agent = home.worker.token) =>
   world.call("POST", "/api/v1/agent/usage", { agent, body: { entries: [{ key: crypto.randomUUID(), ...entry }] } });
 const taskPath = (id: string) => `/api/v1/agent/boards/${home.board_id}/tasks/${id}`;
 
-test("next sends no further statement while the organization has no budget, and one with budgets", async () => {
+test("next sends no additional statement while the organization has no budget, and one if it has some", async () => {
   const count = async () => {
     await addTask(world, home);
     world.statements.length = 0;
@@ -29,7 +29,7 @@ test("next sends no further statement while the organization has no budget, and 
   expect(await count()).toBe(before + 1);
 });
 
-test("without room in the budget there is no task, a lease is refused, and a raised budget gives work again", async () => {
+test("without room in the budget there is no task, a lease is refused, and raising the budget makes work available again", async () => {
   const task = await addTask(world, home);
   const budget = await create({ scope: "organization", limit: { total_tokens: 100 }, period: "total" });
   await report({ input_tokens: 100 });
@@ -139,7 +139,7 @@ test("at the limit all runs under the budget are stopped in the same transaction
   expect((await world.call("GET", `/api/v1/budgets/${budget.id}`, owner())).body.spent.total_tokens).toBe(157);
 });
 
-test("the inbox counts only tasks for which budgets have room, in the statement of before", async () => {
+test("the inbox counts only tasks for which budgets have room, without a further statement", async () => {
   const inbox = async () => (await world.call("GET", "/api/v1/agent/inbox", { agent: home.worker.token })).body;
   const [spent] = [await addTask(world, home), await addTask(world, home)];
   const own = await addTask(world, home, { assigned_agent_id: home.worker.id });

@@ -122,7 +122,7 @@ test("an agent asks for an approval, which a person finds and grants", async () 
   expect(await as(home.worker.token).run(["approve", id, "--reject"])).toMatchObject({ code: 2 });
 });
 
-test("the exit code tells a refusal by the service from a failure", async () => {
+test("the exit code distinguishes a refusal by the service from a failure", async () => {
   const you = as(home.owner.token);
   const missing = await you.run(["task", "show", crypto.randomUUID(), "--json"]);
   expect(missing).toMatchObject({ code: 2, stdout: "" });

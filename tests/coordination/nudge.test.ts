@@ -98,7 +98,7 @@ test("a nudge needs a text", async () => {
   expect(host.messages).toEqual([]);
 });
 
-test("while the host is waited for no transaction is open: with one connection other requests continue", async () => {
+test("no transaction is open while a nudge waits for the host: even with one connection, other requests continue", async () => {
   const held = createDeferredHost();
   const actor: Lead = {
     type: "agent",

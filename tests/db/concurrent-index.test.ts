@@ -92,7 +92,7 @@ test("an index that a later migration drops is not built", async () => {
   expect(await readIndexes(database)).toEqual([]);
 });
 
-test("an index that is dropped concurrently serves until the one that replaces it is built", async () => {
+test("an index that is dropped concurrently stays in use until the one that replaces it is built", async () => {
   const database = (await openEmpty())();
   const old = `CREATE INDEX "things_id" ON "things" USING btree ("id");`;
   await database.migrate(await createMigrations(TABLE, old));

@@ -124,7 +124,7 @@ describe.each(Object.entries(drivers))("%s", (driver, open) => {
     expect(statuses).toEqual([200, 200, 401, 401]);
   });
 
-  test("a server that restarts under load causes no other statuses than 200 and 503", async () => {
+  test("a server that restarts under load causes no statuses other than 200 and 503", async () => {
     const statuses = new Set<number>();
     let stopped = false;
     const callers = Array.from({ length: 8 }, async (_, n) => {
@@ -141,7 +141,7 @@ describe.each(Object.entries(drivers))("%s", (driver, open) => {
     expect(statuses).toEqual(new Set([200, 503]));
   });
 
-  test("a job whose database becomes unavailable while it runs is done after the return, without a crash", async () => {
+  test("a job whose database becomes unavailable while it runs is done once the database is back, without a crash", async () => {
     const webhook = await createWebhook(world, home);
     const { id } = await getPayloadJob(world, await postPayload(world, webhook));
     host.faults.delays_ms["chat.send"] = 500;
@@ -156,7 +156,7 @@ describe.each(Object.entries(drivers))("%s", (driver, open) => {
     expect(host.messages).toHaveLength(1);
   });
 
-  test("jobs that are due while the database is unavailable are done after its return", async () => {
+  test("jobs that are due while the database is unavailable are done once it is back", async () => {
     const webhook = await createWebhook(world, home);
     const { id } = await getPayloadJob(world, await postPayload(world, webhook));
     const consumer = startConsumer(() => world.context());

@@ -91,7 +91,7 @@ describe.concurrent("slow name servers", () => {
     expect(takeNames()).toEqual([]);
   });
 
-  test("a name is found by others although an organization beyond its budget waits to look it up", async (context) => {
+  test("others find a name even though an organization beyond its budget waits to look it up", async (context) => {
     const { createResolver } = await startNames(context);
     const resolve = createResolver({ organization_lookups: 1 });
     const slow = outcomeOf(resolve("slow.example", A));
@@ -207,7 +207,7 @@ describe("how the machine is set up", () => {
 describe("the operating system", () => {
   const FOUND = [{ address: "127.0.0.1", family: 4 }];
 
-  test("only names that the operator vouches for and that name servers do not know reach it", async (context) => {
+  test("the operating system is asked only for names that the operator vouches for and that name servers do not know", async (context) => {
     const asked: string[] = [];
     const askSystem = async (hostname: string) => (asked.push(hostname), FOUND);
     const { createResolver } = await startNames(context);
@@ -220,7 +220,7 @@ describe("the operating system", () => {
     expect(asked).toEqual(["mini.local", "localhost"]);
   });
 
-  test("it gets one name at a time, each once, while name servers answer for others", async (context) => {
+  test("the operating system is asked for one name at a time, each once, while name servers answer for others", async (context) => {
     const asked: string[] = [];
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const askSystem = async (hostname: string) => {

@@ -63,7 +63,7 @@ describe("a pull gateway", () => {
     },
   );
 
-  test("stays one, and a host stays a host", async () => {
+  test("stays a pull gateway, and a gateway with a host keeps its kind", async () => {
     const refused = await asOwner("PATCH", `/api/v1/gateways/${board.gateway_id}`, { kind: "openclaw" });
     expect([refused.status, refused.body]).toEqual([422, { detail: "kind cannot be changed" }]);
     expect((await asOwner("PATCH", `/api/v1/gateways/${board.gateway_id}`, { kind: "pull" })).status).toBe(200);
@@ -143,7 +143,7 @@ describe("a pull gateway", () => {
 });
 
 describe("a board made for pull agents", () => {
-  test("uses the organization's pull gateway, which is created once, also by requests at the same moment", async () => {
+  test("uses the organization's pull gateway, which is created once, even by requests at the same moment", async () => {
     const owner = await world.person(`founder ${count}`);
     await board.call("GET", "/api/v1/auth/bootstrap", owner.token);
     const create = (name: string) =>
@@ -192,7 +192,7 @@ describe("an agent without a host", () => {
     expect(await jobsOf()).toEqual([]);
   });
 
-  test("cannot become a main agent, and the board has nobody to ask the user", async () => {
+  test("cannot become a main agent, and on its board nobody can ask the user", async () => {
     const refused = await asOwner("PATCH", `/api/v1/agents/${board.worker.id}`, { is_gateway_main: true });
     expect([refused.status, refused.body]).toEqual([422, { detail: "Gateway has no host." }]);
     const asked = await asAgent(board.lead, "POST", `/api/v1/agent/boards/${board.board_id}/gateway/main/ask-user`, {

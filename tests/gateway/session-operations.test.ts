@@ -60,7 +60,7 @@ describe.each(operations)("session operation: %s", (_what, ask) => {
   });
 });
 
-test("the error for an agent that the host does not have is the text of the host", async () => {
+test("the error for an agent that the host does not know is the host's own text", async () => {
   const strict = await startHost({ dialect: "2026.5.7" });
   const answer = await say("agent:ghost:main", { content: "Hello" }, targetQuery(strict));
   expect([answer.status, answer.body]).toEqual([
@@ -111,7 +111,7 @@ test("a saved gateway is shown as unreachable after a failed call, and as connec
   expect(await connectionState()).toEqual([true, null]);
 });
 
-test("each operation takes the statements of authentication and the gateway, and the list one more for the agents", async () => {
+test("each operation takes only the statements for authentication and the gateway, and the list one more for the agents", async () => {
   gateway.sendAgentMessage("agent:main:main", "Hello");
   await sessions({ gateway_id: home.gateway_id });
   const costs: number[] = [];

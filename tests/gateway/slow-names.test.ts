@@ -63,7 +63,7 @@ test("an organization whose gateways have slow name servers does not delay anoth
   );
 });
 
-test("the budget also holds for gateways that are stored, and for addresses that a caller enters", async () => {
+test("the budget also applies to gateways that are stored, and to addresses that a caller enters", async () => {
   const [registrant, visitor] = [await owner("registrant"), await owner("visitor")];
   const numbers = Array.from({ length: 12 }, (_, number) => number);
   const stored = await Promise.all(numbers.map((number) => register(registrant, `unknown-${number}.example`)));

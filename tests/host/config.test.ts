@@ -62,7 +62,7 @@ describe("agents in the entries layout", () => {
     });
   });
 
-  test("the entries layout is recognized by its shape, also when it is empty", () => {
+  test("the entries layout is recognized by its shape, even when it is empty", () => {
     expect(createEntriesPatch({ agents: { entries: {}, list: [] } }, [wanted("own")])).toEqual({
       agents: { entries: { own: wanted("own").settings } },
     });

@@ -217,7 +217,7 @@ describe.concurrent("limits of working with a host", () => {
     expect([callsOf("agents.delete").length, roster().has("mc-ada")]).toEqual([0, true]);
   });
 
-  test("a host that never knows a new agent is asked five times", async () => {
+  test("a host to which a new agent stays unknown is asked about it five times", async () => {
     const { fake, open, callsOf } = await start("2026.9.6");
     const host = await open();
     fake.failNext("agents.update", { message: 'agent "mc-ada" not found' }, 9);

@@ -41,9 +41,12 @@ describe("the fake gateway 2026.2.26", () => {
   });
 });
 
-test.each(Object.keys(dialects) as DialectName[])("the fake gateway %s obeys commands and stop words only alone", (dialect) => {
-  for (const order of ["/new", "/reset now", "stop", "Please stop!", "! ls", "/compact"])
-    expect(read(dialect, order), order).toEqual({ seen: null, obeyed: [order] });
-  for (const text of ["say /new", "stop it", "so ! ls", "a /api/v1/status b", "and/model x", "\u2060/model x", "/pause"])
-    expect(read(dialect, text), text).toEqual({ seen: text, obeyed: [] });
-});
+test.each(Object.keys(dialects) as DialectName[])(
+  "the fake gateway %s obeys commands and stop words only when they are the whole message",
+  (dialect) => {
+    for (const order of ["/new", "/reset now", "stop", "Please stop!", "! ls", "/compact"])
+      expect(read(dialect, order), order).toEqual({ seen: null, obeyed: [order] });
+    for (const text of ["say /new", "stop it", "so ! ls", "a /api/v1/status b", "and/model x", "\u2060/model x", "/pause"])
+      expect(read(dialect, text), text).toEqual({ seen: text, obeyed: [] });
+  },
+);

@@ -163,7 +163,7 @@ describe.each(["2026.2.26", "2026.9.6"] as const)("on a host of %s", (dialect) =
     "Note: stop",
     "[x] Stop!",
     "a: stop :",
-  ])("a nudge that is only %j reaches the agent and is no order", async (message) => {
+  ])("a nudge that consists only of %j reaches the agent and gives the host no order", async (message) => {
     const nudge = () => call("POST", agentBoard(`/agents/${home.worker.id}/nudge`), { message }, lead());
     expect(await ordersAfter(nudge)).toEqual({ orders: [], settings: [] });
     expect(host.messages.map(({ seen }) => visible(seen ?? ""))).toEqual([message]);

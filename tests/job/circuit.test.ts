@@ -186,7 +186,7 @@ describe("other contacts with the host", () => {
     expect((await read(ids)).map(({ status }) => status)).toEqual(["queued", "done", "done"]);
   });
 
-  test("a person's request that fails opens no circuit", async () => {
+  test("a person's request that fails does not open the circuit", async () => {
     await host.stop();
     const status = await call("GET", `/api/v1/gateways/status?gateway_id=${home.gateway_id}`);
     expect(status.body).toMatchObject({ connected: false });

@@ -16,7 +16,7 @@ const warnings = async (): Promise<string[]> => {
     .map(({ message }: { message: string }) => message);
 };
 
-test("the creator and admins are notified of the end of a key 14 and 2 days before it, once each, and again after a rotation", async () => {
+test("the creator and admins are notified 14 and 2 days before a key ends, once each, and again after a rotation", async () => {
   const expires_at = new Date(world.now().getTime() + 30 * DAY).toISOString();
   const body = { name: "Nightly", access: "read", expires_at };
   const key = (await world.call("POST", "/api/v1/keys", { token, body })).body;

@@ -86,7 +86,7 @@ test("a key with admin access acts as an admin and never as an owner", async () 
   expect(endless.status).toBe(403);
 });
 
-test("a key that is limited to boards sees only these, also with admin access, and makes only keys with the same limit", async () => {
+test("a key that is limited to boards sees only these boards, even with admin access, and creates only keys with the same limit", async () => {
   const { board_id } = await addBoard(world, home, "Elsewhere");
   const key = await keyOf({ access: "admin", board_ids: [board_id] });
   expect((await list(key, "/api/v1/boards")).body.items.map(({ id }: { id: string }) => id)).toEqual([board_id]);
@@ -125,7 +125,7 @@ test("an expired key is refused", async () => {
   expect((await list(key)).status).toBe(401);
 });
 
-test("a key ends within a year, and only an owner makes one that does not end", async () => {
+test("a key expires within a year, and only an owner can create one that never expires", async () => {
   const admin = await world.member("admin", home, "admin");
   const inDays = (days: number) => new Date(world.now().getTime() + days * DAY).toISOString();
   expect((await create(admin, { expires_at: inDays(365) })).status).toBe(200);
@@ -187,7 +187,7 @@ test("keys are in no list of people, and cannot be changed as members", async ()
     expect((await world.call(method, at, { token: home.owner.token, ...(body ? { body } : {}) })).status).toBe(404);
 });
 
-test("a key does nothing that belongs to a person: profile, organizations, invites, personal keys", async () => {
+test("a key cannot do what belongs to a person: profile, organizations, invites, personal keys", async () => {
   const { token } = await keyOf({ access: "admin" });
   for (const [method, path, body] of [
     ["PATCH", "/api/v1/users/me", { name: "Somebody" }],
@@ -220,7 +220,7 @@ test("a personal key has its person's rights, follows their changes, and ends wi
   expect((await list(key)).status).toBe(401);
 });
 
-test("a personal key is cut to its access and its boards", async () => {
+test("a personal key is limited to its access and its boards", async () => {
   const admin = await world.member("cut", home, "admin", { write: true });
   const { board_id } = await addBoard(world, home, "Cut");
   const reader = { token: (await createOwn(admin, { access: "read", board_ids: [board_id] })).body.key };
@@ -240,7 +240,7 @@ test("a personal key works in its organization only, whatever else its person ma
   expect((await list(key)).status).toBe(404);
 });
 
-test("people see and end their own personal keys, admins all of them, and only the person rotates one", async () => {
+test("people see and revoke their own personal keys, admins see and revoke all of them, and only the person can rotate one", async () => {
   const person = await world.member("owner of a key", home, "member");
   const { id } = (await createOwn(person, {})).body;
   const items = (await list(person, "/api/v1/users/me/keys")).body.items;
@@ -261,13 +261,13 @@ test("an organization is removed with its keys", async () => {
   expect((await list(key, "/api/v1/boards")).status).toBe(401);
 });
 
-test("a person whose organizations have only keys left removes them with the account", async () => {
+test("a person whose organizations have only keys left can delete the account, and the organizations go with it", async () => {
   const tenant = await world.tenant("leaving");
   await keyOf({}, tenant);
   expect((await world.call("DELETE", "/api/v1/users/me", { token: tenant.owner.token })).status).toBe(200);
 });
 
-test("the tools of MCP take a key, with its rights", async () => {
+test("the MCP tools accept a key and apply its rights", async () => {
   const key = await keyOf({ access: "read" });
   const body = {
     jsonrpc: "2.0",

@@ -53,7 +53,7 @@ test("the doctor checks an embedded database only while its service is stopped, 
   expect(existsSync(path.join(folder, "secrets"))).toBe(true);
 });
 
-test("the doctor reports a proxy that TRUSTED_PROXIES does not list until it is listed", async () => {
+test("the doctor reports a proxy that is missing from TRUSTED_PROXIES, and stops once it is added", async () => {
   const folder = dataFolder();
   const server = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "warn" });
   const [, url] = await server.waitForOutput(/ready at (\S+)/);

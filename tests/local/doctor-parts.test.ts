@@ -33,7 +33,7 @@ test("a folder of bodies is reported when it is missing", async () => {
   expect(await check(missing)).toEqual([`warning: ${missing} does not exist yet`]);
 });
 
-test("a mail server is asked to sign in and gets no mail, and its password is not shown", async () => {
+test("the doctor signs in to a mail server, sends it no mail, and does not show its password", async () => {
   const check = async (url: string) => runDoctor({ SMTP_URL: url, MAIL_FROM: "board@example.com" });
   expect(describeFindings(await check(server.url), "mail")).toEqual([`ok: ${new URL(server.url).host} accepts the sign-in`]);
   expect(server.mails).toEqual([]);

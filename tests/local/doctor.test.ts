@@ -125,7 +125,7 @@ describe("the doctor's check of the database", () => {
     ]);
   });
 
-  test("rows that stay although their retention was over yesterday are reported", async () => {
+  test("rows that are still there although their retention ended yesterday are reported", async () => {
     const finished_at = new Date(Date.now() - 30.5 * DAY_MS);
     await world.db
       .insert(jobs)
@@ -259,7 +259,7 @@ describe("the doctor's check of a gateway", () => {
     expect(findings).toMatchObject([{ state: "wrong", remedy: expect.stringContaining("Start the service once") }]);
   });
 
-  test("a gateway is not checked with another ENCRYPTION_KEY than the stored secrets need", async () => {
+  test("a gateway is not checked when ENCRYPTION_KEY is not the one that the stored secrets need", async () => {
     host.calls.length = 0;
     const findings = await runDoctor({ ENCRYPTION_KEY: TEST_KEYS.TOKEN_PEPPER });
     expect(listProblems(findings)).toMatchObject([

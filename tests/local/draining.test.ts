@@ -32,7 +32,7 @@ test("a process that gets SIGTERM becomes unready but answers for DRAIN_SECONDS,
   expect(await service.stop()).toMatchObject({ code: 0 });
 });
 
-test("a request whose body still comes when a process is asked to stop is answered, even if it takes seconds", async () => {
+test("a request whose body is still arriving when a process is asked to stop is answered, even if that takes seconds", async () => {
   const service = await startLocalService(dataFolder());
   const body = JSON.stringify({ name: "Shop", description: "Keep it open", gateway: "pull" });
   const headers = {

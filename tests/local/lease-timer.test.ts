@@ -29,7 +29,7 @@ test("the task of a dead agent is free when its lease ends, without a request an
   await stop();
 });
 
-test("a process of the service frees the task of a client that was killed within five seconds of its lease's end", async () => {
+test("within five seconds of a lease's end, a process of the service frees the task of the client that was killed", async () => {
   const server = await openServerWorld();
   const home = await server.world.tenant("home");
   const { id } = await addTask(server.world, home);

@@ -11,7 +11,7 @@ afterAll(cleanUpPrograms);
 const migrate = (environment: Record<string, string>) => runProgram("migrate", { DATA_DIR: temporaryFolder(), ...environment });
 const DONE = { code: 0, stdout: "The schema of the database is the one of this version.\n", stderr: "" };
 
-test("npm run migrate brings an empty database to this version, also when several run at once, and again changes nothing", async () => {
+test("npm run migrate brings an empty database to this version, even when several run at once, and changes nothing when it is repeated", async () => {
   const empty = await copyTemplate("template1");
   const { url } = empty;
   onTestFinished(() => empty.drop());

@@ -75,7 +75,7 @@ describe("the generated token", () => {
   /** What a program prints to a terminal. */
   const IN_TERMINAL = { NODE_OPTIONS: "--import data:text/javascript,process.stdout.isTTY=true" };
 
-  test("a start whose output is no terminal names the file of the token and does not print it", async () => {
+  test("a start whose output is not a terminal names the file of the token and does not print it", async () => {
     const folder = dataFolder();
     const service = await start(folder);
     const { stdout, stderr, url, token } = service;
@@ -107,7 +107,7 @@ describe("the generated token", () => {
     await program.stop();
   });
 
-  test("the demo whose output is no terminal names the file of its token", async () => {
+  test("the demo, when its output is not a terminal, names the file of its token", async () => {
     const demo = startProgram("demo", { TMPDIR: temporaryFolder() });
     const token = await readToken(demo);
     const [, url] = await demo.waitForOutput(/^ {2}service +(\S+)$/m);
@@ -203,7 +203,7 @@ describe("a crash of the server", () => {
     expect(new Set(calls().map(({ params }) => (params as { idempotencyKey: string }).idempotencyKey)).size).toBe(1);
   });
 
-  test("each accepted one of twenty posts during four kill -9 is stored and delivered once", async () => {
+  test("of twenty posts during four kill -9, each accepted one is stored and delivered once", async () => {
     const setup = await startWithWebhook();
     // These delays make some kills interrupt a delivery and let other deliveries finish.
     gateway.faults.delays_ms = { "sessions.patch": 20, "chat.send": 40 };

@@ -54,7 +54,7 @@ describe("a start that fails", () => {
     expect(refused.stderr).toMatch(/^This user may not write \/sys\/board.* \(E[A-Z]+\)\. .*set DATA_DIR to another folder\.\n$/);
   });
 
-  test("a HOST that is no address of the machine is named with a remedy", async () => {
+  test("a HOST that is not an address of the machine is named with a remedy", async () => {
     const refused = await runProgram("main", { DATA_DIR: temporaryFolder(), PORT: "0", HOST: "192.0.2.1" });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toMatch(/^This machine has no address 192\.0\.2\.1 .*Set HOST to .*\n$/);

@@ -63,7 +63,7 @@ function tally(senders: Sender[]): Record<string, number> {
   );
 }
 
-test("unfinished posts of one address hold no more than its budget, and posts of others and of itself are accepted", async () => {
+test("unfinished posts of one address hold no more than its budget, and further posts are accepted, from it and from others", async () => {
   const service = await start({ LIMITS: `request_body_bytes_per_address=${8 * MEGABYTE}` });
   const senders: Sender[] = [];
   for (let number = 0; number < 60; number++) senders.push(await send(service, head(service.webhook) + UNFINISHED, "127.0.0.2"));
@@ -124,7 +124,7 @@ test("a post to an unknown webhook is answered before its body arrives", async (
   expect(tally([sender])).toEqual({ 404: 1 });
 });
 
-test("a client that leaves in the middle of its body is no error of the service", async () => {
+test("a client that leaves in the middle of its body is not an error of the service", async () => {
   const service = await start();
   const sender = await send(service, `${head(service.webhook)}${UNFINISHED}`);
   await vi.waitUntil(() => sender.socket.writableLength === 0, { timeout: 10_000 });

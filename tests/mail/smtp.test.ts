@@ -10,7 +10,7 @@ const from = "Board <board@example.com>";
 const mailer = await setup(createSmtpMailer({ smtp_url: server.url, from }));
 const mail = { to: "ada@example.com", subject: "A task waits", text: "Please look." };
 
-test("a mail arrives with its texts, its sender and a way to end such mails by one click", async () => {
+test("a mail arrives with its texts, its sender and a way to stop such mails with one click", async () => {
   await mailer.send({ ...mail, html: "<p>Please look.</p>", unsubscribe_url: "https://board.example.com/off", id: "one" });
   const received = server.mails.at(-1)!;
   expect(received.recipients).toEqual(["ada@example.com"]);

@@ -90,7 +90,7 @@ test("only POST is served, so that no session or stream stays open", async () =>
   }
 });
 
-test("a body that is no message of the protocol gets a 4xx", async () => {
+test("a body that is not a message of the protocol gets a 4xx", async () => {
   const { worker } = board;
   const json = { "content-type": "application/json" };
   const refused: CallOptions[] = [

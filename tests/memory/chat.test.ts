@@ -149,7 +149,7 @@ describe("pausing and resuming a board", () => {
     ["/pause", "/pause"],
     ["  /RESUME ", "/resume"],
     ["/Pause", "/pause"],
-  ])("the message %j sends every agent of the board %s, for its own channel too", async (content, command) => {
+  ])("the message %j sends all agents of the board the command %s, for their own channels too", async (content, command) => {
     await post(content);
     expect(await receivedHeadings({ world, host })).toEqual({
       [home.lead.session_key]: command,

@@ -65,7 +65,7 @@ test("a request sees what was written before it, while others are under way", as
   }
 });
 
-test("a member who lost the right to a board at the time of other requests no longer sees it", async () => {
+test("a member who loses the right to a board while other requests run no longer sees it", async () => {
   const others = readMany(many(3, guest, { board_id: home.board_id }));
   await world.db.delete(organization_board_access);
   expect((await readDashboard(world, guest, { board_id: home.board_id })).status).toBe(404);

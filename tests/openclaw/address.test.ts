@@ -65,7 +65,7 @@ test.each([
   expect(await isAllowedHost("wss://gateway.example", rules, leadingTo("10.0.0.1"))).toBe(true);
 });
 
-test("listing another address allows nothing", async () => {
+test("listing another address does not allow this one", async () => {
   const rules = listing("example", "sub.gateway.example", "10.0.0.2", "11.0.0.0/8", "10.0.0.0/99", "10.0.0.0/", "/0", "*", "");
   expect(await isAllowedHost("wss://gateway.example", rules, leadingTo("10.0.0.1"))).toBe(false);
   expect(await isAllowedHost("ws://10.0.0.1", rules)).toBe(false);

@@ -53,14 +53,14 @@ test("events and answers to unknown requests are ignored however deep or malform
   expect(opened()).toBe(1);
 });
 
-test("an answer of more values than any host has fails its call", async () => {
+test("an answer with more values than any host would send fails its call", async () => {
   const { target } = await startHost((id) => [`{"type":"res","id":"${id}","ok":true,"payload":[${"{},".repeat(1_500_000)}{}]}`]);
   const error = await expectGatewayError(createClient().request(target, "config.get", {}));
   expect(error.message).toMatch(/too many values/);
   expect(error.is_transient).toBe(false);
 });
 
-test("a text that looks like a frame inside of a string or a payload is not taken for one", async () => {
+test("a text that looks like a frame inside a string or a payload is not taken for one", async () => {
   const text = '{"type":"event","event":"shutdown","id":"x"} [[[{{{ \\" \\';
   const { target, opened } = await startHost((id) => [
     JSON.stringify({ payload: { type: "event", event: "shutdown", id: "y", text }, ok: true, id, type: "res" }),

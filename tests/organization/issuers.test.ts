@@ -49,7 +49,7 @@ test("a user from before issuers were stored keeps the account at the first sign
   expect(await database.db.select().from(users)).toMatchObject([{ auth_issuer: world.identities.issuer, auth_subject: "ann" }]);
 });
 
-test("the first sign-in assigns all users from before to the issuer, so that no later issuer can take over one", async () => {
+test("the first sign-in assigns all earlier users to the issuer, so that no later issuer can take one over", async () => {
   const [before, after] = [await start(), await start()];
   const ann = await signIn(before, "ann");
   const bob = await signIn(before, "bob");
@@ -74,7 +74,7 @@ test("an identity provider cannot take over the user of local mode, nor local mo
   expect([await signInLocally(local), await signIn(oidc, "ann")]).toEqual([shared, ann]);
 });
 
-test("a user that is stored with and without an issuer signs in as the row with it, and blocks no other sign-in", async () => {
+test("a user who is stored both with and without an issuer signs in as the row that has one, and blocks no other sign-in", async () => {
   const world = await start();
   const [ann, bob] = [await signIn(world, "ann"), await signIn(world, "bob")];
   await database.db.update(users).set({ auth_issuer: "" }).where(eq(users.auth_subject, "bob"));

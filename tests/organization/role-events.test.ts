@@ -30,7 +30,7 @@ test("each change of a member's role is an event that names the member, both rol
   );
 });
 
-test("a change of a role that changes nothing or is refused is no event", async () => {
+test("a change of a role that changes nothing or is refused is not recorded as an event", async () => {
   const member_id = await world.join(guest, home.organization_id, "member");
   expect((await setRole(member_id, "member")).status).toBe(200);
   const own = (await call(home.owner, "GET", "/me/member")).body.id;
@@ -52,7 +52,7 @@ test("a role that an invite gives is an event that names the person who sent it"
   ]);
 });
 
-test("an invite that does not raise the role of a member is no event", async () => {
+test("an invite that does not raise the role of a member is not recorded as an event", async () => {
   const { token } = (await invite(emailOf(guest), { role: "member" })).body;
   await world.join(guest, home.organization_id, "admin");
   expect((await accept(guest, token)).status).toBe(200);

@@ -88,7 +88,7 @@ test.each(kinds.flatMap(([name, { add, change }]) => (change ? [{ name, add, cha
   },
 );
 
-test("a full organization is read, its tasks move, and another one stores texts", async () => {
+test("a full organization can still be read and its tasks moved, and another organization can store texts", async () => {
   await fill();
   expect((await place.call("GET", `${place.board}/tasks`)).status).toBe(200);
   expect((await place.call("PATCH", place.task, { status: "in_progress", assigned_agent_id: null })).status).toBe(200);
@@ -107,7 +107,7 @@ test("a repeated request that was refused for lack of room is done once there is
   expect((await send()).status).toBe(200);
 });
 
-test("a webhook's post gets 409 from half of the budget on, so that the organization itself can still write", async () => {
+test("a webhook's post gets 409 as soon as half of the budget is used, so that the organization itself can still write", async () => {
   const webhook = await createWebhook(world, home);
   await fill(home, LIMIT / 2);
   const answer = await post(world, webhook, "{}");

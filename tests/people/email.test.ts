@@ -27,7 +27,7 @@ const readApproval = async (home: Tenant, id: string) =>
 const readChannel = async (home: Tenant) =>
   (await world.call("GET", "/api/v1/users/me/channels", { token: home.owner.token })).body[0];
 
-test("who may decide gets a mail with the reason, quoted, and a link to a page that decides only by its button", async () => {
+test("a person who may decide gets a mail with the reason, quoted, and a link to a page on which only the button decides", async () => {
   const home = await addTenant("ann");
   const { id } = await requestApproval(world, home, { description: "Deploy?\nAll tests pass." });
   await world.drain();
@@ -44,7 +44,7 @@ test("who may decide gets a mail with the reason, quoted, and a link to a page t
   expect(await readApproval(home, id)).toMatchObject({ status: "approved" });
 });
 
-test("a button counts once, and a later decision learns who decided and changes nothing", async () => {
+test("a button works once; a later decision changes nothing, and its answer says who decided", async () => {
   const home = await addTenant("bob");
   const { id } = await requestApproval(world, home);
   await world.drain();
@@ -147,7 +147,7 @@ test("somebody who loses the right while the mails before theirs are sent gets n
   expect(got).toEqual(members.has(first) ? [first] : []);
 });
 
-test("texts of others stay texts in a mail and on the page of a decision", async () => {
+test("texts of others stay plain text in a mail and on the page of a decision", async () => {
   const home = await addTenant("mallory");
   const text = `<img src=x onerror=alert(1)>\r\nBcc: eve@example.com\u2028-- <script>alert(1)</script>`;
   await requestApproval(world, home, { description: text, action_type: `Deploy"><b>\r\nX: y` });
@@ -160,7 +160,7 @@ test("texts of others stay texts in a mail and on the page of a decision", async
   expect(page).not.toMatch(/<img|<script|<b>/);
 });
 
-test("a mail server that is down delays the mails, shows so at the channel, and nothing is lost", async () => {
+test("a mail server that is down delays the mails and is reported at the channel, and nothing is lost", async () => {
   const home = await addTenant("frank");
   server.refuse(451);
   await requestApproval(world, home);
@@ -173,7 +173,7 @@ test("a mail server that is down delays the mails, shows so at the channel, and 
   expect(await readChannel(home)).toMatchObject({ failing_since: null, last_error: null });
 });
 
-test("a channel that only failed for five days is switched off with the reason, and can be switched on again", async () => {
+test("a channel that has done nothing but fail for five days is switched off with the reason, and can be switched on again", async () => {
   const home = await addTenant("gina");
   await requestApproval(world, home);
   await world.drain();

@@ -38,7 +38,7 @@ async function countLeast(home: Tenant): Promise<number> {
   return Math.min(...counts);
 }
 
-test("a board with many followers costs the request no statement more, and they are notified in parts of 500", async () => {
+test("a board with many followers costs the request no additional statement, and they are notified in parts of 500", async () => {
   const home = await world.tenant("followed");
   const few = await countLeast(home);
   await addFollowers(home, FOLLOWERS, null);

@@ -117,7 +117,7 @@ test("a mention in the chat of a group reaches only those who may read the group
   expect(await inboxOf(ines)).toMatchObject({ items: [], unread: 0 });
 });
 
-test("somebody who may no longer read a board is notified nothing more of it, and sees nothing of it any more", async () => {
+test("somebody who may no longer read a board is no longer notified about it, and no longer sees anything of it", async () => {
   const home = await world.tenant("revoked");
   const member = await world.member("revoked-member", home, "member", { write: true });
   const follow = `/api/v1/boards/${home.board_id}/follow`;
@@ -134,7 +134,7 @@ test("somebody who may no longer read a board is notified nothing more of it, an
   expect(await inboxOf(member)).toMatchObject({ items: [], unread: 0 });
 });
 
-test("an admin who has lost the role sees no more what only admins are notified of", async () => {
+test("an admin who has lost the role no longer sees what only admins are notified of", async () => {
   const home = await world.tenant("demoted");
   const admin = await world.member("demoted-admin", home, "admin");
   const [person] = await world.db.select().from(users).where(eq(users.auth_subject, admin.subject));

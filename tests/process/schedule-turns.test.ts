@@ -36,7 +36,7 @@ test("a tick is not taken while another process still runs the tick before", asy
   expect(await takeAbandonedTurns(ctx, other)).toEqual([]);
 });
 
-test("the tick of a process that has ended is taken over once, and a renewed one is not", async () => {
+test("the tick of a process that has ended is taken over once, and one that is still renewed is not", async () => {
   const ctx = world.context();
   await takeTurn(ctx, turn(one, 0));
   await abandon();

@@ -109,7 +109,7 @@ describe("an agent that is being provisioned or updated", () => {
   });
 
   test.each(["queued", "running"] as const)(
-    "an agent with a %s job keeps its status for any duration of the job",
+    "an agent with a %s job keeps its status, no matter how long the job takes",
     async (status) => {
       const { id } = await getAgentJob(world, "agent.provision", ann.id);
       await world.db.update(jobs).set({ status }).where(eq(jobs.id, id));

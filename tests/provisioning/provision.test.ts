@@ -97,7 +97,7 @@ describe("provisioning while the host is down", () => {
   });
 });
 
-test("a dead job leaves an agent that is online by then online", async () => {
+test("an agent that has come online by the time its job is dead stays online", async () => {
   const ann = await addAgent(world, home, board_id);
   await agentWithToken(ann.auth_token);
   host.failNext("agents.create", { message: "no more agents here" });

@@ -38,7 +38,7 @@ test("a person has at most twenty browsers", async () => {
   expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining("20 channels")]);
 });
 
-test("a removed browser gets nothing, also not what waited for it", async () => {
+test("a removed browser gets nothing, not even what was waiting for it", async () => {
   const home = await world.tenant("olga");
   const browser = await addBrowser(home.owner);
   await requestApproval(world, home);
@@ -69,7 +69,7 @@ test("an e-mail channel cannot be removed, because it follows the address of the
   expect([answer.status, answer.body.detail]).toEqual([409, expect.stringContaining("Switch it off")]);
 });
 
-test("a test message arrives at once, and says why it did not", async () => {
+test("a test message arrives at once, or its answer says why it did not", async () => {
   const { owner } = await world.tenant("quinn");
   const browser = await addBrowser(owner);
   const send = () => world.call("POST", `${CHANNELS}/${browser.id}/test`, { token: owner.token });

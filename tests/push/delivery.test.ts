@@ -12,7 +12,7 @@ const { world, service, listChannels, addBrowser, ask, decide } = await setupPus
 const readApproval = async (home: Tenant, id: string) =>
   (await world.call("GET", `/api/v1/boards/${home.board_id}/approvals/${id}`, { token: home.owner.token })).body;
 
-test("who may decide gets a message in each browser, encrypted for it, with buttons that decide once", async () => {
+test("a person who may decide gets a message in each browser, encrypted for that browser, with buttons that decide once", async () => {
   const home = await world.tenant("ann");
   const [one, other] = [await addBrowser(home.owner), await addBrowser(home.owner, "Safari on the phone")];
   const { id } = await ask(home, { description: "All tests pass." });
@@ -136,7 +136,7 @@ test("many notifications to a browser that does not answer cost few requests, an
   expect(service.messagesOf(dead)[0]!.message.title).toMatch(/^\d+ things happened on your boards$/);
 });
 
-test("a browser that only failed for five days is switched off with the reason, and what waited for it is dropped", async () => {
+test("a browser that has done nothing but fail for five days is switched off with the reason, and what waited for it is dropped", async () => {
   const home = await world.tenant("gus");
   const browser = await addBrowser(home.owner);
   service.answer(browser, 503);
@@ -153,7 +153,7 @@ test("a browser that only failed for five days is switched off with the reason, 
   expect(rows.map(({ status }) => status)).toEqual(["dropped", "dropped"]);
 });
 
-test("somebody who has lost the right gets no message, also not one that was on its way", async () => {
+test("somebody who has lost the right gets no message, not even one that was on its way", async () => {
   const home = await world.tenant("hana");
   const browser = await addBrowser(home.owner);
   await requestApproval(world, home);
@@ -175,7 +175,7 @@ test("a message that waited is not sent once its approval is decided", async () 
   expect(service.messagesOf(browser)).toEqual([]);
 });
 
-test("what is chosen for the digest is one message, and quiet hours hold back what is chosen as now", async () => {
+test("what is chosen for the digest is one message, and quiet hours hold back what is chosen to be sent now", async () => {
   const home = await world.tenant("jo");
   const browser = await addBrowser(home.owner);
   const put = (body: object) => world.call("PUT", "/api/v1/users/me/notifications", { token: home.owner.token, body });
@@ -196,7 +196,7 @@ test("what is chosen for the digest is one message, and quiet hours hold back wh
   expect(service.messagesOf(browser)).toHaveLength(1);
 });
 
-test("texts of others stay within the size of a message, and no secret but the decision is in it", async () => {
+test("texts of others stay within the size of a message, whose only secret is the token that decides", async () => {
   const home = await world.tenant("kai");
   const browser = await addBrowser(home.owner);
   await ask(home, { action_type: "\u{1F680}".repeat(40), description: "\u0007\u{1F4A5}".repeat(4_000) });
@@ -206,7 +206,7 @@ test("texts of others stay within the size of a message, and no secret but the d
   expect(Object.keys(message as object).toSorted()).toEqual(["body", "decision", "tag", "title", "url"]);
 });
 
-test("an address that was sealed with another key is reported at its channel, and harms no other browser", async () => {
+test("an address that was sealed with another key is reported at its channel, and other browsers are not affected", async () => {
   const home = await world.tenant("rex");
   const [lost, kept] = [await addBrowser(home.owner), await addBrowser(home.owner)];
   await world.db

@@ -5,7 +5,7 @@ import { createReader } from "../support/push-service.ts";
 
 const decode = (text: string) => Buffer.from(text, "base64url");
 
-test("a message is encrypted to the bytes of the example of RFC 8291", () => {
+test("encrypting the example of RFC 8291 gives the bytes that the RFC shows", () => {
   const pair = createECDH("prime256v1");
   pair.setPrivateKey(decode("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"));
   const keys = {

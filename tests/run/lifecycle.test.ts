@@ -41,7 +41,7 @@ test("next begins a run that the task and the lease name", async () => {
   expect((await read(id)).run).toEqual(shown);
 });
 
-test("a lease that is taken again by its holder goes on as the same run, under the new fence", async () => {
+test("a holder that takes its lease again continues the same run, under the new fence", async () => {
   const { id } = await addTask(world, team);
   await next();
   await next();
@@ -100,7 +100,7 @@ test("a task that a person moves away stops the run of its holder", async () => 
   expect(await storedRuns(id)).toMatchObject([{ status: "stopped", ended_reason: "The task was moved to done." }]);
 });
 
-test("a task in progress without a lease has a run of its assignee until the next status", async () => {
+test("a task in progress without a lease has a run of its assignee until its status changes", async () => {
   const { id } = await addTask(world, team);
   await patch(id, { status: "in_progress" });
   expect(await storedRuns(id)).toMatchObject([{ status: "running", agent_id: team.worker.id, fence: 0 }]);

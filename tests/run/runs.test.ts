@@ -60,7 +60,7 @@ describe("reading runs", () => {
     });
   });
 
-  test("the runs of a task are listed newest first, also by pages", async () => {
+  test("the runs of a task are listed newest first, in pages as well", async () => {
     const { task_id, run_id } = await startRun();
     await world.call("DELETE", `${agentTaskPath(team, task_id)}/lease`, { agent: team.worker.token });
     const second = (await next(team.second.token)).body.task.run.id;
@@ -72,7 +72,7 @@ describe("reading runs", () => {
     expect(page.body.items).toMatchObject([{ id: second, status: "running" }]);
   });
 
-  test("the runs of a board are filtered by agent, state and time of their beginning", async () => {
+  test("the runs of a board are filtered by agent, state and start time", async () => {
     const first = await startRun();
     await stop(first.run_id);
     const second = await startRun(team.second.token);

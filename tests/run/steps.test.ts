@@ -179,7 +179,7 @@ describe("adding steps", () => {
 });
 
 describe("reading steps", () => {
-  test("pages lead through all steps in both directions, also across requests", async () => {
+  test("pages lead through all steps in both directions, even across requests", async () => {
     for (let from = 0; from < 450; from += 45) await post(from, many(45, from));
     for (const order of ["asc", "desc"]) {
       const texts: string[] = [];
@@ -213,12 +213,12 @@ describe("reading steps", () => {
     expect(page.items.length).toBeLessThanOrEqual(200);
   });
 
-  test("are read by another agent of the board too", async () => {
+  test("steps can be read by another agent of the board too", async () => {
     await post(0, many(1));
     expect((await world.call("GET", stepsPath(), { agent: team.second.token })).body.items).toHaveLength(1);
   });
 
-  test("a cursor that is no number is refused", async () => {
+  test("a cursor that is not a number is refused", async () => {
     expect((await asOwner("GET", `${stepsPath()}?cursor=-1`)).status).toBe(422);
   });
 });

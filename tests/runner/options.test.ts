@@ -36,7 +36,7 @@ test("--exec gives the task to any command, whose lines are the steps and whose 
   expect(readFileSync(`${runner.worktree(id)}/lamps.txt`, "utf8")).toBe("15\n");
 }, 60_000);
 
-test("a command of --exec that ends with another exit code than 0 leaves the task blocked with the code", async () => {
+test("a command of --exec that ends with an exit code other than 0 leaves the task blocked with the code", async () => {
   const runner = await openFixture();
   const id = await runner.board.addTask();
   await wait(runner.command(["run", "--once", "--exec", writeProgram(runner, "process.exit(4)")]));
@@ -69,7 +69,7 @@ test("--max-cost stops the runner once its agents have reported the amount, and 
   expect(["inbox", "review"].map((status) => tasks.filter((task) => task.status === status).length)).toEqual([1, 2]);
 }, 60_000);
 
-test("--idle stops the runner when there was no task for so long, and --max-tasks after so many tasks", async () => {
+test("--idle stops the runner when there was no task for the given time, and --max-tasks after the given number of tasks", async () => {
   const runner = await openFixture();
   expect(await wait(runner.start([], ["--idle", "1s"]))).toBe(0);
   const ids = [await runner.board.addTask(), await runner.board.addTask(), await runner.board.addTask()];
@@ -81,7 +81,7 @@ test("--idle stops the runner when there was no task for so long, and --max-task
   expect(await done()).toBe(3);
 }, 60_000);
 
-test("a runner of several tasks at once that may begin only one waits for it", async () => {
+test("a runner that works on several tasks at once but may begin only one waits for that one", async () => {
   let asked = 0;
   const runner = await openFixture({
     async intercept(request, next) {

@@ -51,7 +51,7 @@ test("a command waits for a person, who sees it with its options, and the answer
   expect((await runner.task(id)).status).toBe("review");
 }, 60_000);
 
-test("a person who allows a command always in this task is not asked for the same command again", async () => {
+test("a person who chooses to always allow a command in this task is not asked for the same command again", async () => {
   const runner = await openFixture();
   await runner.board.addTask({ title: "Count" });
   const note = `${runner.home}/answers`;

@@ -191,7 +191,7 @@ test("an install without a gateway is refused", async () => {
   }
 });
 
-test("no transaction is open while the host is waited for, and a skill that is deleted in that time is not recorded", async () => {
+test("no transaction is open while a request waits for the host, and a skill that is deleted in that time is not recorded", async () => {
   const held = createDeferredHost();
   const { organization_id } = home;
   const actor = { type: "user", user_id: crypto.randomUUID(), active: { organization_id, role: "owner" } };

@@ -132,7 +132,7 @@ test("a pack that is changed or deleted while it is read gets none of the skills
   expect(await of).toBe(0);
 });
 
-test("while the code host is waited for no transaction is open: with one connection other requests continue", async () => {
+test("no transaction is open while a sync waits for the code host: even with one connection, other requests continue", async () => {
   await host.publish(repository, { "a/SKILL.md": skillFile("a") });
   const answer = host.answers.get(archivePath(repository))!;
   const arrived = Promise.withResolvers<void>();

@@ -21,11 +21,14 @@ async function startWorld(environment: Record<string, string>, options: WorldOpt
   return { world, token, send, subscribe: (url: string) => send("POST", BASE, { url }) };
 }
 
-test.each(["127.0.0.0/8", "127.0.0.1,localhost"])("a host that gateways may use (%s) is no receiver", async (host) => {
-  const { subscribe } = await startWorld({ GATEWAY_ALLOWED_HOSTS: host });
-  for (const url of [receiver.url, receiver.url.replace("127.0.0.1", "localhost"), "https://127.0.0.1/"])
-    expect(await subscribe(url)).toMatchObject({ status: 422, body: { detail: RULE } });
-});
+test.each(["127.0.0.0/8", "127.0.0.1,localhost"])(
+  "a host that gateways may use (%s) is not allowed as a receiver",
+  async (host) => {
+    const { subscribe } = await startWorld({ GATEWAY_ALLOWED_HOSTS: host });
+    for (const url of [receiver.url, receiver.url.replace("127.0.0.1", "localhost"), "https://127.0.0.1/"])
+      expect(await subscribe(url)).toMatchObject({ status: 422, body: { detail: RULE } });
+  },
+);
 
 test("a receiver whose host is no longer allowed gets no message, and a test message shows none of its answer", async () => {
   const database = await openTestDatabase();

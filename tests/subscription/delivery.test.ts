@@ -137,7 +137,7 @@ test("failed attempts are repeated at once, 5 s, 5 min, 30 min, 2 h, 5 h and twi
   expect(world.log.filter(({ event, kind }) => event === "jobs.dead" && kind === "subscription.deliver")).toEqual([]);
 });
 
-test("an event is delivered once the receiver is back, with the same id and a signature of that time", async () => {
+test("an event is delivered once the receiver is back, with the same id and a signature made at that time", async () => {
   const { id, secret } = await subscribe();
   receiver.answer = reply(503);
   await addTask();
@@ -191,7 +191,7 @@ test("410 switches a subscription off at once, with an event in the activity log
   expect(await deliveriesOf(subscription)).toHaveLength(2);
 });
 
-test("five days of failures alone switch a subscription off, and a success in between does not", async () => {
+test("five days of nothing but failures switch a subscription off, and with a success in between it stays on", async () => {
   const subscription = await subscribe();
   const isActive = async () => (await send("GET", `${BASE}/${subscription.id}`)).active;
   const fail = async (days: number) => {

@@ -52,7 +52,7 @@ const countJobs = (of: readonly Tenant[], condition: SQL): Promise<number> =>
   );
 const isRunning = and(eq(jobs.kind, "subscription.deliver"), eq(jobs.status, "running"))!;
 
-test("a hundred silent receivers of two organizations keep neither webhooks nor events from another organization", {
+test("a hundred silent receivers of two organizations hold up neither webhooks nor events of another organization", {
   timeout: 120_000,
 }, async () => {
   for (const tenant of hostile)

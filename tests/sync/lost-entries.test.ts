@@ -95,7 +95,7 @@ describe.concurrent("one rotating sync brings all agents back to a host that los
     },
   );
 
-  test("the jobs of a sync that no request waits for take turns", TIMEOUT, async () => {
+  test("jobs of a sync that runs in the background (no request waits for it) take turns", TIMEOUT, async () => {
     const fixture = await startWithoutEntries("2026.5.7", 8, SECOND_MS);
     const { errors, total_synced } = await syncToEnd(fixture, "rotate_tokens=true", { headers: { prefer: "respond-async" } });
     expect([errors, total_synced]).toEqual([[], 8]);

@@ -177,7 +177,7 @@ describe("events of a change", () => {
     expect(await read()).toEqual(before);
   });
 
-  test("every event of a change names its actor, also events of other tasks", async () => {
+  test("every event of a change names its actor, including events of other tasks", async () => {
     for (const [who, by] of [
       [owner, { user_id: team.owner_id, agent_id: null }],
       [worker, { user_id: null, agent_id: team.worker.id }],

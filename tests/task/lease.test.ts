@@ -100,7 +100,7 @@ describe("renewing a lease", () => {
     expect((await read(id)).lease.fence).toBe(1);
   });
 
-  test("a renewal is no change of the task", async () => {
+  test("renewing a lease does not count as a change to the task", async () => {
     const { id } = await addTask(world, team);
     await next();
     const before = await read(id);
@@ -167,7 +167,7 @@ describe("a stale fence", () => {
     expect((await comment(id, team.worker.token, 1)).body.detail).toEqual(lost);
   });
 
-  test("the lease of a task ends when a dependency of it is reopened", async () => {
+  test("the lease of a task ends when one of its dependencies is reopened", async () => {
     const first = await addTask(world, team, { status: "done" });
     const body = { title: "Second", depends_on_task_ids: [first.id] };
     const { id } = (await world.call("POST", `/api/v1/boards/${team.board_id}/tasks`, { token: team.owner.token, body })).body;

@@ -54,7 +54,7 @@ test("taking the next task has the events of a move to in_progress", async () =>
   expect(types).toEqual(await eventTypes(moved.id));
 });
 
-test("an agent without work gets no task but the time to ask again", async () => {
+test("an agent without work gets no task, only the time at which to ask again", async () => {
   const { status, body } = await next();
   expect(status).toBe(200);
   expect(body).toEqual({ task: null, lease: null, comments: [], retry_after_seconds: expect.any(Number) });

@@ -39,7 +39,7 @@ async function work(title: string) {
   };
 }
 
-test("what a host tells after a wake-up is booked as idle use, once, with the host's price", async () => {
+test("what a host reports after a wake-up is booked as idle use, once, with the host's price", async () => {
   tell(["opus", { input: 100, cacheRead: 800, cacheWrite: 100, output: 50, totalCost: 0.25 }]);
   await read();
   await read();
@@ -74,7 +74,7 @@ test("a session that starts over is counted from its beginning", async () => {
   expect((await task.run()).usage).toMatchObject({ input_tokens: 30, output_tokens: 3 });
 });
 
-test("an agent whose host does not tell has not reported, and is not asked again without reason", async () => {
+test("an agent whose host reports nothing is shown as not reported, and the host is not asked again without reason", async () => {
   host.faults.failures = [
     { method: "sessions.usage", error: { code: "INVALID_REQUEST", message: "unknown method: sessions.usage" }, times: 9 },
   ];
@@ -91,13 +91,13 @@ test.each([
     { modelUsage: [{ model: "m", totals: { input: -5, output: "9", cacheRead: Number.NaN, totalCost: 1e300 } }] },
   ],
   ["a model that is no text", { modelUsage: [null, 7, { model: { x: 1 }, totals: [] }] }],
-])("a host that tells %s harms nothing", async (_about, usage) => {
+])("a host that reports %s causes no error", async (_about, usage) => {
   host.host.sessions.set(ann.openclaw_session_id!, { ...session(), usage: (usage as { modelUsage: never }).modelUsage ?? usage });
   await read();
   expect((await world.call("GET", "/api/v1/metrics/usage?group_by=agent", owner)).status).toBe(200);
 });
 
-test("what a host tells counts in budgets, and stops the runs under them", async () => {
+test("what a host reports counts in budgets, and stops the runs under them", async () => {
   const body = { scope: "agent", scope_id: ann.id, limit: { total_tokens: 100 }, period: "total" };
   const budget = (await world.call("POST", "/api/v1/budgets", { ...owner, body })).body;
   const task = await work("Paint");

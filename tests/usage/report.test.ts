@@ -71,7 +71,7 @@ test("a key counts once per agent, in one request, in a repetition, and in concu
   expect((await read("group_by=day")).total.idle).toMatchObject({ entries: 3, input_tokens: 3000, cost_usd: "0.3" });
 });
 
-test("use without a task or run is idle, and shown apart", async () => {
+test("usage without a task or run is idle, and shown separately", async () => {
   const task = await addTask(world, home);
   await report([ENTRY, { ...ENTRY, key: "2", task_id: task.id }]);
   const { work, idle } = rowOf(await read("group_by=agent"), home.worker.id);
@@ -90,7 +90,7 @@ test("an agent that reports nothing has no figures instead of zeros, and an unkn
   expect(rowOf(await read("group_by=model"), null)).toMatchObject({ name: null, idle: { input_tokens: 5 } });
 });
 
-test("a task or run that is not the agent's refuses the whole request with the key, so that nothing is lost or counted twice", async () => {
+test("naming a task or run that is not the agent's refuses the whole request with the key, so that nothing is lost or counted twice", async () => {
   const other = await world.tenant(`other-${tenants}`);
   const task = await addTask(world, other);
   for (const place of [{ task_id: task.id }, { run_id: crypto.randomUUID() }]) {
@@ -171,7 +171,7 @@ test("a member sees the usage of the boards that they may read, and nothing of o
   expect((await read("group_by=agent", other.owner.token)).total.idle.entries).toBe(0);
 });
 
-test("the most expensive tasks of a range are exact, also of those that were worked on before it", async () => {
+test("the most expensive tasks of a range are exact, including tasks that were worked on before it", async () => {
   const tasks = await Promise.all(Array.from({ length: 12 }, (_, n) => addTask(world, home, { title: `Task ${n}` })));
   const sent: { at: number; task_id: string; cents: number | null }[] = [];
   let accepted = 0;

@@ -7,7 +7,7 @@ const world = await setupWorld();
 
 const USAGE = { input_tokens: 100, output_tokens: 20, cost_usd: "0.5" };
 
-test("usage sent with a comment or a change of a task counts for the task, also when the lease was lost", async () => {
+test("usage sent with a comment or a change of a task counts for the task, even when the lease was lost", async () => {
   const { owner, worker, board_id, call } = await openPullBoard(world, "usage");
   await call("POST", `/api/v1/boards/${board_id}/tasks`, owner.token, { title: "Paint" });
   const { use } = await connectMcp(world, worker.token);

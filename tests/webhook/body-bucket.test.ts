@@ -31,7 +31,7 @@ test("an object is stored under the prefix and its key, and read as a whole or o
   expect(Buffer.from((await storage.get(key))!).toString()).toBe("new");
 });
 
-test("an object that does not exist is null, and deleting it is no error", async () => {
+test("an object that does not exist is null, and deleting it is not an error", async () => {
   const storage = open();
   await storage.put(key, body);
   await storage.delete(key);

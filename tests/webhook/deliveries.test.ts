@@ -150,7 +150,7 @@ test("a payload that is older than the record of deliveries shows none", async (
   expect(await delivery(id)).toBeNull();
 });
 
-test("a payload that is filtered shows it until somebody redelivers it", async () => {
+test("a filtered payload has the status `filtered` until somebody redelivers it", async () => {
   webhook = await createWebhook(world, home, { source: "github", event_types: ["push"] });
   const id = await postPayload(world, webhook, "{}", { "x-github-event": "ping" });
   await postPayload(world, webhook, "{}", { "x-github-event": "push" });

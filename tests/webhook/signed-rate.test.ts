@@ -73,7 +73,7 @@ test.each([
   expect((await postFrom(address, signature)).status).toBe(403);
 });
 
-test("a post with a right signature is let through also from an address that is over the limit", async () => {
+test("a post with a right signature is let through even from an address that is over the limit", async () => {
   const address = newAddress();
   await statusesFrom(address, UNSIGNED, REFUSALS + 2);
   await statusesFrom(address, FORGED, REFUSALS);
@@ -94,7 +94,7 @@ test("refused posts from all IPv6 addresses of one /64 network count together", 
   expect((await postFrom("2001:db8:0:a::1", UNSIGNED)).status).toBe(403);
 });
 
-test("too large posts to a signed webhook count as refused", async () => {
+test("posts to a signed webhook that are too large count as refused", async () => {
   const address = newAddress();
   expect(await statusesFrom(address, GOOD, REFUSALS, "x".repeat(MAX_BYTES + 1))).toEqual(times(REFUSALS, 413));
   expect(await statusesFrom(address, UNSIGNED, 1)).toEqual([429]);

@@ -186,7 +186,7 @@ test("Slack's check of the address is answered with its challenge, and nothing i
   expect((await post(world, other, body)).status).toBe(202);
 });
 
-test("a challenge that is no short text is stored like any event", async () => {
+test("a challenge that is not a short text is stored like any event", async () => {
   const webhook = await createWebhook(world, home, { source: "slack" });
   for (const challenge of ["x".repeat(1_001), 5, null, undefined])
     expect((await post(world, webhook, JSON.stringify({ type: "url_verification", challenge }))).status).toBe(202);

@@ -104,7 +104,7 @@ test("a Stripe delivery that is signed with both secrets of a rotation at Stripe
   expect((await post(world, webhook, body, { "stripe-signature": `${other},${signature},v0=abc` })).status).toBe(202);
 });
 
-test("with a secret that is no Base64 key of Standard Webhooks every post is refused", async () => {
+test("with a secret that is not a Base64 key of Standard Webhooks, every post is refused", async () => {
   for (const secret of ["whsec_", "whsec_!!!"]) {
     const webhook = await webhookFor("standard_webhooks", secret);
     const id = "msg_1";

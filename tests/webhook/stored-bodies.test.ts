@@ -96,7 +96,7 @@ test("bodies younger than WEBHOOK_BODY_DAYS or too small to be worth moving stay
   for (const id of [small, young]) expect((await fixture.bodyOf(id)).body).not.toBeNull();
 });
 
-test("the first body of an organization moves in the next run, although the clock goes on during the run", async () => {
+test("the first body of an organization moves in the next run, even though the clock moves on during the run", async () => {
   const id = await fixture.addOld(webhook, "first");
   const { now, ...ctx } = fixture.world.context();
   let ticks = 0;
@@ -200,7 +200,7 @@ describe("a storage that fails", () => {
     expect((await get(pathOf(ids[1]!))).body.payload).toBe("two");
   });
 
-  test("does not lose a body when it keeps another object than it was given", async () => {
+  test("does not lose a body when it stores an object other than the one it was given", async () => {
     const id = await fixture.addOld(webhook, "precious");
     takeEvents("");
     fixture.intercept.after = (call, key) => (call === "put" ? truncate(path.join(fixture.folder, key), 3) : undefined);

@@ -89,7 +89,7 @@ export const excludedTests: Readonly<Record<string, Readonly<Record<string, stri
       "every process writes its own warning",
   },
   "api/verified-email": {
-    "the log names once the setting for an issuer whose tokens do not say that addresses are verified":
+    "the log names the setting, once, for an issuer whose tokens do not say that addresses are verified":
       "every process writes its own warning",
   },
   "webhook/signed-rate": {
@@ -123,8 +123,11 @@ export const excludedTests: Readonly<Record<string, Readonly<Record<string, stri
   },
   "db/lost-connection": Object.fromEntries(
     ["node-postgres", "Neon's driver"].flatMap((driver) => [
-      [`${driver} > a job whose database becomes unavailable while it runs is done after the return, without a crash`, CONSUMER],
-      [`${driver} > jobs that are due while the database is unavailable are done after its return`, CONSUMER],
+      [
+        `${driver} > a job whose database becomes unavailable while it runs is done once the database is back, without a crash`,
+        CONSUMER,
+      ],
+      [`${driver} > jobs that are due while the database is unavailable are done once it is back`, CONSUMER],
     ]),
   ),
   "db/server": {

@@ -167,14 +167,14 @@ const VIEWS: Record<string, Shown[]> = {
 };
 
 test.each(Object.keys(VIEWS))(
-  "no view of %s has a finding of axe, in light and in dark, on a desktop and on a phone",
+  "axe finds no problem in any view of %s, in light and in dark, on a desktop and on a phone",
   async (group) => {
     await expectNoFindings(VIEWS[group]!);
     expect(VIEWS[group]).not.toEqual([]);
   },
 );
 
-test("the form of a budget has no finding of axe, even after a refusal", async () => {
+test("axe finds no problem in the form of a budget, even after a refusal", async () => {
   const { page, ...view } = await openConsole(await browser.createBrowserContext(), service.link);
   const found: string[] = [];
   await view.go("#/usage");
@@ -185,7 +185,7 @@ test("the form of a budget has no finding of axe, even after a refusal", async (
   expect(found).toEqual([]);
 });
 
-test("the dialogs have no finding of axe", async () => {
+test("axe finds no problem in the dialogs", async () => {
   const { page, ...view } = await openConsole(await browser.createBrowserContext(), service.link);
   const found: string[] = [];
   await view.sees("h1", "Decisions");
@@ -204,7 +204,7 @@ test("the dialogs have no finding of axe", async () => {
   expect(found).toEqual([]);
 });
 
-test("the sign-in page has no finding of axe, even after a refusal", async () => {
+test("axe finds no problem in the sign-in page, even after a refusal", async () => {
   const { page, ...view } = await openConsole(await browser.createBrowserContext(), `${service.url}/`);
   const found: string[] = [];
   await inEveryLook(page, async (look) => {

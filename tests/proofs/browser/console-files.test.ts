@@ -40,7 +40,7 @@ async function handIn(title: string): Promise<string> {
   return task_id;
 }
 
-test("a diff is reviewed by a comment on its line, and sent back to its agent with it", async () => {
+test("a diff is reviewed with a comment on a line, and the task goes back to its agent with that comment", async () => {
   const task_id = await handIn("Raise the price");
   const file = await addFile(api, task_id, "change.diff", "text/x-diff", DIFF);
   await view.go(`#/boards/${board_id}/tasks/${task_id}`);
@@ -110,7 +110,7 @@ test("Markdown of others is shown, but runs no script, loads nothing and makes n
   expect([view.errors, view.outside]).toEqual([[], []]);
 });
 
-test("files are shown as what they are: tables, indented JSON, and everything else only to save", async () => {
+test("files are shown as what they are: tables, indented JSON; everything else can only be downloaded", async () => {
   const { id: task_id } = await makeTask(api, board_id, "Many kinds");
   const open = async (name: string, type: string, content: string) => {
     const { id } = await addFile(api, task_id, name, type, content);
@@ -127,7 +127,7 @@ test("files are shown as what they are: tables, indented JSON, and everything el
   expect(await view.page.evaluate("window.attacked === undefined")).toBe(true);
 });
 
-test("a task is changed with its tags, dependencies and custom fields, and a refusal stands at the field", async () => {
+test("a task is changed with its tags, dependencies and custom fields, and a refusal is shown at the field", async () => {
   await api.post("/api/v1/organizations/me/custom-fields", {
     body: { field_key: "points", label: "Points", field_type: "integer", board_ids: [board_id] },
   });

@@ -12,7 +12,7 @@ const field = (form: string, name: string) => `[id="field-${form}-${name}"]`;
 const fill = (form: string, name: string, text: string) => view.page.locator(field(form, name)).fill(text);
 const isClosed = () => vi.waitFor(async () => expect(await view.count("dialog")).toBe(0), WAIT);
 
-test("a tag is made, changed and removed, and a refusal stands at its field", async () => {
+test("a tag is made, changed and removed, and a refusal is shown at its field", async () => {
   await view.go("#/organization/tags");
   await view.sees("main", "There are no tags.");
   await view.click("New tag");
@@ -89,7 +89,7 @@ test("a group is made, and a board joins it in its settings", async () => {
   expect((await api.get("/api/v1/boards/{board_id}", { params: { path: { board_id } } })).board_group_id).toBe(group!.id);
 });
 
-test("a rule of a board is switched, and the goal rule answers in words", async () => {
+test("a rule of a board is switched, and the goal rule is explained in words", async () => {
   await view.go(`#/boards/${board_id}/settings`);
   await view.page.locator(field(`board.Rules.${board_id}`, "require_review_before_done")).click();
   await view.page.locator('.card-panel:has([id*="require_review_before_done"]) button.primary').click();
@@ -112,7 +112,7 @@ test("a board is paused and resumed", async () => {
   expect(items.map(({ content }) => content)).toEqual(["/resume", "/pause"]);
 });
 
-test("a gateway is registered, and the refusal of an address stands at its field", async () => {
+test("a gateway is registered, and the refusal of an address is shown at its field", async () => {
   await view.go("#/gateways");
   await view.click("Register a gateway");
   await fill("gateway.new", "name", "Far away");
@@ -152,7 +152,7 @@ test("an agent is changed on its page, and text that is not JSON is refused at t
   expect(read).toMatchObject({ heartbeat_config: { every: "5m" }, identity_profile: { role: "Engineer" } });
 });
 
-test("packs of skills are added with the refusal of another host, and souls are found and read", async () => {
+test("packs of skills are added, one on another host is refused, and souls are found and read", async () => {
   await view.go("#/skills/packs");
   await view.click("Add a pack");
   await fill("pack.new", "source_url", "https://example.com/a/b");
@@ -169,7 +169,7 @@ test("packs of skills are added with the refusal of another host, and souls are 
   expect(view.errors).toEqual([]);
 });
 
-test("the overview has a chart and a table of each figure, and follows the keyboard", async () => {
+test("the overview has a chart and a table of each figure, and works with the keyboard", async () => {
   await view.go("#/overview");
   await vi.waitFor(async () => expect(await view.count(".figures .chart")).toBe(4), WAIT);
   await view.page.evaluate(`document.querySelector(".figures [data-bar]").focus()`);

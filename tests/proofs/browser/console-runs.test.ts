@@ -41,7 +41,7 @@ test("a card shows for how long its agent has been at work, counting while it is
   expect(view.errors).toEqual([]);
 });
 
-test("a task lists its runs, of whose links only those with https can be opened", async () => {
+test("a task lists its runs with their links, of which only those with https can be opened", async () => {
   const { board_id, task_id, run_id, agent } = await startWork("Listed", "Link the results");
   await agent.patch("/api/v1/agent/runs/{run_id}", {
     params: { path: { run_id } },

@@ -6,7 +6,7 @@ import { startSignInProvider } from "./sign-in-provider.ts";
 
 const browser = await setupBrowser();
 
-test("a page goes on without a reload when the service is killed and started again", async () => {
+test("a page continues without a reload when the service is killed and started again", async () => {
   const [folder, port] = [dataFolder(), await freePort()];
   const first = await startService(folder, port);
   const { id: board_id } = await makeBoard(first.api, "Restart");
@@ -31,7 +31,7 @@ test("a page goes on without a reload when the service is killed and started aga
   await second.program.stop();
 });
 
-test("when the token ends, signing in again loses neither typed text nor the last act", async () => {
+test("when the token ends, signing in again loses neither typed text nor the last action", async () => {
   const [folder, port] = [dataFolder(), await freePort()];
   const [old, next] = ["a".repeat(60), "b".repeat(60)];
   const first = await startService(folder, port, { LOCAL_AUTH_TOKEN: old });

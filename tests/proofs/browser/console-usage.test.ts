@@ -24,7 +24,7 @@ const cells = (row: string) =>
   ) as Promise<string[] | undefined>;
 const hasCells = (row: string, expected: string[]) => vi.waitFor(async () => expect(await cells(row)).toEqual(expected), WAIT);
 
-test("usage is shown as a chart and a table by agent, board, model, task and day; who reports nothing has no zero", async () => {
+test("usage is shown as a chart and a table by agent, board, model, task and day; an agent that reports nothing is not shown as zero", async () => {
   await view.page.keyboard.press("g");
   await view.page.keyboard.press("u");
   await view.sees("main", "No agent has reported usage in this time.");

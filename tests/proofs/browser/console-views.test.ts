@@ -5,7 +5,7 @@ import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-
 const { browser, service } = await setupConsole();
 const view = await openConsole(await browser.createBrowserContext(), service.link);
 
-test("an empty service leads from a board over an agent to a test webhook", async () => {
+test("an empty service leads a person to a board, then to an agent, then to a test webhook", async () => {
   await view.sees("h1", "Begin with a board");
   await view.page.locator("::-p-aria(Name)").fill("Shop");
   await view.page.locator("::-p-aria(What it is for)").fill("Keep it running");

@@ -124,7 +124,7 @@ describe.for([
     expect(held, "the runs were stopped").toBe(0);
   });
 
-  test("each task is taken at one process only, its lease is renewed at another, and an expired one ends once", async () => {
+  test("each task is taken at one process only, its lease is renewed at another, and an expired lease ends once", async () => {
     const [COUNT, AGENTS] = [80, 8];
     const { db } = cluster.world;
     const home = await openPullBoard(cluster.world, `leases ${notify}`);

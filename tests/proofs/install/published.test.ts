@@ -71,7 +71,7 @@ test("one command in an empty home starts the service on the oldest supported No
   expect(service.stderr.replaceAll(/^npm .*\n/gm, "")).toBe("");
 });
 
-test(`the package takes at most ${MAX_MEGABYTES} MB besides the embedded database, and nothing of it runs at the installation`, () => {
+test(`the package takes at most ${MAX_MEGABYTES} MB besides the embedded database, and none of its code runs during the installation`, () => {
   const others = sizeInMegabytes(modules()) - sizeInMegabytes(path.join(modules(), DATABASE));
   expect(others).toBeLessThanOrEqual(MAX_MEGABYTES);
   const manifests = readdirSync(modules(), { recursive: true, encoding: "utf8" }).filter((name) =>
@@ -85,7 +85,7 @@ test(`the package takes at most ${MAX_MEGABYTES} MB besides the embedded databas
   expect(scripts).toEqual([]);
 });
 
-test("other arguments are those of the command line, and a runner of any tool works on a task", async () => {
+test("any other arguments run the command line, and a runner of any tool works on a task", async () => {
   await npx(["login", "--url", service.url], {
     input: readFileSync(path.join(folder, ".data/secrets/local_auth_token"), "utf8"),
   });
@@ -113,7 +113,7 @@ test("the package brings an empty PostgreSQL database to its version, and then s
   await other.stop();
 });
 
-test("the help names the command that a person types, the start and the programs of the service", async () => {
+test("the help shows the command to type, says that it starts the service, and names the service's programs", async () => {
   expect(await npx(["--help"])).toContain(`"npx ${NAME}" starts the service in this folder`);
   expect(await npx(["start", "--help"])).toContain(`npx ${NAME} service doctor checks them`);
 });

@@ -84,7 +84,7 @@ test("until an agent has its first prompt, the runner needs less than a second o
   expect(ms).toBeLessThan(1_000);
 });
 
-test("without network the agent goes on until its lease would end, and after the return all of its steps arrive", async () => {
+test("without a network the agent continues until its lease would end, and once the network is back all of its steps arrive", async () => {
   let isDown = false;
   const intercept = async (request: Request, next: (request: Request) => Promise<Response>) => {
     if (isDown) return new Response(new ReadableStream({ start: (stream) => stream.error(new Error("No network")) }));
