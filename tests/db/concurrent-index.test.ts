@@ -15,7 +15,7 @@ let databases = 0;
 
 const postgres = await setup(startPostgres());
 
-/** Opens an empty database, as often as asked. */
+/** Creates an empty database. Each call of the returned function opens it again. */
 async function openEmpty(): Promise<() => Database> {
   const url = await postgres.createDatabase(`indexes_${++databases}`);
   return () => {

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { toStartError } from "@board/local/terminal";
 import { expect, test } from "vitest";
 
-/** The embedded database throws such objects, which are no errors, when a write fails. */
+/** When a write fails, the embedded database throws objects like this one, which are not instances of Error. */
 const writeFailure = { name: "ErrnoError", errno: 51 };
 
 // procfs reports that it has no free space.

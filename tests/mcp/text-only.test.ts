@@ -7,7 +7,7 @@ import { connectMcp } from "./support.ts";
 const world = await setupWorld();
 const home = await openPullBoard(world, "home");
 
-/** A client that reads only the texts of results, and believes only what stands outside of fences. */
+/** A client that reads only the text of results, and trusts only the text outside fences. */
 async function connect(token: string) {
   const { use } = await connectMcp(world, token);
   return async (tool: string, input: object = {}) => {

@@ -3,7 +3,7 @@ import { type AST, RegExpParser } from "@eslint-community/regexpp";
 /** How the steps of a pattern grow with the length of a text that it does not match. */
 export type Growth = "linear" | "polynomial" | "exponential";
 
-/** A place of the pattern that reads one character, with the places that may read the next one. */
+/** A position in the pattern that reads one character, and the positions that may read the next one. */
 interface Place {
   reads: ReadonlySet<string>;
   /** A place that is listed twice can be reached in two ways. */

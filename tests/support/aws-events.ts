@@ -13,7 +13,7 @@ export interface HttpOptions {
   routeKey?: string;
 }
 
-/** Content types that API Gateway passes as text. All others, also forms and a missing type, become Base64. */
+/** Content types that API Gateway passes as text. All others, including forms and a missing type, become Base64. */
 const TEXT = /^(text\/|application\/(json|javascript|xml)\b)/;
 
 /** Whether API Gateway passes a body with these headers, named in lower case, as text. */

@@ -10,8 +10,8 @@ export async function waitForBlockedStatement(db: Db): Promise<void> {
 }
 
 /**
- * Runs a deadlock of a test with the service, and runs it again if PostgreSQL ends the test's transaction. It ends the one that
- * looks for the deadlock first, and on a slow machine the service may look before there is one.
+ * Makes a test and the service deadlock, again and again until PostgreSQL ends the service's transaction. PostgreSQL ends the one
+ * that looks for a deadlock first, and on a slow machine the service may look before there is one.
  */
 export async function untilServiceIsVictim<T>(makeDeadlock: (round: number) => Promise<T>): Promise<T> {
   for (let round = 1; ; round++)

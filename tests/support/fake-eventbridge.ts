@@ -16,7 +16,7 @@ export interface PutEntry {
 
 export interface FakeEventBridge {
   readonly url: string;
-  /** The entries of every call in order, also of refused ones. */
+  /** The entries of every call in order, including refused calls. */
   readonly calls: PutEntry[][];
   /** The accepted events. */
   readonly taken: BoardEvent[];

@@ -22,7 +22,7 @@ export interface LambdaPoolOptions {
 /** The usage of all worlds in this process. */
 export const lambdaUsage = { sandboxes: 0, invocations: 0 };
 
-/** The most sandboxes per function; further invocations wait. Every open stream has a separate sandbox. */
+/** The maximum number of sandboxes per function; further invocations wait. Every open stream has a separate sandbox. */
 const MAX_SANDBOXES = 8;
 const MAX_STREAMS = 12;
 

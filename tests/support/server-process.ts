@@ -5,9 +5,9 @@ import { type Program, startProgram, temporaryFolder } from "./program.ts";
 import { TEST_KEYS } from "./world.ts";
 
 export interface Usage {
-  /** The most memory in MB. */
+  /** The peak of memory use in MB. */
   memory_mb: number;
-  /** The longest time in milliseconds for which the event loop did nothing else. */
+  /** The longest time in milliseconds that the event loop was blocked. */
   stall_ms: number;
 }
 

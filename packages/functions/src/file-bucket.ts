@@ -43,7 +43,7 @@ export function createFileBucket({ bucket, prefix, endpoint }: BodyBucketOptions
     },
 
     presign: {
-      // The bucket refuses another length or another content, because both are signed.
+      // The bucket refuses any other length or content, because both are signed.
       upload: (key, { size, sha256 }) =>
         withStorageErrors(async () => {
           const checksum = Buffer.from(sha256, "hex").toString("base64");

@@ -25,7 +25,7 @@ export function createBodyFolder(folder: string): BodyStorage & FileStorage {
     return { part, handle: await open(part, "wx", FILE_MODE) };
   }
 
-  /** An error of `chunks` is not one of the folder, so only the calls of the file system are wrapped. */
+  /** An error of `chunks` is not an error of the folder, so only calls to the file system are wrapped. */
   async function write(key: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
     const file = toFile(key);
     const { part, handle } = await withStorageErrors(() => openPart(file));
@@ -90,7 +90,10 @@ async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Reads a file in pieces and closes it, also when the reader stops early. Opened late, because some answers are never read. */
+/**
+ * Reads a file in pieces and closes it, even when the reader stops early. The file is opened late, because some answers are never
+ * read.
+ */
 async function* readRange(file: string, range?: ByteRange) {
   const handle = await withStorageErrors(() => open(file, "r"));
   try {

@@ -4,8 +4,8 @@ import { endpoints } from "@board/api/groups";
 import { buildRoleDocument } from "@board/api/openapi/role-document";
 
 /**
- * `npm run docs:console` writes the table of the operations of people, with the places that it already names. The file holds the
- * places, so a new operation is placed by editing its row; a test refuses a row without one.
+ * `npm run docs:console` writes the table of the operations that people may call, and keeps the places that the file already
+ * names. The file holds the places, so a new operation is placed by editing its row; a test refuses a row without one.
  */
 export const OPERATIONS_FILE = fileURLToPath(new URL("../../../docs/console-operations.md", import.meta.url));
 

@@ -17,8 +17,8 @@ export interface Listener {
 }
 
 /**
- * Time for open requests to finish. Afterwards connections are aborted. On a busy machine requests take seconds, and those that are
- * cut are sent again, to processes that are then even busier.
+ * Time for open requests to finish. Afterwards connections are aborted. On a busy machine requests take seconds, and those that
+ * are cut off are sent again, to processes that are then even busier.
  */
 const REQUEST_GRACE_MS = 10_000;
 /** While the server closes, connections become idle after their last response and must be closed explicitly. */

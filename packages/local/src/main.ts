@@ -12,7 +12,7 @@ import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } fro
 
 /** Longer than the grace periods of everything that is stopped. */
 const STOP_LIMIT_MS = 20_000;
-/** SIGTERM comes twice at once where the whole group of processes gets it and the launcher passes it on. */
+/** SIGTERM arrives twice in quick succession when the whole process group gets it and the launcher also passes it on. */
 const SAME_REQUEST_MS = 1_000;
 
 const HELP = `Starts the service. Without settings it uses an embedded database in ./.data, at http://127.0.0.1:8000.

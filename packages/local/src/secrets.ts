@@ -12,8 +12,8 @@ const SECRET_GENERATORS = {
 const OWNER_ONLY = 0o600;
 
 /**
- * Returns the environment with missing secrets added. They are read from DATA_DIR, where they are generated at the first start
- * (mode 0600). Variables of the environment take precedence.
+ * Returns the environment with missing secrets added. They are read from DATA_DIR, where the first start generates them (mode
+ * 0600). Environment variables take precedence.
  */
 export function withGeneratedSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const secrets = missingSecrets(environment).map(({ name, generate, file }) => [name, readOrCreate(file, generate)]);

@@ -40,7 +40,7 @@ import { announceService, withdrawService } from "./running-service.ts";
 
 export interface LocalServer {
   url: string;
-  /** The token of the link by which the owner signs in the first time, in accounts mode. */
+  /** The token of the link by which the owner signs in for the first time, in accounts mode. */
   first_link: string | null;
   /** Tells balancers that this process ends soon. */
   drain(this: void): void;

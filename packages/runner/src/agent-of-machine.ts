@@ -1,7 +1,7 @@
 import { ApiError, type Client, createClient } from "@board/client";
 import { hostname } from "node:os";
 
-/** The agent as which the runner takes tasks. */
+/** The agent that the runner works as. */
 export interface MachineAgent {
   agent_id: string;
   token: string;

@@ -14,7 +14,7 @@ export interface StreamEvents {
 
 /**
  * The messages of the protocol on the standard input and output of a process. Unlike the stream of the SDK it reads only when the
- * connection asks, so that an agent that floods its output waits, and it accepts lines that are no messages.
+ * connection asks, so that an agent that floods its output waits, and it accepts lines that are not messages.
  */
 export function openAgentStream({ stdin, stdout }: ChildProcessWithoutNullStreams, events: StreamEvents): Stream {
   const lines = readLines(stdout, MAX_MESSAGE_BYTES);

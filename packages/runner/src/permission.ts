@@ -22,7 +22,7 @@ export interface PermissionOptions {
   /** How long people may take. Without an answer the permission is denied. */
   timeout_ms: number;
   print: (text: string) => void;
-  /** The agent waits for a person, so its silence is no stall. */
+  /** The agent waits for a person, so its silence does not count as a stall. */
   onWaiting: (isWaiting: boolean) => void;
 }
 

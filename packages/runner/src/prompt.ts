@@ -15,7 +15,7 @@ const MAX_DESCRIPTION = 50_000;
 const MAX_COMMENT = 8_000;
 const MAX_COMMENTS = 10;
 
-/** The prompt for the agent. Text of other people stands between marks that nobody can know beforehand. */
+/** The prompt for the agent. Text of other people is put between markers that nobody can know beforehand. */
 export function writePrompt({ instructions, task, comments, has_tools, folder, branch }: PromptParts): string {
   const mark = randomBytes(6).toString("hex");
   const quote = (title: string, text: string) => `${title}\n<data ${mark}>\n${text}\n</data ${mark}>`;

@@ -20,7 +20,7 @@ export interface StepSender {
 
 export type PostSteps = (from: number, steps: Step[]) => Promise<unknown>;
 
-/** Sends the steps of a journal in batches, in order, each by the number of its first step. */
+/** Sends the steps of a journal in batches, in order. Each batch names the number of its first step. */
 export function startStepSender(journal: Journal, post: PostSteps): StepSender {
   const stopping = new AbortController();
   let isFinishing = false;

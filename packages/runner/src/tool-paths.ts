@@ -28,7 +28,7 @@ function toReal(file: string): string {
   }
 }
 
-/** The files as a policy names them: inside the folder relative to it, with slashes; outside of it in full. */
+/** The files as a policy names them: relative paths with forward slashes inside the folder, full paths outside it. */
 export const pathsOf = (folder: string, files: readonly string[]): string[] =>
   files.map((file) => {
     const real = toReal(path.resolve(folder, expandHome(file)));

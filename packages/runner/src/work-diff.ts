@@ -18,7 +18,7 @@ export async function attachDiff(
   signal: AbortSignal,
 ): Promise<string | null> {
   if (base === null || branch === null) return null;
-  // A program that the repository names as its diff tool would be started by other options.
+  // Other options would start a program that the repository names as its diff tool.
   const diff = await tryGit(path, "diff", "--no-color", "--no-ext-diff", "--no-textconv", `${base}..HEAD`);
   if (!diff) return null;
   const content = Buffer.from(`${diff}\n`);

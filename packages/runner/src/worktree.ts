@@ -178,7 +178,7 @@ export async function listWorktrees({ root }: Repository): Promise<ListedWorktre
 export const countCommits = async (folder: string, base: string): Promise<number> =>
   Number((await tryGit(folder, "rev-list", "--count", `${base}..HEAD`)) ?? 0);
 
-/** Removes a worktree that has nothing that is not committed. Its branch stays unless it has no commits. */
+/** Removes a worktree in which everything is committed. Its branch stays unless it has no commits. */
 export async function removeWorktree({ root }: Repository, { path: folder, branch, commits }: ListedWorktree): Promise<boolean> {
   const lock = takeOwnership(`${folder}.lock`);
   if (!lock) return false;

@@ -68,7 +68,7 @@ export function graphOf(variant: VariantName) {
   };
 }
 
-/** Returns the only resource whose name ends an ARN, a URL or a name. */
+/** Returns the only resource whose name is at the end of the reference (an ARN, a URL or a name). */
 export function findResource(resources: readonly Resource[], reference: string): Resource {
   const matches = resources.filter(({ name, inputs }) => reference.endsWith(inputs.name ?? name));
   if (matches.length !== 1) throw new Error(`${matches.length} resources match ${reference}`);

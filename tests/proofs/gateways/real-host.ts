@@ -183,7 +183,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Waits until the host accepts a client, since it answers HTTP and starts handshakes long before. */
+/** Waits until the host accepts a client. It answers HTTP and starts handshakes long before that. */
 async function untilReady(port: number): Promise<void> {
   const deadline = performance.now() + START_MS;
   while (!(await isAdmitting(port))) {
@@ -211,7 +211,10 @@ function isAdmitting(port: number): Promise<boolean> {
   });
 }
 
-/** Deletes the locks of recent releases, which are stored outside the state folder by a digest of each database's path. */
+/**
+ * Deletes the locks that recent releases keep outside the state folder. A lock file is named after a digest of its database's
+ * path.
+ */
 function removeLocks(state: string, agents: string[]): void {
   const folder = path.join(tmpdir(), `openclaw-state-locks-${process.getuid?.() ?? ""}`);
   if (!existsSync(folder)) return;

@@ -1,4 +1,4 @@
-/** A registry of npm on this machine, to which the package is published and from which it is installed. */
+/** A local npm registry to which the package is published and from which it is installed. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -84,7 +84,7 @@ const log: Log = {
   error: (event, message, fields) => void writeSync(2, `error ${event}: ${message} ${JSON.stringify(fields)}\n`),
 };
 
-/** Silent receivers are given up sooner. */
+/** Divides the time limits, so that the service gives up on silent receivers sooner. */
 const FASTER = 20;
 
 /** Crash points before and after a message to a receiver. */

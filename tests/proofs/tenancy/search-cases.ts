@@ -40,7 +40,7 @@ export function searchCases(trials: readonly AccessCase[]): AccessCase[] {
 /** Entries of a group's memory have the mark of the organization. */
 const ownWord = (path: string): string => (path.includes("group") ? ORGANIZATION_MARK : BOARD_MARK);
 
-/** Returns how the page that a search has found is wrong, or null. `hidden` are the words that the caller must not find. */
+/** Returns what is wrong with a page of search results, or null. The caller must not find any of the `hidden` words. */
 export function findSearchProblem(
   { word, finds }: Search,
   { items, total }: { items: readonly unknown[]; total: number },

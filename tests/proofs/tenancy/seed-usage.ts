@@ -7,7 +7,7 @@ import type { Ids } from "./seed-tenant.ts";
 
 /** A model that only the other organization uses. */
 export const FOREIGN_MODEL = "model-of-theirs";
-/** The most budgets of an organization. */
+/** The maximum number of budgets in one organization. */
 const MAX_BUDGETS = 10_000;
 /** Days at the ends of the shortest and the longest range, and within them. */
 const DAYS_AGO = [0, 2, 20, 365];

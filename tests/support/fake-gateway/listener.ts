@@ -23,7 +23,9 @@ export interface ListenerOptions {
   accept(socket: WebSocket, request: IncomingMessage): void;
 }
 
-/** Starts listening, also again after a restart. Plain HTTP always gets a page, so it does not work as a health check. */
+/**
+ * Starts listening, at the start and after each restart. Plain HTTP always gets a page, so it does not work as a health check.
+ */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const wss = new WebSocketServer({ noServer: true, maxPayload: options.max_payload });
   const server = createServer((_request, response) => response.setHeader("content-type", "text/html").end("<!doctype html>"));

@@ -6,7 +6,7 @@ export interface StopSignals {
   stopListening: () => void;
 }
 
-/** How long the process may take after the second signal, in which it ends its agents. */
+/** How long the process may take to end its agents after the second signal. */
 const LAST_MS = 1_000;
 
 export function listenForSignals(onFirst: () => void): StopSignals {

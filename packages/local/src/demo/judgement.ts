@@ -52,7 +52,7 @@ const TESTS: TaskPlan = {
   result: "all green, 214 of 214",
 };
 
-/** Otto finds no end with it. Another worker finishes it when the budget of Otto is spent. */
+/** Otto would never finish it. Another worker finishes it when Otto's budget is spent. */
 export const NAME: TaskPlan = {
   title: "Find a name for the new lamp",
   tags: ["shop"],

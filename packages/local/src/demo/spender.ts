@@ -9,7 +9,7 @@ const TURN_MS = 1_500;
 const TURN = { model: "scripted-model", input_tokens: 9_000, output_tokens: 1_000, cost_usd: "0.06" };
 const LIMIT = { total_tokens: 40_000 };
 
-/** A task for an agent that finds no end, and a budget for that agent. */
+/** A task that its agent would never finish, and a budget for that agent. */
 export async function createTaskWithoutEnd({ api, ...demo }: Demo, { board_id, agents, tag_ids }: DemoBoard): Promise<void> {
   const budget = { scope: "agent" as const, scope_id: agents.Otto.id, period: "day" as const, limit: LIMIT };
   await api.post("/api/v1/budgets", { body: budget });
@@ -23,7 +23,7 @@ export async function createTaskWithoutEnd({ api, ...demo }: Demo, { board_id, a
 export async function runSpender(demo: Demo, { agents }: DemoBoard): Promise<void> {
   const api = createClient({ url: demo.url, agent_token: agents.Otto.token, signal: demo.signal });
   const say = (what: string, strong?: boolean) => demo.say("Otto", what, strong);
-  // The first task of a customer is followed best without another story in between.
+  // The first task of a customer is easier to follow without another story in between.
   while (demo.done_tasks === 0) await demo.wait(TURN_MS / 3);
   const { task, lease } = await api.post("/api/v1/agent/tasks/next", { body: {} });
   if (!task || !lease) throw new Error("Otto got no task.");
@@ -37,7 +37,7 @@ export async function runSpender(demo: Demo, { agents }: DemoBoard): Promise<voi
     is_spent = exhausted_budget_ids.length > 0;
     say(`has used ${used.toLocaleString("en")} tokens for ${label}${is_spent ? ": its budget is spent" : ""}`, is_spent);
   }
-  // An agent that goes on regardless can write no more.
+  // An agent that continues regardless can no longer write.
   const path = { board_id: task.board_id, task_id: task.id };
   const params = { path, header: { "X-Task-Fence": lease.fence } };
   const body = { status: "review" as const, comment: "it needs more thought" };

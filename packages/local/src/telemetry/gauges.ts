@@ -7,7 +7,7 @@ import { errorText } from "@board/core/values/log";
 import { addGauge } from "./instruments.ts";
 
 const NANOSECONDS = 1e9;
-/** How often the event loop is measured, in milliseconds. Only later turns than that count as delays. */
+/** How often the event loop is measured, in milliseconds. Only turns that are later than this count as delays. */
 const RESOLUTION_MS = 20;
 
 /** Adds what a process measures of itself: memory, processor time, and how late its event loop is. */

@@ -10,7 +10,7 @@ const COUNTER_SUFFIX = "_total";
 function withUnit<M extends MetricData>(metric: M): M {
   const { name, unit } = metric.descriptor;
   const suffix = SUFFIXES[unit] ?? "";
-  // The unit is in the name now; a line of its own would be OpenMetrics, which not every reader knows.
+  // The unit is in the name now; a separate line would be OpenMetrics, which not every reader understands.
   const base = name.endsWith(COUNTER_SUFFIX) ? name.slice(0, -COUNTER_SUFFIX.length) : name;
   return { ...metric, descriptor: { ...metric.descriptor, name: base + suffix, unit: "" } };
 }

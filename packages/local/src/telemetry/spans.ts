@@ -20,7 +20,7 @@ interface Place {
 }
 
 const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT };
-/** Probes ask every few seconds; their durations are measured, but they are no traces. */
+/** Probes ask every few seconds; their durations are measured, but they do not become traces. */
 const PROBES: ReadonlySet<unknown> = new Set(["/health", "/healthz", "/readyz"]);
 
 export interface SpanRecord {

@@ -106,8 +106,8 @@ async function updateEntry(host: Host, wanted: EntryPlacement, waits: readonly n
 }
 
 /**
- * Removes an agent from a host: aborts its runs, deletes its entry and files, then its session. Missing parts are ignored,
- * and the host's default agent stays. Rejects with a GatewayError, also when the agent's runs cannot be aborted.
+ * Removes an agent from a host: aborts its runs, deletes its entry and files, then its session. Missing parts are ignored, and
+ * the host's default agent stays. Rejects with a GatewayError, even when only the agent's runs cannot be aborted.
  */
 export async function removeEntry(host: Host, session_key: string): Promise<void> {
   const id = hostAgentId(session_key);

@@ -33,7 +33,7 @@ export async function listFiles(host: Host, agent_id: string): Promise<ReadonlyS
   return new Set(names);
 }
 
-/** The text of a file, or null when it does not exist. Rejects with a GatewayError, also when the file is not supported. */
+/** The text of a file, or null when it does not exist. Rejects with a GatewayError, including when the file is not supported. */
 export async function readFile(host: Host, agent_id: string, name: string): Promise<string | null> {
   const payload = await host.call("agents.files.get", { agentId: agent_id, name }, { step: `reading ${name}` });
   if (typeof payload === "string") return payload;

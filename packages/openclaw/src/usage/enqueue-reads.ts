@@ -3,7 +3,7 @@ import { runWrite } from "@board/core/db/prepared-write";
 import { insertJobs, type NewJob } from "@board/core/job/job";
 import { listAgentsToRead } from "@board/core/usage/host-usage";
 
-/** Creates a job for each agent whose use is to be read, unless its last one is still pending. */
+/** Creates a job for each agent whose usage is to be read, unless the agent's last job is still pending. */
 export async function enqueueUsageReads(ctx: Context): Promise<void> {
   const jobs = (await listAgentsToRead(ctx)).map(
     ({ id: agent_id, gateway_id, organization_id }): NewJob => ({

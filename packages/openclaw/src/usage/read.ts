@@ -6,8 +6,8 @@ import { GatewayError } from "../wire/gateway-error.ts";
 import { toSessionUsage } from "./session-usage.ts";
 
 /**
- * Reads what an agent has used from its host, and books what is new. A host that does not offer it books nothing. One that cannot
- * be reached is asked again by a later job.
+ * Asks an agent's host what the agent has used, and books what is new. For a host that does not offer this, nothing is booked. A
+ * host that cannot be reached is asked again by a later job.
  */
 export const readAgentUsage: JobHandler<"agent.read_usage"> = {
   async run(ctx, { agent_id }) {
@@ -15,7 +15,7 @@ export const readAgentUsage: JobHandler<"agent.read_usage"> = {
     const gateway = reading && (await findUsableGateway(ctx, reading.agent.gateway_id));
     if (!gateway) return;
     const key = reading.agent.openclaw_session_id;
-    // Days of a host may end later than those of UTC.
+    // A host's day may end later than the UTC day.
     const endDate = addMs(ctx.now(), DAY_MS).toISOString().slice(0, 10);
     try {
       const payload = await ctx.gateways.request(toTarget(ctx, gateway), "sessions.usage", {

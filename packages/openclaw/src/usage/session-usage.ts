@@ -9,7 +9,7 @@ const MAX_NAME = 100;
 const MAX_TOKENS = 1_000_000_000;
 const MAX_COST = 1_000_000;
 
-/** Parses the response to sessions.usage for one session. Null if it tells nothing about a session. */
+/** Parses the response to sessions.usage for one session. Null if it says nothing about a session. */
 export function toSessionUsage(payload: unknown, key: string): ToldUsage | null {
   const sessions = asRecord(payload)?.["sessions"];
   if (!Array.isArray(sessions)) return null;
@@ -26,7 +26,7 @@ export function toSessionUsage(payload: unknown, key: string): ToldUsage | null 
   return { session_id, models: [...models.values()] };
 }
 
-/** Hosts count tokens that they read from a cache, or wrote to it, apart from the other input. */
+/** Hosts count tokens that they read from a cache, or wrote to it, separately from the other input. */
 function toModelUsage(name: string, totals: Record<string, unknown>): ModelUsage {
   const tokens = (field: string) => Math.trunc(toNumber(totals[field], MAX_TOKENS));
   const cached_input_tokens = tokens("cacheRead");
