@@ -109,7 +109,7 @@ describe("counts in the embedded database", () => {
     }
   });
 
-  test("a condition on boards gives the same numbers as the ids of those boards", async () => {
+  test("counting by a condition on boards gives the same numbers as counting by the ids of those boards", async () => {
     await scatterEvents(5);
     const which = sql`${boards}.organization_id = ${home.organization_id}`;
     expect(await countActivity(world.context(), which, null)).toBe(await countInLog(world, await boardsOf(home)));

@@ -50,7 +50,7 @@ describe("a comment in the feed", () => {
     [{ role: "  " }, null],
     [{ emoji: ":eye:" }, null],
     [null, null],
-  ])("a comment shows its agent, and the role of an agent with the identity profile %j", async (identity_profile, agent_role) => {
+  ])("a comment names its agent, and the agent's role when the identity profile is %j", async (identity_profile, agent_role) => {
     const own = eq(agents.id, home.worker.id);
     await world.db.update(agents).set({ identity_profile }).where(own);
     const onHome = await addTask(world, home);
@@ -78,7 +78,7 @@ describe("a comment in the feed", () => {
     expect(await ofBoard()).toMatchObject({ items: [], total: 0 });
   });
 
-  test("the feed has only events of comments that have a text and a task", async () => {
+  test("the feed has only comments that have a text and a task", async () => {
     const blank = [" ", "", "\n\t ", "\u00a0\u2003\u3000\ufeff\u2028", null].map((message) => ({ message }));
     await storeComments(world, home, task, blank);
     await storeComments(world, home, null, [{ message: "of nothing" }, { message: "of a removed task", board_id }]);

@@ -192,7 +192,7 @@ test("members see the events of boards that they may read, and admins also the e
   }
 });
 
-test("rights withdrawn by an override, and rights in another organization, give access to no events", async () => {
+test("rights withdrawn by an override, and rights in another organization, do not give access to any events", async () => {
   await add({ board_id: home.board_id });
   const person = await addPerson("blind", "member", { boards: [home.board_id] });
   const setOverride = (can_read: boolean) =>

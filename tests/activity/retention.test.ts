@@ -87,7 +87,7 @@ test("without the setting all events are kept", async () => {
   expect(await messages()).toEqual(kept);
 });
 
-test("one run deletes more than one batch, within an hour and among events without a board", async () => {
+test("one run deletes more than one batch, both of events within one hour and of events without a board", async () => {
   const { board_id, organization_id } = home;
   const hour = at(-DAY).toISOString();
   await world.db.execute(sql`insert into ${activity_events} (organization_id, board_id, event_type, message, created_at)

@@ -127,7 +127,7 @@ describe("creating an agent", () => {
 });
 
 describe("rules for creating an agent", () => {
-  test("a person must name a board that the person may write to", async () => {
+  test("a person must name a board that they may write to", async () => {
     for (const body of [{ name: "A" }, { name: "A", board_id: null }])
       expect(refused(await post(body))).toEqual([422, { detail: "board_id is required" }]);
     for (const board_id of [abroad.board_id, crypto.randomUUID()])
@@ -141,7 +141,7 @@ describe("rules for creating an agent", () => {
     ]);
   });
 
-  test("an admin adds agents only to boards of the active organization, whatever rights exist elsewhere", async () => {
+  test("an admin can add agents only to boards of the active organization, whatever rights the admin has elsewhere", async () => {
     const guest = await world.member("guest", abroad, "member", { write: true });
     await world.join(guest, home.organization_id, "admin", { write: true });
     const answer = await post({ name: "Intruder", board_id: abroad.board_id }, { token: guest.token });

@@ -14,7 +14,7 @@ const ROUNDS = [1, 2, 3, 4, 5];
 const { world } = await setup(openServerWorld());
 
 test.each(ROUNDS)(
-  "a task assigned to an agent while it is deleted does not stay in progress unassigned (round %i)",
+  "a task that is assigned to an agent during the agent's deletion does not stay in progress without an assignee (round %i)",
   async (round) => {
     const tenant = await world.tenant(`race ${round}`);
     const { board_id, worker } = tenant;
@@ -45,7 +45,7 @@ test.each(ROUNDS)(
   },
 );
 
-test("a task whose assignment committed during the deletion is unassigned with the others", async () => {
+test("a task whose assignment was committed during the deletion is unassigned like the others", async () => {
   const { board_id, worker, owner } = await world.tenant("claimed");
   await world.db.insert(tasks).values({ board_id, title: "T" });
   const claimed = Promise.withResolvers<void>();

@@ -65,7 +65,7 @@ test("repeating a group heartbeat does not touch the agents and queues another h
   expect(await configJobs()).toHaveLength(2);
 });
 
-test("a changed heartbeat configuration is sent to followers of the agents", async () => {
+test("a changed heartbeat configuration is sent to clients that follow the agents", async () => {
   const order = async () => (await world.db.select().from(agents).where(eq(agents.id, home.worker.id)))[0]!.change_seq;
   const before = await order();
   await beat({ every: "15m" });

@@ -151,7 +151,7 @@ describe("heartbeats by agent name", () => {
     expect(answers.filter(({ body }) => body.auth_token)).toHaveLength(1);
   });
 
-  test("a person's heartbeat by name needs a name and a board that the person may write to", async () => {
+  test("a person's heartbeat by name needs a name and a board that they may write to", async () => {
     for (const body of [{}, { board_id }, { name: null, board_id }]) {
       const problem = { type: "missing", loc: ["body", "name"], msg: "Field required", input: null };
       expect(statusAndBody(await beatByName(body))).toEqual([422, { detail: [problem] }]);

@@ -59,7 +59,7 @@ describe("moving an agent to a board of the same gateway", () => {
     expect(await manage.addAgent({ name: "Next lead", board_id, is_board_lead: true })).toMatchObject({ is_board_lead: true });
   });
 
-  test("the target board must be found, be writable, have room and not have the agent's name", async () => {
+  test("the target board must exist, be writable, have room and have no agent with the same name", async () => {
     const named = await manage.addBoard();
     await manage.addAgent({ name: "ann", board_id: named });
     expect(statusAndBody(await patch({ board_id: null }))).toEqual([422, { detail: "board_id is required" }]);

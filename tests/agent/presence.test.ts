@@ -43,7 +43,7 @@ describe("presence by an agent's requests", () => {
     expect(await events()).toEqual(["agent.connected"]);
   });
 
-  test("a request within 30 seconds of the last writes nothing, and a later one moves the time", async () => {
+  test("a request within 30 seconds of the previous one writes nothing, and a later one updates the time last seen", async () => {
     await healthz();
     const first = await row();
     world.elapse(25 * SECOND_MS);
@@ -80,7 +80,7 @@ describe("presence by an agent's requests", () => {
     expect(await row()).toMatchObject({ status: "online", last_seen_at: first.last_seen_at, updated_at: first.updated_at });
   });
 
-  test("a request closes an open wake cycle, however recent the last one is", async () => {
+  test("a request closes an open wake cycle, no matter how recent the previous request is", async () => {
     await healthz();
     await set({ wake_attempts: 2, checkin_deadline_at: world.now() });
     await healthz();

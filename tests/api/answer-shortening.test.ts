@@ -62,7 +62,7 @@ test("a list that is too large keeps every item and names the fields that it sho
   }
 });
 
-test("a smaller page shows the items whole that a large page shortens", async () => {
+test("a smaller page shows in full the items that a large page shortens", async () => {
   const home = await world.tenant("smaller page");
   const path = await addComments(home, 20, LONG);
   const pages = await Promise.all([0, 7, 19].map((offset) => read(home, `${path}?limit=1&offset=${offset}`)));
@@ -72,7 +72,7 @@ test("a smaller page shows the items whole that a large page shortens", async ()
   }
 });
 
-test("a text that grows as JSON is shortened by the bytes of the answer", async () => {
+test("a text that is longer as JSON is shortened by its size in the answer", async () => {
   const home = await world.tenant("grows");
   const path = await addComments(home, 3, "\u0001".repeat(90_000));
   const list = await read(home, path);

@@ -87,7 +87,7 @@ test.each(Object.keys(kinds))("a PATCH of a %s answers with the ETag that the ne
   }
 });
 
-test("one of several editors who write at the same moment succeeds", async () => {
+test("of several editors who write at the same moment, exactly one succeeds", async () => {
   const { path } = await kinds["task"]!();
   const seen = tagOf(await read(path));
   const answers = await Promise.all(
@@ -161,7 +161,7 @@ function patchOfTask() {
   );
 }
 
-test("in any history the ETag of a task changes exactly when its answer does", async () => {
+test("whatever happens to a task, its ETag changes exactly when its answer does", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const label = await create("/api/v1/tags", { name: `label ${crypto.randomUUID()}` });

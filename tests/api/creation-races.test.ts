@@ -28,14 +28,14 @@ test("agents created concurrently never exceed their board's limit", async () =>
   expect(await agentsOf(board_id)).toHaveLength(3);
 });
 
-test("one of several leads created concurrently on one board succeeds", async () => {
+test("of several leads created concurrently on one board, exactly one succeeds", async () => {
   const board_id = await addBoard(0);
   const lead = (number: number) => post("/api/v1/agents", { name: `Lead ${number}`, board_id, is_board_lead: true });
   expect(await race(lead)).toEqual(succeed(1));
   expect(await agentsOf(board_id)).toMatchObject([{ is_board_lead: true }]);
 });
 
-test("one of several agents created concurrently with the same name succeeds", async () => {
+test("of several agents created concurrently with the same name, exactly one succeeds", async () => {
   const board_id = await addBoard(RACERS);
   const twin = (number: number) => post("/api/v1/agents", { name: number % 2 ? "Twin" : "TWIN", board_id });
   expect(await race(twin)).toEqual(succeed(1));
@@ -49,7 +49,7 @@ test("boards created concurrently with the same name get different slugs", async
   expect(created.map((board) => board.slug).toSorted()).toEqual(numbers);
 });
 
-test("one of several boards or tags created concurrently with the same slug succeeds", async () => {
+test("of several boards or tags created concurrently with the same slug, exactly one succeeds", async () => {
   const board = { name: "Given", slug: "given", description: "A board", gateway_id: home.gateway_id };
   expect(await race(() => post("/api/v1/boards", board))).toEqual(succeed(1));
   expect(await race(() => post("/api/tags", { name: "Given" }))).toEqual(succeed(1));

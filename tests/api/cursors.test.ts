@@ -165,7 +165,7 @@ describe("a cursor", () => {
       expect((await read(tags, `${tags.url}?cursor=${value}`)).status, value.slice(0, 50)).toBe(422);
   });
 
-  test("page is not counted", async () => {
+  test("page does not count the total", async () => {
     for (const list of lists) {
       const url = withQuery(list.url, `limit=2&cursor=${await cursorOf(list)}`);
       world.statements.length = 0;

@@ -20,7 +20,7 @@ const alive = [200, { ok: true }];
 const unready = [503, { ok: false }];
 const applied = "drizzle.__drizzle_migrations";
 
-test("/readyz is 503 until every migration is applied; the log distinguishes none from some", async () => {
+test("/readyz is 503 until every migration is applied; the log says whether none or only some are applied", async () => {
   expect(await get("/readyz")).toEqual(unready);
   expect(takeLog()).toEqual(["health.not_ready: The database has no tables: no migration was applied"]);
   await database.migrate();

@@ -78,7 +78,7 @@ test("an operation documents exactly the statuses that it can answer with", () =
   expect(statuses("post", "/api/v1/boards/{board_id}/webhooks/{webhook_id}")).toBe("200 202 400 403 404 408 410 413 429 503");
 });
 
-test("exactly the operations of agents that answer with the failure of a host or directory document 502", () => {
+test("among the operations of agents, exactly those that may fail because of a host or directory document 502", () => {
   const failing = forAgents().filter(({ operation }) => "502" in operation.responses);
   expect(failing.map(({ method, path }) => `${method} ${path.replace("/api/v1/agent", "")}`).toSorted()).toEqual([
     "get /boards/{board_id}/agents/{agent_id}/soul",

@@ -85,7 +85,7 @@ test("a key belongs to its caller and its operation", async () => {
     expect([status, headers.get("idempotent-replayed")]).toEqual([200, null]);
 });
 
-test("a key of another organization gets none of its answers", async () => {
+test("the same Idempotency-Key in another organization does not get the first organization's answers", async () => {
   const stranger = await world.tenant("stranger");
   const name = { name: "Secret" };
   await post("/api/v1/tags", "tag", name);

@@ -180,7 +180,7 @@ const HOSTILE_TEXTS: Record<string, string> = {
   "letters whose lower case has another length": "İıſK",
 };
 
-test.each(Object.entries(HOSTILE_TEXTS))("a search for %s gives an answer or a problem of the input", async (_, q) => {
+test.each(Object.entries(HOSTILE_TEXTS))("a search for %s gives an answer or names a problem of the input", async (_, q) => {
   const paths = [taskPath(), "/api/v1/boards", "/api/v1/agents", `/api/v1/boards/${home.board_id}/memory`];
   for (const path of [...paths, `/api/v1/boards/${home.board_id}/webhooks/${webhook.id}/payloads`]) {
     const { status } = await search(path, q);

@@ -46,7 +46,7 @@ describe("deciding an approval", () => {
     expect((await list("?status=approved")).body.items).toEqual([answer.body]);
   });
 
-  test("a decision that waited for a lock is resolved and updated at the same time", async () => {
+  test("a decision that waited for a lock has the same time for resolved_at and updated_at", async () => {
     const [task_id] = await addTasks(world, home.board_id, ["A"]);
     const { id } = await requestApproval(world, home, { task_id });
     const isLocked = Promise.withResolvers<void>();

@@ -68,7 +68,7 @@ test("names cannot add lines to a notification", async () => {
   expect([lines[1], lines[3], lines[4]]).toEqual(["Board: One Two", "Action: Pay Decision: approved now", "Decision: rejected"]);
 });
 
-test("every new decision is notified; reopening and repeating one are not", async () => {
+test("every new decision notifies agents; reopening or repeating one does not", async () => {
   const { id } = await requestApproval(world, home);
   const counts: number[] = [];
   for (const status of ["approved", "approved", "rejected", "pending", "pending", "rejected"]) {

@@ -67,7 +67,7 @@ const waitForBlockedConnection = (client: pg.Client) =>
   );
 
 describe("one pending approval per task", () => {
-  test.each(ROUNDS)("one of several concurrent requests for a task wins, and the others learn which (round %i)", async () => {
+  test.each(ROUNDS)("one of several concurrent requests for a task wins, and the others are told which (round %i)", async () => {
     const [task_id] = (await addTasks(world, home.board_id, ["Task"])) as [string];
     const answers = await Promise.all(Array.from({ length: 6 }, () => create([task_id])));
     expect(statuses(answers)).toEqual([200, 409, 409, 409, 409, 409]);
@@ -133,7 +133,7 @@ describe("concurrent decisions", () => {
     expect(notices.filter(({ payload }) => JSON.stringify(payload).includes(id))).toHaveLength(2);
   });
 
-  test.each(ROUNDS)("opposite concurrent decisions run one after the other, and links match the last (round %i)", async () => {
+  test.each(ROUNDS)("opposite concurrent decisions run one after the other, and the links match the last one (round %i)", async () => {
     const task_ids = await addTasks(world, home.board_id, ["A", "B"]);
     const { id } = await requestApproval(world, home, { task_ids });
     const answers = await Promise.all(

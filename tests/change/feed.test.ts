@@ -14,7 +14,7 @@ async function send(method: string, path: string, body?: object) {
   return answer.body;
 }
 
-test("a feed without a cursor starts now, and its cursor brings each later change once and in order", async () => {
+test("a feed without a cursor starts now, and its cursor returns each later change once and in order", async () => {
   const owner = { token: home.owner.token };
   const start = await world.call("GET", "/api/v1/changes", owner);
   expect(start.body).toEqual({ changes: [], cursor: expect.any(String), has_more: false });

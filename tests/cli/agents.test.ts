@@ -31,7 +31,7 @@ test("a shown task names its assignee and the agents that commented on it", asyn
   expect(json).toMatchObject({ assigned_agent_id: home.worker.id, comments: [{ agent_id: home.worker.id }] });
 });
 
-test("a task in review names the agent that handed it in, although nobody has it", async () => {
+test("a task in review names the agent that handed it in, although it has no assignee", async () => {
   const alone = await openPullBoard(world, "alone", { require_approval_for_done: false });
   await alone.call("DELETE", `/api/v1/agents/${alone.lead.id}`, alone.owner.token);
   const task = await alone.addTask({ title: "Repair the ladder" });

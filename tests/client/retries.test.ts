@@ -106,7 +106,7 @@ test("a 429 is repeated for every method after the time that the service names",
   expect(later.sent).toHaveLength(1);
 });
 
-test("a refusal is never repeated, nor a request that cannot be sent", async () => {
+test("neither a refused request nor one that cannot be sent is ever repeated", async () => {
   const { client, sent } = clientWith([]);
   const path = { ...params.path, task_id: crypto.randomUUID() };
   expect(await rejection(client.get(`${tasks}/{task_id}`, { params: { path } }))).toBeInstanceOf(ApiError);

@@ -94,13 +94,13 @@ describe.each(Object.entries(drivers))("%s", (driver, open) => {
     return (await ended)[0]!;
   }
 
-  test("a connection that ends in the middle of a transaction fails it, and its place in the pool is free again", async () => {
+  test("when a connection ends in the middle of a transaction, the transaction fails and the place in the pool is free again", async () => {
     for (let n = 0; n < CONNECTIONS * 2; n++)
       expect(await duringTransaction(endConnections)).toMatchObject({ status: "rejected" });
     expect((await readBoard()).status).toBe(200);
   });
 
-  test("a connection that ends during a statement fails the statement, and its place in the pool is free again", async () => {
+  test("when a connection ends during a statement, the statement fails and the place in the pool is free again", async () => {
     const query = "select pg_sleep(20)";
     const waiting = Promise.allSettled(Array.from({ length: CONNECTIONS }, () => world.db.execute(sql.raw(query))));
     await expect.poll(() => countActive(query), { timeout: 10_000 }).toBe(CONNECTIONS);

@@ -113,7 +113,7 @@ describe.each(cases)("$name", ({ name, driver, prepare }) => {
     }
   });
 
-  test("a final write that fails fails the transaction with the statement's own error", async () => {
+  test("a failing final write makes the transaction fail with the statement's own error", async () => {
     const failing = transaction(
       ctx,
       async (ctx) => new FinalWrites(() => Promise.all([1, 1].map((n) => ctx.db.execute(insert(n))))),

@@ -38,7 +38,7 @@ test("send-github-webhook signs as GitHub does, and agents are notified of new i
   );
 });
 
-test("webhook-to-task makes one task of a posted event, with the payload as data", async () => {
+test("webhook-to-task makes one task from a posted event, with the payload as data", async () => {
   const board = await examples.openBoard("webhook-to-task");
   const example = examples.start("webhook-to-task", board);
   const answer = await fetch(await createWebhook(board), { method: "POST", body: '{"order":17}' });

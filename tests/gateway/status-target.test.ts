@@ -85,7 +85,7 @@ describe("a saved token in status requests", () => {
     expect(authOf(other)).toEqual([MASKED]);
   });
 
-  test("a saved token is never used for another organization that names the same address, saved there or not", async () => {
+  test("a saved token is never used for another organization that names the same address, whether or not it is saved there", async () => {
     const shared = await startHost();
     await neighbours.register(shared.url);
     shared.calls.length = 0;
@@ -97,7 +97,7 @@ describe("a saved token in status requests", () => {
     expect(authOf(shared)).not.toContain(TOKEN);
   });
 
-  test("with two gateways of one address the masked form selects the token", async () => {
+  test("when two gateways have the same address, the masked form selects the token", async () => {
     const shared = await startHost();
     await neighbours.register(shared.url);
     await neighbours.register(shared.url, { token: "newer-and-wrong" });
@@ -118,7 +118,7 @@ test("the flags of the saved gateway apply unless the request sends its own", as
 });
 
 describe("tenancy of status requests", () => {
-  test("a gateway or board of another organization is not found, with any other parameters", async () => {
+  test("a gateway or board of another organization is not found, whatever the other parameters are", async () => {
     const missing = [404, { detail: "Not Found" }];
     for (const query of [
       { gateway_id: abroad.gateway_id },

@@ -68,7 +68,7 @@ describe.concurrent.each(DIALECTS)("the entry of an agent on a host of version %
     expect(roster()).toEqual(before.set("mc-ada", { name: wanted.name, workspace: "/srv/new" }));
   });
 
-  test("restarts after writes, lost responses and cut sockets are survived", async () => {
+  test("the entry survives restarts after writes, lost responses and cut sockets", async () => {
     const { fake, open, roster } = await start(dialect);
     fake.faults.restart_after_writes = true;
     fake.faults.lost_responses = { "agents.create": 1, "agents.update": 1, "agents.list": 1 };

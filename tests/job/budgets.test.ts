@@ -40,7 +40,7 @@ async function start(ids: string[]): Promise<{ ends: Promise<void>[] }> {
   return { ends };
 }
 
-test("a gateway's jobs over its budget wait without an attempt, and the end of one wakes the oldest of them", async () => {
+test("a gateway's jobs over its budget wait without an attempt, and whenever a job ends, the oldest of them is woken", async () => {
   const ids = await addNotices(world, home, ["a", "b", "c", "d"]);
   const { ends } = await start(ids.slice(0, GATEWAY));
   for (const id of ids.slice(GATEWAY)) await work(id);

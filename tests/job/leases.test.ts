@@ -51,7 +51,7 @@ test("a job whose worker died is sent again and claimed after its lease has expi
   expect(await read()).toMatchObject({ status: "done", attempts: 2 });
 });
 
-test("a wake-up for a job with another worker is delivered again after the lease has expired", async () => {
+test("a wake-up for a job that another worker holds is delivered again after the lease has expired", async () => {
   await relayOnce(world);
   void work();
   await host.call(0);

@@ -41,7 +41,7 @@ test("a transaction that is rolled back leaves no job", async () => {
   expect(await world.db.$count(jobs)).toBe(0);
 });
 
-test("a key has at most one unfinished job, and may be used again after that job has ended", async () => {
+test("a dedupe key has at most one unfinished job, and may be used again after that job has ended", async () => {
   const id = await add({ dedupe_key: "once" });
   const again = () =>
     transaction(world.context(), (ctx) => enqueue(ctx, "webhook.notify", nothing(), { ...tenancy, dedupe_key: "once" }));

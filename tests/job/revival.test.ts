@@ -45,7 +45,7 @@ test("a job that died while its host was down runs again when the host is back",
   expect(told(id)).toHaveLength(1);
 });
 
-test("a job that died of unreachability again is not revived a second time", async () => {
+test("a job that died again because its host was unreachable is not revived a second time", async () => {
   const id = await postPayload(world, webhook);
   await host.stop();
   await giveUp(id);

@@ -72,7 +72,7 @@ async function postUntilFull(service: Service, webhook: string): Promise<string[
   throw new Error("The disk never became full");
 }
 
-test("while the disk is almost full, writes get 503 and reads go on, and writes work again once space is free", async () => {
+test("while the disk is almost full, writes get 503 and reads still work, and writes work again once space is free", async () => {
   const folder = dataFolder();
   const disk = openDisk(folder);
   const service = await start(disk);

@@ -209,7 +209,7 @@ describe("other people's text in a tool's answer", () => {
   });
 });
 
-test("a tool's answer says the same outside of its fences for any text that others write", { timeout: 120_000 }, async () => {
+test("outside its fences, a tool's answer says the same whatever others write", { timeout: 120_000 }, async () => {
   const { board_id, lead, worker, owner } = home;
   const first = await home.addTask({ assigned_agent_id: worker.id });
   const second = await home.addTask({ depends_on_task_ids: [first] });

@@ -70,7 +70,7 @@ test("the session is labelled with the agent's name, then the text is sent witho
   expect(await recorded()).toEqual([]);
 });
 
-test("a command for the agent's own channel is sent as one", async () => {
+test("a command for the agent's own channel is sent as a command", async () => {
   await sendNotification(recipient("worker"), { command: "/pause", deliver: true });
   await world.drain();
   expect(host.messages).toMatchObject([{ message: "/pause", deliver: true }]);

@@ -85,7 +85,7 @@ test("the longest texts grow to twice their length at most", () => {
     expect(toChatText({ message: part.repeat(100_000 / part.length) }).length).toBeLessThanOrEqual(200_001);
 });
 
-test("a command is one of three words alone, in any case", () => {
+test("a command is exactly one of three words, in upper or lower case", () => {
   expect(["/new", " /PAUSE ", "/Resume"].map(parseHostCommand)).toEqual(["/new", "/pause", "/resume"]);
   for (const text of ["/reset", "/new x", "new", "/model x/y", "\n/new", "", " ".repeat(100_000)])
     expect(parseHostCommand(text)).toBeNull();

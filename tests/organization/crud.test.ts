@@ -89,7 +89,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("organizations under 
     expect((await call(person, "GET", "/me")).body.name).toBe("Initech");
   });
 
-  test("an organization cannot get the name of another one of the caller, and may change the case of its own", async () => {
+  test("an organization cannot get the name of another of the caller's organizations, but may change the case of its own name", async () => {
     const person = await newcomer();
     await create(person, "First");
     await create(person, "Second");

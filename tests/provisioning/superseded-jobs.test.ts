@@ -52,7 +52,7 @@ describe("a job whose agent changes while it runs", () => {
   };
 
   test.each(["agents.files.set", "config.patch", "chat.send"])(
-    "a job whose agent starts a new generation from %s on records nothing",
+    "a job records nothing when its agent starts a new generation during %s",
     async (method) => {
       const ann = await addNew();
       const before = await row(ann);

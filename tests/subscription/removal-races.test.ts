@@ -35,7 +35,7 @@ test.each(ROUNDS)("a subscription can be removed while its deliveries are sent a
   expect((await send("GET", own)).status).toBe(404);
 });
 
-test("a request that the database undoes to end a deadlock answers 503 with Retry-After, and succeeds when it is sent again", async () => {
+test("a request that the database undoes to end a deadlock is answered with 503 and Retry-After, and succeeds when it is sent again", async () => {
   await untilServiceIsVictim(async (round) => {
     const home = await world.tenant(`deadlock ${round}`);
     const send = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });

@@ -88,7 +88,7 @@ describe.concurrent.each(Object.keys(dialects) as DialectName[])("the sync of al
     expect((await sync()).body.total_synced).toBe(3);
   });
 
-  test("restarts, lost responses and cut sockets are survived", async (own) => {
+  test("the sync survives restarts, lost responses and cut sockets", async (own) => {
     const { fake, lead, worker, main, sync, tokenOnHost, remove, calls } = await start(dialect, own);
     fake.faults.patch_limit = null;
     fake.faults.restart_after_writes = true;

@@ -70,7 +70,7 @@ describe("errors that stop a sync before its agents", () => {
 });
 
 describe("the failure of one agent is an error entry, and the other agents are synced", () => {
-  test("a failure of the entry on the host fails its agent alone", async () => {
+  test("a failure of the entry on the host affects only the entry's agent", async () => {
     const { fake, home, lead, worker, main, sync, remove, written } = await start();
     remove(worker);
     fake.failNext("agents.create", { message: "workspace is not allowed" });
@@ -79,7 +79,7 @@ describe("the failure of one agent is an error entry, and the other agents are s
     expect([ids(body), written(worker), body.agents_skipped]).toEqual([[lead.id, main.id], [], 1]);
   });
 
-  test("a failure of the files fails its agent alone", async () => {
+  test("a failure while files are written affects only the files' agent", async () => {
     const { fake, home, lead, worker, main, sync } = await start();
     fake.failNext("agents.files.list", { message: "EIO" });
     const { body } = await sync();
@@ -116,7 +116,7 @@ describe("the failure of one agent is an error entry, and the other agents are s
 });
 
 describe("the host's configuration in a sync", () => {
-  test("a refused configuration is an error of no agent, and all agents stay synced", async () => {
+  test("a refused configuration is not an error of any agent, and all agents stay synced", async () => {
     const { fake, lead, sync } = await start();
     fake.failNext("config.patch", { message: "disk full" });
     const { body } = await sync("reset_sessions=true");
@@ -145,7 +145,7 @@ describe("the host's configuration in a sync", () => {
 });
 
 describe("a host that goes down during a sync", () => {
-  test("a host that goes down during the files fails the current agent, and leaves the rest unprocessed", async () => {
+  test("when a host goes down while files are written, the current agent fails and the rest are not processed", async () => {
     const fixture = await start();
     const { fake, home, lead, worker, main } = fixture;
     fake.faults.delays_ms = { "agents.files.list": 300 };
@@ -167,7 +167,7 @@ describe("a host that goes down during a sync", () => {
     expect(due.map(({ kind }) => kind)).toEqual(["people.tell"]);
   });
 
-  test("a host that goes down during its configuration leaves the agents synced and their sessions not reset", async () => {
+  test("when a host goes down while its configuration is written, the agents stay synced and their sessions are not reset", async () => {
     const fixture = await start();
     const { fake, home, lead } = fixture;
     fake.faults.delays_ms = { "config.get": 300 };

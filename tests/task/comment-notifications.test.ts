@@ -49,7 +49,7 @@ describe("the text of a comment notification", () => {
     ]);
   });
 
-  test("a mentioned agent is notified of the reason, and not to change the status of another agent's task", async () => {
+  test("a mentioned agent is told the reason, and asked not to change the status of another agent's task", async () => {
     const ada = await addWorker(world, home, "Ada Lovelace");
     await comment("@lead and @worker, look", { as: ada });
     const texts = Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")]));
@@ -126,7 +126,7 @@ describe("recipients of comment notifications", () => {
     expect(receivedHeadings()).toEqual({ [home.worker.session_key]: "NEW TASK COMMENT" });
   });
 
-  test("the author is never notified, neither as assignee nor as mentioned", async () => {
+  test("the author is never notified, neither as the assignee nor as a mentioned agent", async () => {
     await comment("I am done", { as: home.worker });
     await comment("@worker talks to itself", { as: home.worker });
     expect(receivedHeadings()).toEqual({});

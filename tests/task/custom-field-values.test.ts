@@ -265,7 +265,7 @@ test("returning a field to a board with a new type checks the board's old values
   expect((await change(id, { board_ids: [other_board], field_type: "integer" })).status).toBe(200);
 });
 
-test("a field can be deleted only when no task of its boards has a value, with the values elsewhere", async () => {
+test("a field can be deleted only when no task of its boards has a value; its values elsewhere are deleted with it", async () => {
   const { id, field_key } = await field({});
   const task = (await create({ [field_key]: "x" })).body.id;
   const refused = [409, { detail: "Cannot delete a custom field definition while task values exist." }];

@@ -58,7 +58,7 @@ test("usage for a task is counted under its day, board, agent, model and task", 
   expect(rowOf(await read("group_by=task&range_key=24h"), task.id)).toMatchObject({ name: "Paint", work: sums });
 });
 
-test("a key counts once per agent, in one request, in a repetition, and in concurrent ones", async () => {
+test("a key counts once per agent, whether it is sent twice in one request, again later, or concurrently", async () => {
   expect((await report([ENTRY, { ...ENTRY, input_tokens: 7 }])).body).toEqual({
     ok: true,
     accepted: 1,

@@ -63,7 +63,7 @@ test("a full run drops the step and counts the usage", async () => {
   expect((await readRun()).usage.input_tokens).toBe(100);
 });
 
-test("a step counts in its own day, and one from long ago in the oldest day that gets usage", async () => {
+test("a step counts in its own day, and one from long ago in the oldest day that still gets usage", async () => {
   const daysAgo = (days: number) => new Date(world.now().getTime() - days * 86_400_000).toISOString();
   const steps = [
     { ...USED, at: daysAgo(2) },

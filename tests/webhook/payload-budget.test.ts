@@ -35,7 +35,7 @@ async function fill(tenant = home) {
   return webhooks;
 }
 
-test("a post of an organization over its payload bytes gets 429, stores nothing, and posts of others are accepted", async () => {
+test("a post to an organization over its payload bytes gets 429 and stores nothing, and posts to others are accepted", async () => {
   const [webhook] = await fill();
   const other = await createWebhook(world, await world.tenant("other"));
   const before = await world.db.$count(board_webhook_payloads);

@@ -42,7 +42,7 @@ test("after a change of the secret both secrets are accepted for 24 hours, then 
   expect(await rowOf(webhook)).toMatchObject({ previous_secret_sealed: null, previous_secret_until: null, updated_at });
 });
 
-test("a second change within 24 hours keeps the secret before it, and not the one before that", async () => {
+test("a second change within 24 hours keeps the previous secret, but not the one before it", async () => {
   const webhook = await createWebhook(world, home, { source: "stripe", secret: OLD });
   await patch(webhook, { secret: NEW });
   await patch(webhook, { secret: NEWER });

@@ -108,7 +108,7 @@ test("every function that answers requests has an alarm for throttles, and every
   expect(alarmedResources("Errors")).toEqual(namesOf(consumers));
 });
 
-test("the alarm for API errors watches their share of requests and needs a minimum number", () => {
+test("the alarm for API errors watches their share of requests, once there is a minimum number of errors", () => {
   const [alarm] = graph.alarms().filter((alarm) => metricsOf(alarm).some(({ metricName }) => metricName === "5xx"));
   const queries = (alarm?.inputs.metricQueries ?? []) as { expression?: string; returnData?: boolean }[];
   expect(queries.find(({ returnData }) => returnData)?.expression).toMatch(/^IF\(errors >= \d+, 100 \* errors \/ requests, 0\)$/);

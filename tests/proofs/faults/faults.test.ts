@@ -39,7 +39,7 @@ describe.each(DRIVERS)("with %s", (driver) => {
     expectHarmless(run);
   });
 
-  test.for(Object.keys(operations))("a connection may end at each statement of %s", async (name, { task }) => {
+  test.for(Object.keys(operations))("a connection that ends at any statement of %s does not end the process", async (name, { task }) => {
     const { server } = await startOnCopy(driver);
     const figures = await cutAtEachStatement(surroundings, server, prepared, operations[name]!);
     task.meta.summary = { driver, fault: `cut at each statement of ${name}`, ...figures, seed };

@@ -97,7 +97,7 @@ describe("the compose file", () => {
   });
 });
 
-test("the steps of the Dockerfile make a service that starts on a file system that it cannot write, in 200 MB", async () => {
+test("the steps of the Dockerfile make a service that starts on a read-only file system, in 200 MB", async () => {
   const stage = path.join(temporaryFolder(), "build");
   mkdirSync(stage);
   copyProject(stage, ignored);

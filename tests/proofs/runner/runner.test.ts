@@ -69,7 +69,7 @@ test("an idle runner sends at most one request a minute, needs at most 90 MB, an
   expect((await runner.task(id)).status).toBe("review");
 });
 
-test("until an agent has its first prompt, the runner needs less than a second of processor time, programs of git included", async ({
+test("until an agent has its first prompt, the runner needs less than a second of processor time, including the git commands", async ({
   task,
 }) => {
   const runner = await openRunnerFixture(world, { program });
