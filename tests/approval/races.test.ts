@@ -67,16 +67,19 @@ const waitForBlockedConnection = (client: pg.Client) =>
   );
 
 describe("one pending approval per task", () => {
-  test.each(ROUNDS)("one of several concurrent requests for a task wins, and the others are told which (round %i)", async () => {
-    const [task_id] = (await addTasks(world, home.board_id, ["Task"])) as [string];
-    const answers = await Promise.all(Array.from({ length: 6 }, () => create([task_id])));
-    expect(statuses(answers)).toEqual([200, 409, 409, 409, 409, 409]);
-    const winner = answers.find(({ status }) => status === 200)!.body;
-    for (const { body } of answers.filter(({ status }) => status === 409))
-      expect(body.detail.conflicts).toEqual([{ task_id, approval_id: winner.id }]);
-    expect(await pendingOf(task_id)).toMatchObject([{ approval_id: winner.id }]);
-    expect(await listApprovalEvents(world, home.board_id)).toHaveLength(2);
-  });
+  test.each(ROUNDS)(
+    "one of several concurrent requests for a task wins, and the answers to the others name it (round %i)",
+    async () => {
+      const [task_id] = (await addTasks(world, home.board_id, ["Task"])) as [string];
+      const answers = await Promise.all(Array.from({ length: 6 }, () => create([task_id])));
+      expect(statuses(answers)).toEqual([200, 409, 409, 409, 409, 409]);
+      const winner = answers.find(({ status }) => status === 200)!.body;
+      for (const { body } of answers.filter(({ status }) => status === 409))
+        expect(body.detail.conflicts).toEqual([{ task_id, approval_id: winner.id }]);
+      expect(await pendingOf(task_id)).toMatchObject([{ approval_id: winner.id }]);
+      expect(await listApprovalEvents(world, home.board_id)).toHaveLength(2);
+    },
+  );
 
   test.each(ROUNDS)("requests that name tasks in opposite orders do not deadlock (round %i)", async () => {
     const ids = await addTasks(world, home.board_id, ["A", "B", "C", "D"]);
@@ -133,18 +136,21 @@ describe("concurrent decisions", () => {
     expect(notices.filter(({ payload }) => JSON.stringify(payload).includes(id))).toHaveLength(2);
   });
 
-  test.each(ROUNDS)("opposite concurrent decisions run one after the other, and the links match the last one (round %i)", async () => {
-    const task_ids = await addTasks(world, home.board_id, ["A", "B"]);
-    const { id } = await requestApproval(world, home, { task_ids });
-    const answers = await Promise.all(
-      ["approved", "pending", "rejected", "pending"].map((status) => decideApproval(world, home, id, status)),
-    );
-    expect(statuses(answers)).toEqual([200, 200, 200, 200]);
-    const [row] = await world.db.select().from(approvals).where(eq(approvals.id, id));
-    const pending = row!.status === "pending";
-    expect(await listApprovalLinks(world, id)).toEqual(task_ids.map((task_id) => [task_id, pending]));
-    expect([row!.resolved_at === null, row!.resolved_by_user_id === null]).toEqual([pending, pending]);
-  });
+  test.each(ROUNDS)(
+    "opposite concurrent decisions run one after the other, and the links match the last one (round %i)",
+    async () => {
+      const task_ids = await addTasks(world, home.board_id, ["A", "B"]);
+      const { id } = await requestApproval(world, home, { task_ids });
+      const answers = await Promise.all(
+        ["approved", "pending", "rejected", "pending"].map((status) => decideApproval(world, home, id, status)),
+      );
+      expect(statuses(answers)).toEqual([200, 200, 200, 200]);
+      const [row] = await world.db.select().from(approvals).where(eq(approvals.id, id));
+      const pending = row!.status === "pending";
+      expect(await listApprovalLinks(world, id)).toEqual(task_ids.map((task_id) => [task_id, pending]));
+      expect([row!.resolved_at === null, row!.resolved_by_user_id === null]).toEqual([pending, pending]);
+    },
+  );
 });
 
 describe("approvals and task locks", () => {

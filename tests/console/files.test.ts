@@ -90,7 +90,7 @@ test("the same sources give the same files", () => {
   }
 });
 
-test("the page is told how people sign in, but no secret", async () => {
+test("the page gets to know how people sign in, but no secret", async () => {
   const answer = await get("/console/config.json");
   const issuer = world.identities.issuer;
   const scope = "openid profile email";

@@ -49,7 +49,7 @@ describe("the text of a comment notification", () => {
     ]);
   });
 
-  test("a mentioned agent is told the reason, and asked not to change the status of another agent's task", async () => {
+  test("a mentioned agent learns the reason, and is asked not to change the status of another agent's task", async () => {
     const ada = await addWorker(world, home, "Ada Lovelace");
     await comment("@lead and @worker, look", { as: ada });
     const texts = Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")]));

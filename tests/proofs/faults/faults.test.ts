@@ -39,12 +39,15 @@ describe.each(DRIVERS)("with %s", (driver) => {
     expectHarmless(run);
   });
 
-  test.for(Object.keys(operations))("a connection that ends at any statement of %s does not end the process", async (name, { task }) => {
-    const { server } = await startOnCopy(driver);
-    const figures = await cutAtEachStatement(surroundings, server, prepared, operations[name]!);
-    task.meta.summary = { driver, fault: `cut at each statement of ${name}`, ...figures, seed };
-    expect(server.isAlive()).toBe(true);
-  });
+  test.for(Object.keys(operations))(
+    "a connection that ends at any statement of %s does not end the process",
+    async (name, { task }) => {
+      const { server } = await startOnCopy(driver);
+      const figures = await cutAtEachStatement(surroundings, server, prepared, operations[name]!);
+      task.meta.summary = { driver, fault: `cut at each statement of ${name}`, ...figures, seed };
+      expect(server.isAlive()).toBe(true);
+    },
+  );
 });
 
 describe("with everything else that the service talks to", () => {
