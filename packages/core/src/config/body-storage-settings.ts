@@ -1,14 +1,14 @@
 import * as z from "zod";
 import { wholeNumber } from "./setting-types.ts";
 
-/** Where bodies are kept: a folder, or a bucket with a prefix. The prefix is empty or ends with a slash. */
+/** Where bodies are stored: a folder, or a bucket with a prefix. The prefix is empty or ends with a slash. */
 export type BodyStorageLocation =
   | { kind: "folder"; folder: string }
   | { kind: "bucket"; bucket: string; prefix: string; endpoint: string | null };
 
 export interface BodyStorageSettings {
   place: BodyStorageLocation;
-  /** Days after which a body moves to the storage; 0 moves none. */
+  /** Days after which a body moves to the storage; 0 means that bodies are never moved. */
   days: number;
   /** Smaller bodies stay in the database. */
   min_bytes: number;
@@ -42,10 +42,10 @@ export const bodyStorageSettings = {
 
 type Variables = z.output<z.ZodObject<typeof bodyStorageSettings>>;
 
-/** A request to a bucket for a smaller body costs more than its place in the database (docs/costs.md#bodies-in-a-bucket). */
+/** For a smaller body, a request to the bucket costs more than its space in the database (docs/costs.md#bodies-in-a-bucket). */
 const MIN_BYTES_IN_BUCKET = 16_384;
 
-/** Where browsers send files to a bucket and get them; null if they do so from the service. */
+/** The origin to which browsers upload files and from which they download them; null if they use this service for that. */
 export function toFileOrigin(storage: BodyStorageSettings | null, region: string | undefined): string | null {
   if (storage?.place.kind !== "bucket") return null;
   const { bucket, endpoint } = storage.place;
@@ -54,7 +54,9 @@ export function toFileOrigin(storage: BodyStorageSettings | null, region: string
   return isRegion ? `https://${bucket}.s3.${region}.amazonaws.com` : null;
 }
 
-/** `endpoint` is where all AWS clients of a process find S3, unset for S3 itself. */
+/**
+ * `endpoint` is the address at which all AWS clients of the process reach the S3-compatible storage. It is unset for S3 itself.
+ */
 export function toBodyStorage(env: Variables, endpoint: string | undefined): BodyStorageSettings | null {
   const { WEBHOOK_BODY_STORAGE: place, WEBHOOK_BODY_DAYS: days } = env;
   if (place === undefined) return null;

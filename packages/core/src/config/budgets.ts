@@ -1,6 +1,6 @@
 /**
- * How much of the service one tenant, caller, host or answer may use. Code reads it from `ctx.settings.budgets`. Above a
- * budget, callers get 429 or an error that names it. No imports, because infra reads this file.
+ * How much of the service one tenant, caller, host or answer may use. Code reads this from `ctx.settings.budgets`. Above a
+ * budget, callers get a 429 or an error that names the budget. This file has no imports, because infra reads it.
  */
 export const BUDGETS = {
   webhook_max_payload_bytes: {
@@ -221,10 +221,10 @@ export const BUDGETS = {
 } as const satisfies Record<string, Budget>;
 
 interface Budget {
-  /** The smallest value, by default 0. */
+  /** The minimum; 0 by default. */
   min?: number;
   default: number;
-  /** The default of a Lambda function, which serves one request at a time, if it differs. */
+  /** The default in Lambda functions, if it is different there. A function serves one request at a time. */
   default_in_functions?: number;
   max: number;
   /** The description in docs/settings.md. */
@@ -236,7 +236,10 @@ export type Budgets = Readonly<Record<BudgetName, number>>;
 
 export const budgetNames = Object.keys(BUDGETS) as BudgetName[];
 
-/** Budgets with a setting each, in upper case: operators tune these. The others are names in LIMITS. */
+/**
+ * Budgets that have their own environment variable (the name in upper case), because operators tune them. All others are set in
+ * LIMITS.
+ */
 export const ownSettings = [
   "webhook_max_payload_bytes",
   "webhook_rate_per_minute",

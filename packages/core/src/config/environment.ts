@@ -8,7 +8,7 @@ import { lazyObject } from "../values/wire.ts";
 const FORBIDDEN_TOKENS = ["change-me", "changeme", "replace-me", "replace-with-strong-random-token"];
 const MIN_LOCAL_TOKEN = 50;
 
-/** All settings of the service (docs/reference/conventions.md#settings). A blank value counts as unset. */
+/** All settings of the service (docs/reference/conventions.md#settings). A blank value is treated as unset. */
 export const Environment = lazyObject(() => ({
   PORT: wholeNumber(8000, 65_535).describe("Port of the local server; 0 chooses a free port."),
   HOST: z.string().default("127.0.0.1").describe("Address of the local server."),

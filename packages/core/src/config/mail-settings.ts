@@ -1,18 +1,18 @@
 import * as z from "zod";
 
 export interface MailSettings {
-  /** Contains the password. */
+  /** The URL with the password. */
   smtp_url: string;
-  /** The sender of all mails. */
+  /** The sender of all e-mails. */
   from: string;
 }
 
 const isSmtp = (text: string) => URL.canParse(text) && /^smtps?:$/.test(new URL(text).protocol) && new URL(text).hostname !== "";
 
-/** `Name <address>` or an address. Line breaks would add headers. */
+/** Either `Name <address>` or an address. Line breaks are forbidden because they could add headers. */
 const SENDER = /^(?:[^<>\r\n]{1,100} <[^\s<>@]{1,64}@[^\s<>@]{1,190}>|[^\s<>@]{1,64}@[^\s<>@]{1,190})$/;
 
-/** The settings of outgoing mail. */
+/** The settings for outgoing e-mail. */
 export const mailSettings = {
   SMTP_URL: z
     .string()
@@ -32,6 +32,6 @@ export const mailSettings = {
 
 type Variables = z.output<z.ZodObject<typeof mailSettings>>;
 
-/** Null without SMTP_URL. */
+/** Null if SMTP_URL is not set. */
 export const toMailSettings = ({ SMTP_URL, MAIL_FROM }: Variables): MailSettings | null =>
   SMTP_URL && MAIL_FROM ? { smtp_url: SMTP_URL, from: MAIL_FROM } : null;

@@ -1,11 +1,11 @@
 import { Environment } from "./environment.ts";
 import { listRemoved } from "./removed-settings.ts";
 
-/** Shorter names, such as HOST, resemble too many variables of other programs. */
+/** Shorter names, such as HOST, are similar to too many variables of other programs. */
 const MIN_LENGTH = 6;
 const MAX_EDITS = 2;
 
-/** Finds variables that are no settings but whose name is nearly the name of a setting that is not set. */
+/** Finds variables that are not settings, but whose name is similar to a setting that is not set. */
 export function listMisspelt(environment: Readonly<Record<string, string | undefined>>): { name: string; meant: string }[] {
   const isSet = (name: string) => Boolean(environment[name]?.trim());
   const names = Object.keys(Environment.shape).filter((name) => name.length >= MIN_LENGTH);
@@ -18,10 +18,10 @@ export function listMisspelt(environment: Readonly<Record<string, string | undef
   });
 }
 
-/** Whether at most two letters were added, left out, replaced, or exchanged with their neighbour. */
+/** Whether at most two letters were added, left out, replaced, or swapped with their neighbour. */
 function isSimilar(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > MAX_EDITS) return false;
-  // Optimal string alignment distance. Only the last two rows of the matrix are kept.
+  // The optimal string alignment distance. Only the last two rows of the matrix are kept.
   let before: number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, column) => column);
   for (let i = 1; i <= one.length; i++) {

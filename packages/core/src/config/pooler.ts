@@ -2,8 +2,8 @@
 const POOLER_PORTS: readonly string[] = ["6432", "6543"];
 
 /**
- * Whether a database URL probably leads to a pooler, which gives each transaction another session: LISTEN and session locks do
- * not work there.
+ * Whether a database URL probably leads to a connection pooler. A pooler may run each transaction in a different session, so
+ * LISTEN and session locks do not work through it.
  */
 export function looksPooled(url: string): boolean {
   if (!URL.canParse(url)) return false;

@@ -1,6 +1,6 @@
 import { limitNames } from "./budgets.ts";
 
-/** Names that were settings, with what to do instead. No imports beyond the table of budgets, for infra. */
+/** Former settings, with what to do instead. This file imports only the table of budgets, because infra reads it. */
 const REMOVED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(limitNames.map((name) => [name.toUpperCase(), `Set ${name} in LIMITS instead.`])),
   CHANGES_RETENTION_DAYS: "Entries of the changes feed are kept for 7 days.",
@@ -15,10 +15,10 @@ const REMOVED: Readonly<Record<string, string>> = {
   WEBHOOK_BODY_STORAGE_ENDPOINT: "Set AWS_ENDPOINT_URL_S3 instead.",
 };
 
-/** The removed settings that an environment still sets. They have no effect, so a start names them. */
+/** The removed settings that are still in an environment. They have no effect, so the service names them when it starts. */
 export const listRemoved = (environment: Readonly<Record<string, string | undefined>>) =>
   Object.entries(REMOVED).flatMap(([name, instead]) => (environment[name]?.trim() ? [{ name, instead }] : []));
 
-/** One line for each. */
+/** Returns one line for each removed setting. */
 export const describeRemoved = (environment: Readonly<Record<string, string | undefined>>): string[] =>
   listRemoved(environment).map(({ name, instead }) => `No longer a setting: ${name}. ${instead}`);

@@ -15,7 +15,7 @@ export const commaSeparated = z
       .filter(Boolean),
   )
   .meta({ rule: "list, comma-separated" });
-/** Origins that go into a header, so the value must contain nothing else. */
+/** The origins are put into a header, so each value must be an origin and nothing else. */
 export const origins = commaSeparated
   .refine((list) => list.every((text) => URL.canParse(text) && new URL(text).origin === text), {
     error: "must be origins such as https://login.example.com, comma-separated",
@@ -37,7 +37,7 @@ export const httpUrl = z
   })
   .transform((text) => trimEndOf(text, "/"))
   .meta({ rule: "absolute http or https URL" });
-/** A public address that the service itself fetches from. */
+/** A public address that the service itself requests. */
 export const httpsUrl = httpUrl
   .refine((text) => /^https:\/\/[^/@]+(\/|$)/i.test(text), { error: "must be an absolute https URL without credentials" })
   .meta({ rule: "absolute https URL without credentials" });

@@ -10,7 +10,8 @@ import { listMissing, toProblem, type Variables, withoutBlanks } from "./setting
 import { trimEndOf } from "../values/text.ts";
 
 /**
- * Parse option for settings, which are parsed once. Without it Zod first compiles the schemas, which takes longer than parsing.
+ * Parse option for settings. They are parsed only once, and compiling the schemas, which Zod does by default, takes longer than
+ * that.
  */
 export const PARSED_ONCE = { jitless: true };
 
@@ -20,19 +21,19 @@ export interface Settings {
   readonly data_dir: string;
   readonly database: { driver: "pglite"; url: null } | { driver: "postgres" | "neon"; url: string };
   readonly prepared_statements: boolean;
-  /** Whether processes tell each other of changes by NOTIFY. */
+  /** Whether processes notify each other of changes with NOTIFY. */
   readonly database_notify: boolean;
   /** Null if BASE_URL is unset. The `endpoint_url` of webhooks is then null too. */
   readonly base_url: string | null;
-  /** URL of the streams in the OpenAPI document; null if it is the URL of the service. */
+  /** The URL of the streams for the OpenAPI document; null if it is the URL of the service. */
   readonly stream_url: string | null;
-  /** URL in files and messages: BASE_URL, or the address of the local listener. */
+  /** The URL of the service in files and messages: BASE_URL, or the address of the local listener. */
   readonly service_url: string;
   readonly auth: LocalAuth | OidcAuth | AccountsAuth;
   readonly cors_origins: readonly string[];
   readonly trusted_proxies: readonly string[];
   readonly budgets: Budgets;
-  /** Blank if it was set to blank, which is not the default (docs/reference/gateways.md#minimum-version). */
+  /** Blank if the setting is set to blank, which is different from the default (docs/reference/gateways.md#minimum-version). */
   readonly gateway_min_version: string;
   readonly gateway_allowed_hosts: readonly string[];
   readonly private_gateways_allowed: boolean;
@@ -49,24 +50,24 @@ export interface Settings {
   readonly run_steps_retention_days: number;
   /** 0 keeps payloads forever. */
   readonly webhook_payload_retention_days: number;
-  /** Null keeps bodies of webhook payloads in the database. */
+  /** If null, bodies of webhook payloads stay in the database. */
   readonly body_storage: BodyStorageSettings | null;
-  /** Origin of the bucket, which pages may connect to; null without a bucket. */
+  /** The origin of the bucket, to which pages may connect; null if files are not in a bucket. */
   readonly file_origin: string | null;
-  /** Null sends no mail. */
+  /** If null, no e-mails are sent. */
   readonly mail: MailSettings | null;
-  /** 0 never takes a task away from a silent agent. */
+  /** If 0, tasks are never taken away from silent agents. */
   readonly task_idle_hours: number;
   readonly board_events: boolean;
   readonly events_endpoint: string | null;
-  /** Values by header name, without the headers that are switched off. */
+  /** The header values by header name. Headers that are switched off are left out. */
   readonly security_headers: Readonly<Record<string, string>>;
-  /** How long a process that was asked to stop still answers; 0 stops at once. */
+  /** How long a process that was asked to stop continues to answer requests; 0 stops it at once. */
   readonly drain_seconds: number;
   readonly telemetry: {
-    /** Null serves no metrics. */
+    /** If null, no metrics are served. */
     readonly metrics_port: number | null;
-    /** Null sends no traces and metrics. */
+    /** If null, no traces and metrics are sent. */
     readonly otlp_endpoint: string | null;
   };
   readonly log_level: "trace" | "debug" | "info" | "warn" | "error";
@@ -77,9 +78,9 @@ export interface LocalAuth {
 }
 export interface AccountsAuth {
   mode: "accounts";
-  /** Signs programs in as the first owner; null if there is none. */
+  /** The token with which programs sign in as the first owner; null if there is none. */
   owner_token: string | null;
-  /** Other services by which people may sign in. */
+  /** Other services with which people may sign in. */
   github: ProviderClient | null;
   google: ProviderClient | null;
 }
@@ -93,25 +94,28 @@ export interface OidcAuth {
   jwks_url: string;
   audience: string | null;
   authorized_parties: readonly string[];
-  /** Whether an e-mail address counts only if the token says that it is verified. */
+  /** If true, an e-mail address counts only if the token says that it is verified. */
   require_verified_email: boolean;
-  /** How people sign in to the console. Without a `client_id` they cannot. */
+  /** How people sign in to the console. They cannot sign in without a `client_id`. */
   console: { client_id: string | null; scope: string; origins: readonly string[] };
 }
 
-/** Whether a token that the issuer made for another service is accepted here. */
+/** Whether tokens that the issuer created for other services are accepted here. */
 export const acceptsAnyAudience = ({ audience, authorized_parties }: OidcAuth): boolean =>
   audience === null && authorized_parties.length === 0;
 
-/** The settings for commands that only use the database. */
+/** The settings that are needed by commands which only use the database. */
 export type DatabaseSettings = Pick<Settings, "data_dir" | "database" | "prepared_statements">;
 
-/** Settings are missing or invalid. The message has one line for each, with its name and its rule but never its value. */
+/**
+ * The error for missing or invalid settings. The message has one line for each setting, with its name and rule but never its
+ * value.
+ */
 export class SettingsError extends Error {}
 
 /**
  * Parses the environment. `edge` is where the process runs. A local server in local mode belongs to one person, so it may connect
- * to gateways at any private address and post to loopback. Elsewhere the operator names the allowed hosts.
+ * to gateways at any private address and post to loopback. In all other cases the operator names the allowed hosts.
  */
 export function parseSettings(environment: Variables, edge: "local" | "lambda"): Settings {
   const env = parseEnvironment(Environment, environment, (variables) => listMissing(variables, edge));
@@ -148,7 +152,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     file_origin: toFileOrigin(body_storage, environment["AWS_REGION"]),
     mail: toMailSettings(env),
     task_idle_hours: env.TASK_IDLE_HOURS,
-    // Each event costs a job, so they are off by default where nothing receives them.
+    // Each event costs a job, so by default events are only published where something receives them.
     board_events: (env.BOARD_EVENTS ?? (edge === "lambda" || env.EVENTS_ENDPOINT ? "on" : "off")) === "on",
     events_endpoint: env.EVENTS_ENDPOINT ?? null,
     security_headers: withoutNulls({
@@ -163,7 +167,10 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
   };
 }
 
-/** A database behind a pooler, and one that should sleep when it is idle, get no LISTEN. */
+/**
+ * Whether to use LISTEN and NOTIFY. They do not work through a pooler, and they would keep a database awake that should sleep
+ * when idle.
+ */
 function toNotify(env: z.infer<typeof Environment>): boolean {
   const { driver, url } = toDatabase(env.DATABASE_URL, env.DATABASE_DRIVER);
   if (driver !== "postgres") return false;
@@ -197,9 +204,7 @@ export function listProblems(environment: Variables, edge: "local" | "lambda"): 
   }
 }
 
-/**
- * Parses the environment. `listMore` finds problems between settings; problems of a setting that is itself invalid are left out.
- */
+/** Parses the environment. `listMore` finds problems between settings; those that name an invalid setting are left out. */
 function parseEnvironment<S extends z.ZodObject>(
   schema: S,
   environment: Variables,

@@ -12,20 +12,23 @@ export interface Membership {
   all_boards_write: boolean;
 }
 
-/** A person. `active` is null in requests that need no organization. */
+/** A person. `active` is null in requests that do not need an organization. */
 export interface User {
   type: "user";
   user_id: string;
-  /** The name that others see: the preferred name, or else the name, or else `User`. */
+  /** The name that others see: the preferred name, else the name, else `User`. */
   display_name: string;
   active: Membership | null;
-  /** Only for the service user as which a key acts. */
+  /** Set only for the service user that a key acts as. */
   key?: { access: "read" | "write" | "admin" };
 }
 export type Member = User & { active: Membership };
 export type Admin = Member & { active: Membership & { role: "owner" | "admin" } };
 
-/** The run to which a token belongs. Its caller may work on this task and on nothing else (run-scope.ts). */
+/**
+ * The run that a run token belongs to. With this token, the caller may work on the task of the run and on nothing else
+ * (run-scope.ts).
+ */
 export interface RunScope {
   run_id: string;
   board_id: string;
@@ -39,17 +42,17 @@ export interface Agent {
   name: string;
   organization_id: string;
   gateway_id: string;
-  /** Null for the main agent of the gateway. */
+  /** Null for the main agent of a gateway. */
   board_id: string | null;
   is_board_lead: boolean;
   openclaw_session_id: string | null;
   /** Null means no limit. */
   requests_per_minute: number | null;
-  /** Whether the organization has any budget. Without one, no work asks for budgets. */
+  /** Whether the organization has any budget. If not, no code needs to look for budgets. */
   has_budgets: boolean;
   /** Whether this request updated `last_seen_at`. */
   newly_seen: boolean;
-  /** Only with the token of a run. */
+  /** Set only if the caller used a run token. */
   run?: RunScope;
 }
 export type Lead = Agent & { board_id: string; is_board_lead: true };
@@ -81,7 +84,7 @@ export type RoleName =
 
 /**
  * Who may call an operation: the accepted credentials, whether it needs an active organization (created on first use), and the
- * check that narrows the actor's type. It does not look at path or input (docs/reference/conventions.md#roles).
+ * check that narrows the actor's type. A role does not depend on the path or the input (docs/reference/conventions.md#roles).
  */
 export interface Role<A extends Actor = Actor> {
   readonly name: RoleName;
@@ -196,10 +199,10 @@ export const reader: Role<Member | Agent> = {
   },
 };
 
-/** The session key of a gateway's main agent. An agent without a board is the main agent if it has exactly this key. */
+/** The session key of a gateway's main agent. An agent without a board is the main agent only if it has exactly this key. */
 export const mainSessionKey = (gateway_id: string) => `agent:mc-gateway-${gateway_id}:main`;
 
-/** The column that stores who did something; none for the service. */
+/** The column that stores who did something. For the service itself, no column is set. */
 export const actorColumns = (actor: User | Agent | System): { agent_id?: string; user_id?: string } =>
   actor.type === "agent" ? { agent_id: actor.agent_id } : actor.type === "user" ? { user_id: actor.user_id } : {};
 

@@ -1,8 +1,8 @@
 import type { Context } from "./context.ts";
 
 /**
- * State that an app keeps in memory across requests, created at first use. `ctx.http` is its key, because every app has exactly
- * one; so apps in the same process, as in tests, do not share state. A transaction sees the state of its app.
+ * State that an app keeps in memory across requests, created at first use. The state belongs to `ctx.http`, because every app has
+ * exactly one; so apps in the same process, as in tests, do not share state. Inside a transaction, the state is the same.
  */
 export function memoPerApp<T>(create: () => T): (ctx: Pick<Context, "http">) => T {
   const memos = new WeakMap<Context["http"], { value: T }>();

@@ -1,6 +1,6 @@
 import type { Agent, System, User } from "./actor.ts";
 
-/** Who wrote a text, as shown by a credential or the database and never by the text itself. */
+/** The author of a text, as known from a credential or the database, and never from the text itself. */
 export interface Author {
   type: (User | Agent | System)["type"];
   /** Null if the service wrote the text. */

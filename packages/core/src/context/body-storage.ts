@@ -2,10 +2,10 @@ import { ExpectedFailure } from "../values/errors.ts";
 
 /**
  * Storage for bodies of old webhook payloads outside the database. Every method throws a `BodyStorageError` when the storage
- * fails. A key consists of ids only, so that no text of a sender becomes a path.
+ * fails. A key consists only of ids, so that no text that a sender chose can become part of a path.
  */
 export interface BodyStorage {
-  /** Stores an object completely or not at all. Replaces an object with the same key. */
+  /** Stores an object completely or not at all. Replaces an existing object with the same key. */
   put(key: string, body: Uint8Array): Promise<void>;
   /** Returns an object, or its first `max_bytes`; null if it does not exist. */
   get(key: string, max_bytes?: number): Promise<Uint8Array | null>;
@@ -13,7 +13,7 @@ export interface BodyStorage {
   delete(key: string): Promise<void>;
 }
 
-/** The body storage is unreachable, refuses a request, or has lost an object. A retry may succeed. */
+/** The body storage is unreachable, refused a request, or has lost an object. A retry may succeed. */
 export class BodyStorageError extends ExpectedFailure {
   override name = "BodyStorageError";
   override get is_transient(): boolean {

@@ -14,7 +14,7 @@ export interface SharedServices
 
 /**
  * Returns a function that creates the context of a request, a queue message or a scheduled run. The context has no trace id and
- * no pending wake-ups yet. `services` is read at every call, so its getters may return new values.
+ * no pending wake-ups yet. `services` is read at every call, so its getters may return different values each time.
  */
 export const createContextFactory =
   (services: SharedServices) =>

@@ -19,7 +19,7 @@ import type { HttpClient } from "./http-client.ts";
 
 /**
  * Everything that the domain needs from outside, passed explicitly. With ambient storage (AsyncLocalStorage), a call outside its
- * scope would use the pool, and its writes would silently leave the transaction.
+ * scope would use the pool, and its writes would silently not be part of the transaction.
  */
 export interface Context<A extends Actor = Actor> {
   readonly db: Db;
@@ -38,16 +38,18 @@ export interface Context<A extends Actor = Actor> {
   /** The log of this unit of work, such as a request or a job. */
   readonly log: ScopedLog;
   readonly meter: Meter;
-  /** Undefined if nobody collects traces or metrics of this process. */
+  /** Undefined if no traces or metrics of this process are collected. */
   readonly tracer?: Tracer | undefined;
-  /** Identifies a request and all jobs that follow from it; null if neither a request nor a schedule started the work. */
+  /** Identifies a request and all jobs that result from it; null if neither a request nor a schedule started the work. */
   readonly trace_id: string | null;
   /**
-   * The jobs that `enqueue` stored. The owner of the request relays them after the commit. All copies of a context share this
-   * object.
+   * The jobs that `enqueue` stored. The code that handles the request relays them after the commit. All copies of a context share
+   * this object.
    */
   readonly pendingWakeups: PendingWakeups;
-  /** The transaction around a whole request that has an idempotency key. Transactions of the domain are then savepoints in it. */
+  /**
+   * The transaction around a whole request that has an idempotency key. Transactions of the domain then become savepoints in it.
+   */
   readonly request_transaction?: Db;
   /** Runs at the start of each transaction of a request with If-Match, and throws if the condition is not met. */
   readonly precondition?: (ctx: Context) => Promise<void>;
@@ -69,12 +71,12 @@ export interface Context<A extends Actor = Actor> {
 /** The context of a call by a person or an agent. */
 export type CallerContext = Context<User | Agent>;
 
-/** The part of a context that a transaction needs; commands on the database have only this part. */
+/** The part of a context that a transaction needs. Database commands have only this part. */
 type TransactionContext = Pick<Context, "db" | "request_transaction" | "precondition">;
 
 /**
- * The last writes of a transaction, which are sent together with its COMMIT if the driver can do so. `run` must start all of them
- * before it awaits anything. If one fails, nothing is committed.
+ * The last writes of a transaction, which are sent together with its COMMIT if the driver supports that. `run` must start all of
+ * them before it awaits anything. If one fails, nothing is committed.
  */
 export class FinalWrites<T> {
   readonly run: () => Promise<T>;
@@ -84,8 +86,9 @@ export class FinalWrites<T> {
 }
 
 /**
- * Runs `work` in a transaction, or in the caller's if there is one. Name its parameter `ctx` too, so that it shadows the outer
- * context: on the outer connection a query would block itself on PGlite, and on a pool run outside the transaction.
+ * Runs `work` in a transaction, or in the caller's transaction if there is one. Name its parameter `ctx` as well, so that it
+ * shadows the outer context: a query on the outer context would wait for itself on PGlite, and would run outside the transaction
+ * on a pool.
  */
 export async function transaction<C extends TransactionContext, T>(
   ctx: C,
@@ -99,27 +102,28 @@ export async function transaction<C extends TransactionContext, T>(
   try {
     const result = await ctx.db.transaction(async (db) => {
       const inside = { ...ctx, db };
-      // Only a full request context has a precondition.
+      // Only the context of a request has a precondition, and that is a full context.
       await ctx.precondition?.(inside as unknown as Context);
       const result = await work(inside);
       if (!(result instanceof FinalWrites)) return result;
       if (!isPipelined(db)) return result.run();
       writes = start(result);
-      // If a write fails, the COMMIT fails too and its error is handled below.
+      // If a write fails, the COMMIT fails too, and the error is handled below.
       writes.catch(() => {});
-      // A query of the query builder is sent one microtask after its await. Wait for it, so that the COMMIT follows the writes.
+      // Drizzle sends a query one microtask after it is awaited. This waits that long, so that the COMMIT is sent after the
+      // writes.
       await Promise.resolve();
       return undefined;
     });
     return writes === undefined ? (result as T) : await writes;
   } catch (error) {
-    // Throws the error of the failed write if there is one, because it says more than the error of the COMMIT.
+    // If a write failed, this throws its error, which is more informative than the error of the COMMIT.
     await writes;
     throw error;
   }
 }
 
-/** An async function returns one promise. A query of the query builder would run again at each await. */
+/** Returns a real promise. A Drizzle query that is awaited twice would run twice. */
 const start = async <T>({ run }: FinalWrites<T>): Promise<T> => run();
 
 /**
@@ -130,8 +134,8 @@ export const isInTransaction = (ctx: TransactionContext): boolean =>
   is(ctx.db, PgTransaction) && ctx.db !== ctx.request_transaction;
 
 /**
- * Runs reads at the same time. Where they share a connection, in a transaction or in the embedded database, they run one after
- * the other: all at once would only take more than this request's share of the connection.
+ * Runs reads at the same time. If they share a connection (in a transaction or in the embedded database), they run one after the
+ * other, because starting all at once would only take more than this request's share of the connection.
  */
 export async function readAll<T extends unknown[]>(ctx: Context, reads: { [K in keyof T]: () => Promise<T[K]> }): Promise<T> {
   if (!is(ctx.db, PgTransaction) && ctx.settings.database.driver !== "pglite")
@@ -141,7 +145,7 @@ export async function readAll<T extends unknown[]>(ctx: Context, reads: { [K in 
   return results as T;
 }
 
-/** Narrows the context to the actor type of a role. Throws when the role does not admit the actor. */
+/** Narrows the context to the actor type of a role. Throws if the role does not allow the actor. */
 export function as<A extends Actor>(ctx: Context, role: Role<A>): Context<A> {
   return { ...ctx, actor: role.narrow(ctx.actor, ctx.settings) };
 }

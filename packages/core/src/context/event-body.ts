@@ -40,8 +40,8 @@ const AgentFields = lazyObject(() => ({
 }));
 
 /**
- * An event of a board, as subscribers outside the service receive it. It has ids, statuses and field names, but no secrets and no
- * text that people or agents wrote, because customers may send it anywhere.
+ * An event of a board, as subscribers outside the service receive it. It contains ids, statuses and field names, but no secrets
+ * and no text that people or agents wrote, because customers may forward it anywhere.
  */
 export const BoardEvent = z.discriminatedUnion("type", [
   lazyObject(() => ({
@@ -95,8 +95,8 @@ export const BOARD_EVENT_TYPES = [
 
 type DistributiveOmit<Event, Key extends keyof BoardEvent> = Event extends unknown ? Omit<Event, Key> : never;
 
-/** A board event as domain code creates it; `subscription/board-event.ts` adds the other fields. */
+/** A board event as domain code creates it. The other fields are added in `subscription/board-event.ts`. */
 export type NewBoardEvent = DistributiveOmit<BoardEvent, "version" | "id" | "occurred_at" | "actor">;
 
-/** The payload of the job that publishes a board event. The event takes its id from the job. */
+/** The payload of the job that publishes a board event. The id of the event is the id of the job. */
 export type BoardEventPayload = DistributiveOmit<BoardEvent, "id">;

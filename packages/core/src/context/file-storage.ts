@@ -1,10 +1,10 @@
-/** The bytes from `start` up to and without `end`. */
+/** The bytes from `start` up to `end`, not including `end`. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
-/** What the client of an upload sends, as the service checks it. */
+/** What the client of an upload announced; the service checks the content against it. */
 export interface UploadPlan {
   size: number;
   sha256: string;
@@ -18,24 +18,24 @@ export interface PresignedUpload {
 }
 
 /**
- * Storage for files outside the database, read and written in pieces. Every method throws a `BodyStorageError` when the storage
- * fails. Keys are those of `toBodyKey`, so that no text of a client becomes a path.
+ * Storage for files outside the database, read and written in chunks. Every method throws a `BodyStorageError` when the storage
+ * fails. A key consists only of ids, so that no text that a client chose can become part of a path.
  */
 export interface FileStorage {
-  /** Stores an object completely or not at all: if `chunks` throws, it throws the same, and an earlier object stays. */
+  /** Stores an object completely or not at all. If `chunks` throws, it throws the same error and keeps the existing object. */
   write(key: string, chunks: AsyncIterable<Uint8Array>, size: number): Promise<void>;
   /** The bytes of an object, or of a part of it; null if it does not exist. */
   read(key: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array> | null>;
   /** Deletes an object. Does nothing if it does not exist. */
   delete(key: string): Promise<void>;
-  /** Set if clients send and get files without the service in between. */
+  /** Set if clients upload and download files without going through the service. */
   presign?: {
     upload(key: string, plan: UploadPlan): Promise<PresignedUpload>;
     download(key: string, file: { disposition: string; content_type: string }): Promise<string>;
   };
 }
 
-/** A storage that opens at the first call, because loading its client library takes time. */
+/** A storage that is opened at the first call, because loading its client library takes time. */
 export function createLazyFileStorage(open: () => Promise<Required<FileStorage>>): Required<FileStorage> {
   let opened: Promise<Required<FileStorage>> | undefined;
   const opening = () => (opened ??= open());

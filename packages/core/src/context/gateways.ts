@@ -1,16 +1,16 @@
-/** How to reach a gateway. The token is not encrypted here, so keep a target in memory only. */
+/** How to reach a gateway. The token is in plain text here, so keep a target in memory only. */
 export interface GatewayTarget {
   url: string;
   token: string | null;
   disable_device_pairing: boolean;
   allow_insecure_tls: boolean;
-  /** The organization whose budget of name look-ups is used. Targets that old jobs stored do not have it. */
+  /** The organization whose budget the name look-up counts toward. Targets in old jobs do not have this field. */
   organization_id?: string | undefined;
 }
 
 /**
- * What a host reports when it accepts a connection. `version` is as the host sent it, `dev` for a development build, or null;
- * `version.ts` checks it.
+ * What a host reports when it accepts a connection. `version` is what the host sent, `dev` for a development build, or null;
+ * `version.ts` parses it.
  */
 export interface GatewayHello {
   protocol: number;
@@ -19,14 +19,14 @@ export interface GatewayHello {
   events: readonly string[];
   /** What this connection may do; null if the host does not report it. */
   scopes: readonly string[] | null;
-  /** Milliseconds by which the host's clock is ahead of this machine's; null if the host does not report its time. */
+  /** How many milliseconds the host's clock is ahead of this machine's; null if the host does not report its time. */
   clock_ahead_ms: number | null;
   max_payload: number;
 }
 
 /**
- * The port through which the domain talks to OpenClaw gateways; `websocket.ts` implements it.
- * Every call has a deadline, so it always ends with a result or a GatewayError.
+ * The interface through which the domain talks to OpenClaw gateways; `websocket.ts` implements it. Every call has a deadline, so
+ * it always ends with a result or a GatewayError.
  */
 export interface Gateways {
   /** Connects if no connection is open, and returns the host's hello. `timeout_ms` limits the whole wait. */
@@ -38,6 +38,6 @@ export interface Gateways {
 }
 
 export interface CallOptions {
-  /** Milliseconds from the request to the response. Connecting has a separate deadline. */
+  /** Milliseconds from the request to the response. Establishing the connection has its own deadline. */
   timeout_ms?: number;
 }

@@ -1,8 +1,8 @@
 /** Limits of a fetch, in milliseconds and bytes. */
 export interface FetchLimits {
-  /** Until the connection is established, including name resolution. */
+  /** The time limit for establishing the connection, including name resolution. */
   connect_ms: number;
-  /** From the start to the last byte of the body. */
+  /** The time limit for everything, up to the last byte of the body. */
   total_ms: number;
   max_bytes: number;
 }
@@ -10,7 +10,7 @@ export interface FetchLimits {
 export interface HttpResponse {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Read it to its end or close it with `return()`. It throws a FetchError when a limit is exceeded. */
+  /** Read it to the end or close it with `return()`. It throws a FetchError when a limit is exceeded. */
   body: AsyncGenerator<Uint8Array, void>;
 }
 
@@ -36,16 +36,16 @@ export interface PostRequest {
 export interface HttpClient {
   /** GET over https, without credentials. Redirects are returned, not followed. Throws a FetchError. */
   get(url: string, limits: FetchLimits): Promise<HttpResponse>;
-  /** POST to a receiver, under the rules of `checkReceiver`. Redirects are returned, not followed. Throws a FetchError. */
+  /** POST to a receiver that `checkReceiver` would accept. Redirects are returned, not followed. Throws a FetchError. */
   post(url: string, request: PostRequest, limits: FetchLimits): Promise<HttpResponse>;
   /**
-   * Throws a FetchError with `refused_address` unless the URL is https to port 443 of a public host, or to a host whose private
-   * addresses are allowed. A name that does not resolve is accepted, because each `post` checks again.
+   * Throws a FetchError with `refused_address` unless the URL is https on port 443 of a public host, or leads to a host whose
+   * private addresses are allowed. A name that does not resolve is accepted, because each `post` checks again.
    */
   checkReceiver(url: string, organization_id: string): Promise<void>;
 }
 
-/** Reads the whole body into memory. The `max_bytes` of the fetch limit its size. */
+/** Reads the whole body into memory. The fetch limit `max_bytes` applies. */
 export async function readBody({ body }: HttpResponse): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const part of body) parts.push(part);

@@ -1,28 +1,28 @@
 import { ExpectedFailure } from "../values/errors.ts";
 
 export interface Mail {
-  /** One address. */
+  /** A single e-mail address. */
   to: string;
   subject: string;
-  /** Plain text. */
+  /** The content as plain text. */
   text: string;
-  /** The same as a page. It must load nothing from elsewhere. */
+  /** The same content as HTML. It must not load anything from the network. */
   html?: string;
-  /** Address at which one POST ends such mails (RFC 8058). */
+  /** An address to which mail programs can POST once to unsubscribe (RFC 8058). */
   unsubscribe_url?: string;
-  /** Stays the same when the mail is sent again, so that a mailbox can recognize a repetition. */
+  /** Stays the same when the e-mail is sent again, so that a mailbox can recognize the duplicate. */
   id?: string;
 }
 
-/** Sends mail through the operator's server. */
+/** Sends e-mail through the operator's server. */
 export interface Mailer {
-  /** Resolves when the server has accepted the mail. Throws a `MailError` if it did not. */
+  /** Resolves when the server has accepted the e-mail. Throws a `MailError` if it did not. */
   send(mail: Mail): Promise<void>;
-  /** Ends the connections that are kept for later mails. */
+  /** Closes the connections that are kept open for later e-mails. */
   close(): void;
 }
 
-/** The mail server is unreachable or refused a mail. */
+/** The mail server is unreachable or refused an e-mail. */
 export class MailError extends ExpectedFailure {
   override name = "MailError";
   readonly #reason: "unreachable" | "later" | "refused";
@@ -40,7 +40,7 @@ export class MailError extends ExpectedFailure {
   }
 }
 
-/** A mailer that opens at the first mail, because loading its library takes time. */
+/** A mailer that is opened at the first e-mail, because loading its library takes time. */
 export function createLazyMailer(open: () => Promise<Mailer>): Mailer {
   let opened: Promise<Mailer> | undefined;
   return {

@@ -10,22 +10,22 @@ export const METRICS = {
   CircuitChanges: "Count",
   /** Attempts to run a job, by `kind` and `outcome`. */
   DeliveryAttempts: "Count",
-  /** Time from the acceptance of a webhook payload until its agent was notified. */
+  /** Time from accepting a webhook payload until its agent was notified. */
   IngestLag: "Milliseconds",
   /** How long the oldest due job has waited. */
   JobAge: "Seconds",
-  /** Runs whose lease was over. */
+  /** Runs whose lease expired. */
   RunsExpired: "Count",
   /** Runs that began. */
   RunsStarted: "Count",
-  /** Age of the oldest open transaction of the database. All streams wait for it. */
+  /** Age of the oldest open transaction of the database. Streams wait for this transaction. */
   StreamHorizonAge: "Seconds",
   /** Duration of a template sync. */
   SyncDuration: "Milliseconds",
 } as const;
 export type MetricName = keyof typeof METRICS;
 
-/** A dimension must have few values: CloudWatch bills every combination of values as a separate metric. */
+/** Use a dimension only if it has few values: CloudWatch bills every combination of values as a separate metric. */
 export type Dimensions = Readonly<Record<string, string>>;
 
 /** Receives measurements. `record` never throws. */

@@ -1,6 +1,6 @@
 /**
- * What the relay must look at after a unit of work: lanes whose head may have changed, and jobs without a lane; or everything,
- * after a crash and on schedule. Because they are named, the cost of a relay does not depend on the backlog.
+ * What the relay must check after a unit of work: jobs without a lane, and lanes whose first job may have changed. After a crash
+ * and on schedule it checks everything. Because jobs and lanes are named, the cost of a relay does not depend on the backlog.
  */
 export interface PendingWakeups {
   lanes: Set<string>;
@@ -13,7 +13,7 @@ export const createPendingWakeups = (everything = false): PendingWakeups => ({ l
 export const hasPendingWakeups = ({ lanes, ids, everything }: PendingWakeups): boolean =>
   everything || lanes.size > 0 || ids.size > 0;
 
-/** Notes that a job or the head of its lane may have become runnable. */
+/** Records that a job or the first job of its lane may have become runnable. */
 export function addPendingWakeup(pending: PendingWakeups, job: { id: string; lane: string | null }): void {
   if (job.lane === null) pending.ids.add(job.id);
   else pending.lanes.add(job.lane);

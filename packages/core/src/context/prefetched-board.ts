@@ -15,7 +15,10 @@ export interface FoundBoard {
   rights: StoredRights | null;
 }
 
-/** The board that the path of a request names. The sign-in reads it in its own statement, which saves `boardFor` a second one. */
+/**
+ * The board that the path of a request names. It is read in the same statement as the sign-in, so that `boardFor` needs no
+ * separate one.
+ */
 export interface PrefetchedBoard {
   readonly id: string;
   /** The organization of the board; null until the sign-in has found the board. */
@@ -23,13 +26,13 @@ export interface PrefetchedBoard {
   found: (FoundBoard & { caller_id: string; db: Db; read_at: number }) | null;
 }
 
-/** What these functions need of a context. */
+/** The parts of a context that these functions need. */
 interface Holder {
   db: Db;
   prefetched_board?: PrefetchedBoard;
 }
 
-/** Milliseconds. The body of a request may arrive long after its headers, and rights may be removed between the two. */
+/** In milliseconds. The body of a request may arrive long after its headers, and rights may be removed in the meantime. */
 const FRESH_MS = 100;
 
 export const createPrefetchedBoard = (id: string): PrefetchedBoard => ({ id, organization_id: null, found: null });
@@ -40,14 +43,14 @@ export function storePrefetchedBoard({ db, prefetched_board }: Holder, caller_id
   prefetched_board.organization_id = found.board?.organization_id ?? null;
 }
 
-/** Lets a transaction around the whole request use the board that the sign-in read before the transaction began. */
+/** Allows the transaction around a whole request to use the board that the sign-in read before the transaction began. */
 export function passPrefetchedBoard({ db, prefetched_board }: Holder, transaction: Db): void {
   if (prefetched_board?.found?.db === db) prefetched_board.found = { ...prefetched_board.found, db: transaction };
 }
 
 /**
- * The board as the sign-in of this caller has just read it, else null. Only the first access check gets it; later checks read
- * again. A transaction that began after the sign-in also reads again, so that all its reads happen inside it.
+ * The board as this caller's sign-in has just read it, else null. It is returned only to the first access check; later checks
+ * read it again. A transaction that began after the sign-in also reads it again, so that all its reads happen inside it.
  */
 export function takePrefetchedBoard({ db, prefetched_board }: Holder, caller_id: string, board_id: string): FoundBoard | null {
   const found = prefetched_board?.found;

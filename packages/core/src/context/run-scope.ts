@@ -1,7 +1,7 @@
 import { DomainError } from "../values/errors.ts";
 import type { Actor, RunScope } from "./actor.ts";
 
-/** Throws unless the caller has no run token, or everything that is named belongs to its run. */
+/** For callers with a run token, throws unless everything that is named belongs to the run. */
 export function requireInRunScope(actor: Actor, named: { [Key in keyof RunScope]?: string | null | undefined }): void {
   if (actor.type !== "agent" || !actor.run) return;
   for (const key of ["run_id", "board_id", "task_id"] as const) {

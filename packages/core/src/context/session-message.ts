@@ -7,7 +7,7 @@ export interface ChatFields {
   session_key: string;
   /** Whether the host may deliver the agent's reply to the agent's own channel. */
   deliver: boolean;
-  /** Derived from the cause of the message, so that a retry creates no second message. */
+  /** Derived from the cause of the message, so that a retry does not send the message twice. */
   idempotency_key: string;
 }
 
@@ -18,8 +18,8 @@ export type SessionChat = ChatFields & ChatContent;
 export type SessionMessage = SessionChat & { label: string | null };
 
 /**
- * The port through which jobs send a message to a session on the host of a gateway. The package of each kind of host implements
- * it. It rejects with the host's error if the host did not accept the message.
+ * The interface through which jobs send a message to a session on the host of a gateway. The package for each kind of host
+ * implements it. It rejects with the host's error if the host did not accept the message.
  */
 export type SendToSession = (
   ctx: Context<System>,

@@ -4,7 +4,7 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 export interface SpanStart {
   name: string;
   kind: "server" | "consumer" | "client";
-  /** The trace that the span belongs to; undefined for a part of the span around it. */
+  /** The trace that the span belongs to; undefined for a child of the surrounding span. */
   trace_id?: string | null;
   attributes?: SpanAttributes;
 }
@@ -14,14 +14,17 @@ export interface OpenSpan {
   set(attributes: SpanAttributes): void;
 }
 
-/** Measures pieces of work and how they belong together. It never throws, and passes on what the work returns or throws. */
+/**
+ * Measures pieces of work and how they belong together. A tracer itself never throws; it returns or rethrows what the work
+ * returns or throws.
+ */
 export interface Tracer {
   span<T>(start: SpanStart, work: (span: OpenSpan) => Promise<T>): Promise<T>;
 }
 
 const IGNORED: OpenSpan = { set() {} };
 
-/** Runs work as a span, if this process is traced. */
+/** Runs work as a span if this process is traced. */
 export const traced = <T>(
   { tracer }: { tracer?: Tracer | undefined },
   start: SpanStart,

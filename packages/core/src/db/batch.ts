@@ -6,11 +6,11 @@ import { rowsOf } from "./database.ts";
 import { createStatement, createStatementCache } from "./prepared.ts";
 import type { PreparedWrite } from "./prepared-write.ts";
 
-/** A write of a batch with a name. The other writes of the batch can read the rows that it returns under this name. */
+/** A named write of a batch. The other writes of the batch can read the rows that it returns under this name. */
 export interface NamedWrite {
   name: string;
   query: PreparedWrite;
-  /** Receives the column `id` of the rows that the write returns. At most one write of a batch has it. */
+  /** Receives the column `id` of the rows that the write returns. At most one write of a batch can have this callback. */
   onIds?: (ids: string[]) => void;
 }
 
@@ -23,8 +23,9 @@ const toPrepared = (write: Write): PreparedWrite | null => (isNamed(write) ? wri
 const statements = createStatementCache();
 
 /**
- * Runs several writes atomically in one round trip, as data-modifying common table expressions of one statement. No write sees
- * the table rows of another; it sees only what a named write returns. If all writes are prepared, the SQL is built only once.
+ * Runs several writes atomically in one round trip, as data-modifying common table expressions of one statement. A write does not
+ * see table rows that another one writes; it can only read what named writes return. If all writes are prepared, the SQL is built
+ * only once.
  */
 export async function runBatch(ctx: Context, writes: readonly Write[]): Promise<void> {
   const returning = writes.filter(isNamed).find(({ onIds }) => onIds);
@@ -35,7 +36,7 @@ export async function runBatch(ctx: Context, writes: readonly Write[]): Promise<
   returning?.onIds?.(rowsOf<{ ids: string[] }>(result)[0]!.ids);
 }
 
-/** The cache key of a batch's SQL, or null when a write is not prepared: then the SQL is built for each call. */
+/** The cache key of a batch's SQL. Null if a write is not prepared; the SQL is then built for each call. */
 export function toKey(writes: readonly Write[]): string | null {
   const keys = writes.map((write) => toPrepared(write)?.key);
   return keys.includes(undefined) ? null : keys.join();
@@ -57,7 +58,7 @@ export const placeholdersOf =
   (name: string): Placeholder =>
     sql.placeholder(`${index}.${name}`);
 
-/** The values of all writes, by the prefixed names of `placeholdersOf`. */
+/** The values of all writes, under the prefixed names that `placeholdersOf` creates. */
 export const toValues = (writes: readonly Write[]) =>
   Object.fromEntries(
     writes.flatMap((write, index) =>

@@ -2,26 +2,34 @@ import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { errorText, type Log } from "../values/log.ts";
 
-/** Tells all processes on a database that rows of organizations have changed. It is only a hint: their polls find every change. */
+/**
+ * Notifies all processes that share a database that rows of organizations have changed. Notifications may be lost, because every
+ * process also polls for changes.
+ */
 export interface ChangeChannel {
-  /** Notes a committed change. Never throws and never waits. */
+  /** Records a committed change. Never throws and never waits. */
   note(this: void, organization_id: string): void;
-  /** Calls `onChange` after changes of any process, this one included. */
+  /** Calls `onChange` after changes by any process, including this one. */
   listen(onChange: (organizations: ReadonlySet<string>) => void): void;
   close(): Promise<void>;
 }
 
 const CHANNEL = "board_changes";
 /**
- * Least time between two notifications of a process; changes within it are one. PostgreSQL commits notifications of all sessions one
- * after the other.
+ * The minimum time between two notifications of a process; changes in between are sent as one. It limits the notifications
+ * because PostgreSQL commits those of all sessions one after the other.
  */
 const COLLECT_MS = 25;
-/** PostgreSQL allows 8,000 bytes in a notification, and an id takes 37. Others than these wait for a poll. */
+/**
+ * PostgreSQL allows 8,000 bytes in a notification, and an id takes 37. Organizations beyond this number wait for the next poll.
+ */
 const MAX_IDS = 200;
 const RECONNECT_MS = 5_000;
 
-/** Opens a channel with a separate connection, which must be direct: a pooler would give LISTEN to another session. */
+/**
+ * Opens a channel with its own connection. The connection must be direct, because a pooler would run LISTEN in some other
+ * session.
+ */
 export function openChangeChannel(url: string, log: Log): ChangeChannel {
   const listeners: ((organizations: ReadonlySet<string>) => void)[] = [];
   const own = crypto.randomUUID();

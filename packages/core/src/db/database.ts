@@ -20,11 +20,11 @@ const LATEST_MIGRATION = Math.max(...journal.entries.map((entry) => entry.when))
 
 /**
  * How the schema of a database compares with this code. Code can use a `newer` schema as well as a `current` one: migrations only
- * add to the schema, a deployment migrates before its code goes live, and a rollback keeps the schema.
+ * add to the schema, a deployment migrates before its code is live, and a rollback does not change the schema.
  */
 export type SchemaState = "absent" | "older" | "current" | "newer";
 
-/** Throws when the database does not answer. */
+/** Throws if the database does not answer. */
 export async function readSchemaState(db: Db): Promise<SchemaState> {
   const table = await db.execute(sql`select to_regclass('drizzle.__drizzle_migrations') is not null as present`);
   if (!rowsOf<{ present: boolean }>(table)[0]?.present) return "absent";
@@ -34,13 +34,13 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
   return latest < LATEST_MIGRATION ? "older" : latest === LATEST_MIGRATION ? "current" : "newer";
 }
 
-/** Whether the database has every migration of this code. Throws when it does not answer. */
+/** Whether the database has every migration of this code. Throws if it does not answer. */
 export async function isMigrated(db: Db): Promise<boolean> {
   const state = await readSchemaState(db);
   return state === "current" || state === "newer";
 }
 
-/** Whether the server refuses every write: its disk is full, or it is a standby. Throws when it does not answer. */
+/** Whether the server refuses all writes, because its disk is full or it is a standby. Throws if it does not answer. */
 export async function isReadOnly(db: Db): Promise<boolean> {
   const result = await db.execute(sql`select current_setting('transaction_read_only') = 'on' as read_only`);
   return rowsOf<{ read_only: boolean }>(result)[0]!.read_only;

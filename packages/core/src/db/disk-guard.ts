@@ -7,11 +7,11 @@ const SEGMENT_BYTES = 16 * 2 ** 20;
 /** With less free space than this, the database becomes read-only. */
 const MIN_FREE_BYTES = 4 * SEGMENT_BYTES;
 const DISK_CHECK_MS = 1_000;
-/** A longer log triggers a checkpoint, which removes old segments. The embedded database never starts a checkpoint by itself. */
+/** A longer log triggers a checkpoint, which removes old segments. The embedded database never starts one by itself. */
 const MAX_LOG_BYTES = 4 * SEGMENT_BYTES;
 const LOG_CHECK_MS = 10_000;
 
-/** The disk of the embedded database has too little space. */
+/** The disk of the embedded database has too little free space. */
 export class DiskFullError extends Error {
   constructor(folder: string) {
     super(`The disk of ${folder} is full: the database needs ${MIN_FREE_BYTES / 2 ** 20} MiB of free space. ${REMEDY}`);
@@ -21,12 +21,12 @@ export class DiskFullError extends Error {
 
 const REMEDY = "Free space on it, or move DATA_DIR to a larger disk.";
 
-/** Throws when the disk is too full for the database to write. */
+/** Throws if the disk is too full for the database to write. */
 export async function requireDiskSpace(folder: string): Promise<void> {
   if ((await readFreeBytes(folder)) < MIN_FREE_BYTES) throw new DiskFullError(folder);
 }
 
-/** If the file system does not report its free space, the disk is assumed to have enough. */
+/** If the file system does not report its free space, the guard assumes that there is enough. */
 const readFreeBytes = (folder: string): Promise<number> =>
   statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,

@@ -12,8 +12,8 @@ interface Module {
 const STATEMENT_FAILED = 100;
 
 /**
- * PGlite that fails instead of hanging. PostgreSQL crashes when it cannot write its log, for example on a full disk; PGlite would
- * then call it in an endless loop and block the process. Here every call after a crash throws. The files stay valid.
+ * A PGlite that fails instead of hanging. PostgreSQL crashes when it cannot write its log, for example on a full disk. PGlite
+ * would then call it again in an endless loop and block the process. Here every call after a crash throws. The files stay valid.
  */
 export class EmbeddedClient extends PGlite {
   #hasCrashed = false;
@@ -35,8 +35,8 @@ export class EmbeddedClient extends PGlite {
   }
 
   /**
-   * PGlite's loop catches exceptions of a statement and then calls `stackRestore`, outside the catch. An exception there ends the
-   * loop.
+   * PGlite's loop catches exceptions of a statement and then calls `stackRestore`, which is outside the catch. Throwing there
+   * ends the loop.
    */
   #leaveAfterCrash(): void {
     const module = this.mod as unknown as Module;
@@ -70,8 +70,8 @@ export class EmbeddedClient extends PGlite {
   }
 
   /**
-   * Lets the event loop run once before each statement. A statement blocks the loop, and a run of the loop accepts only one
-   * connection: without the pause, a new connection waited for seconds behind many statements.
+   * Lets the event loop run once before each statement. A statement blocks the event loop, and in each turn it accepts only one
+   * connection. Without the pause, a new connection waited for seconds behind many statements.
    */
   override _runExclusiveQuery<T>(run: () => Promise<T>): Promise<T> {
     return super._runExclusiveQuery(async () => {
@@ -80,7 +80,7 @@ export class EmbeddedClient extends PGlite {
     });
   }
 
-  /** After a crash, PostgreSQL cannot shut down, so only the files are closed. */
+  /** After a crash, PostgreSQL cannot shut down properly, so only the files are closed. */
   override async close(): Promise<void> {
     await (this.#hasCrashed ? this.#closeFiles() : super.close());
   }

@@ -5,7 +5,7 @@ import type { Db } from "../context/db.ts";
 import { rowsOf } from "./database.ts";
 import { isLockFailure } from "./query-error.ts";
 
-/** An arbitrary fixed number: all processes that migrate wait for the same advisory lock. */
+/** An arbitrary fixed number. All processes that migrate wait for this advisory lock. */
 const MIGRATION_LOCK = 4_207_119;
 
 interface LockingClient {
@@ -14,16 +14,16 @@ interface LockingClient {
 }
 
 /**
- * How long a migration waits for the lock of a table. All later statements on the table queue behind it, so the wait must be
- * short.
+ * How long a migration waits for the lock of a table. In the meantime, all new statements on the table wait behind it, so the
+ * wait must be short.
  */
 const LOCK_TIMEOUT_MS = 3_000;
 const MAX_LOCK_ATTEMPTS = 20;
 const LOCK_RETRY_MS = 1_000;
 
 /**
- * Migrates under an advisory lock, so that only one process migrates, and without the usual timeouts. If a table stays locked for
- * too long, the attempt rolls back and is repeated. Closing the connection releases the advisory lock.
+ * Migrates without the usual timeouts, under an advisory lock so that only one process migrates. If a table stays locked for too
+ * long, the attempt is rolled back and repeated. Closing the connection releases the advisory lock.
  */
 export async function migrateServer(client: LockingClient, db: Db, folder: string): Promise<void> {
   try {
@@ -31,7 +31,7 @@ export async function migrateServer(client: LockingClient, db: Db, folder: strin
     await takeMigrationLock(client);
     await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await withLockRetry(() => applyMigrations(db, folder, { concurrently: true }));
-    // An index that is built concurrently waits for open transactions, but no statement waits for it.
+    // Building an index concurrently may wait for open transactions, but no statement has to wait for it.
     await client.query("set lock_timeout = 0");
     await withLockRetry(() => buildConcurrentIndexes(db, folder));
     await withLockRetry(() => dropReplacedIndexes(db, folder));
@@ -41,8 +41,8 @@ export async function migrateServer(client: LockingClient, db: Db, folder: strin
 }
 
 /**
- * Polls with `pg_try_advisory_lock`. A statement that blocks on the lock would deadlock with CREATE INDEX CONCURRENTLY in the
- * process that holds it, which waits for all older statements.
+ * Polls with `pg_try_advisory_lock`. A statement that blocks on the lock would cause a deadlock: CREATE INDEX CONCURRENTLY, in
+ * the process that holds the lock, waits for all older statements.
  */
 async function takeMigrationLock(client: LockingClient): Promise<void> {
   for (;;) {
@@ -65,14 +65,14 @@ async function withLockRetry(migrate: () => Promise<void>): Promise<void> {
 }
 
 const CONCURRENT_INDEX = /^\s*create (?:unique )?index concurrently "([^"]+)" on "([^"]+)"/i;
-/** Drops an index that queries use until its replacement is built. */
+/** Matches a statement that drops an index which queries use until its replacement is built. */
 const CONCURRENT_DROP = /^\s*drop index concurrently (?:if exists )?"([^"]+)"/i;
 const CREATED_INDEX = /^\s*create (?:unique )?index (?:concurrently )?"([^"]+)"/i;
 const DROPPED = /^\s*drop (?:index|table) (?:concurrently )?(?:if exists )?"([^"]+)"/i;
 
 /**
- * Applies the missing migrations of a folder in one transaction and records them as Drizzle's migrator does. An index cannot be
- * created concurrently in a transaction: on a server `buildConcurrentIndexes` builds those, without blocking writes.
+ * Applies the missing migrations of a folder in one transaction and records them as Drizzle's migrator does. A transaction cannot
+ * create an index concurrently, so on a server `buildConcurrentIndexes` builds those later, without blocking writes.
  */
 export async function applyMigrations(db: Db, folder: string, options: { concurrently: boolean }): Promise<void> {
   await db.execute(sql`create schema if not exists drizzle`);
@@ -93,15 +93,18 @@ async function applyMigration(db: Db, { sql: statements, hash, folderMillis }: M
   await db.execute(sql`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`);
 }
 
-/** The statement without CONCURRENTLY, which a transaction refuses. A dropped index may not exist, because it was never built. */
+/**
+ * The statement without CONCURRENTLY, which is not allowed in a transaction. An index to drop may not exist, because it was never
+ * built.
+ */
 const toTransactional = (statement: string): string =>
   CONCURRENT_INDEX.test(statement)
     ? statement.replace(/ concurrently /i, " ")
     : statement.replace(/^(\s*drop index )(?:concurrently )?(?:if exists )?/i, "$1if exists ");
 
 /**
- * Builds the missing concurrent indexes of a folder. An index is invalid after an interrupted attempt and is built again; one
- * that an operator built by hand is kept. The caller holds the migration lock and is outside a transaction.
+ * Builds the missing concurrent indexes of a folder. An index that an interrupted attempt left invalid is built again; one that
+ * an operator built by hand is kept. The caller must hold the migration lock and must not be in a transaction.
  */
 async function buildConcurrentIndexes(db: Db, folder: string): Promise<void> {
   for (const [name, statement] of listConcurrentIndexes(folder)) {
@@ -116,7 +119,7 @@ async function buildConcurrentIndexes(db: Db, folder: string): Promise<void> {
   }
 }
 
-/** Drops the indexes that migrations drop concurrently. It runs last, so that their replacements are built already. */
+/** Drops the indexes that migrations drop concurrently. It runs last, so that their replacements already exist. */
 async function dropReplacedIndexes(db: Db, folder: string): Promise<void> {
   const replaced = new Set<string>();
   for (const statement of readMigrationFiles({ migrationsFolder: folder }).flatMap((migration) => migration.sql)) {

@@ -14,7 +14,7 @@ import {
 } from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
 
-/** About as long as a Lambda sandbox waits for its next request. Connecting again takes longer than checking a connection. */
+/** About as long as a Lambda sandbox waits for its next request. Reconnecting takes longer than checking a connection. */
 const IDLE_MS = 60_000;
 const CHECK_AFTER_IDLE_MS = 1_000;
 const PING_TIMEOUT_MS = 2_000;
@@ -23,11 +23,11 @@ type NeonClient = PoolClient;
 type ConnectCallback = (error: Error | undefined, client: NeonClient | undefined, done: (release?: unknown) => void) => void;
 
 /**
- * A pool for processes that are frozen between requests. While frozen, sockets close unnoticed and idle timers do not run. So the
- * pool pings a connection that was idle before it hands it out, and replaces a closed one.
+ * A pool for processes that are frozen between requests. While a process is frozen, its sockets may close unnoticed and its idle
+ * timers do not run. So the pool pings an idle connection before handing it out, and replaces it if it is closed.
  */
 class FreezeSafePool extends Pool {
-  /** When any connection was last used. A pool of two may skip the ping of one because the other was used a moment ago. */
+  /** When any connection was last used. With a pool of two, one connection is not pinged if the other was used a moment ago. */
   #lastUse = 0;
   readonly #onDropped: (reason: unknown) => void;
   constructor(config: PoolConfig, log: Log) {
@@ -78,8 +78,8 @@ async function isAlive(client: NeonClient): Promise<boolean> {
 }
 
 /**
- * Opens Neon over WebSocket, because Neon's HTTP driver has no interactive transactions. `max` is 1 or 2 in a Lambda, which
- * serves one request at a time. `proxy` (host:port/path) replaces Neon's own proxy; `prepare` works as in postgres.ts.
+ * Opens Neon over WebSocket, because Neon's HTTP driver has no interactive transactions. `max` is 1 or 2 in Lambda, where a
+ * function serves one request at a time. `proxy` (host:port/path) replaces Neon's own proxy; `prepare` works as in postgres.ts.
  */
 export function openNeon(
   url: string,
@@ -102,7 +102,7 @@ export function openNeon(
     options.log,
   );
   guardConnections(pool, options.log);
-  // The server closes the connection when this fails, and `guardConnections` logs that.
+  // If this fails, the server closes the connection and `guardConnections` logs that.
   pool.on("connect", (client: NeonClient) => void limitSession(client, timeouts).catch(() => {}));
   pipelineTransactions(pool);
   if (options.prepare ?? true) cacheStatements(pool);
@@ -110,7 +110,7 @@ export function openNeon(
   return {
     db,
     async migrate(folder = migrationsFolder()) {
-      // Imported here, because the functions that serve requests never migrate.
+      // Imported only here, because the functions that serve requests never migrate.
       const { migrateServer } = await import("./migrations.ts");
       const client = await pool.connect();
       await migrateServer(client, drizzle(client), folder);

@@ -8,23 +8,23 @@ import { EmbeddedClient } from "./embedded-client.ts";
 import { applyMigrations } from "./migrations.ts";
 import { DatabaseConnectError } from "./pool.ts";
 
-/** The version of PGlite. The prepared database is built again when it changes. */
+/** The version of PGlite. If it changes, the prepared database is built again. */
 export const EMBEDDED_VERSION: string = packageFile.dependencies["@electric-sql/pglite"];
 
 /**
- * Limits the log segments that are kept for reuse, which could otherwise fill a gigabyte. Limits the page memory too, because the
- * operating system caches the same files.
+ * Limits the log segments that are kept for reuse, which could otherwise take a gigabyte. Also limits the memory for pages,
+ * because the operating system caches the same files.
  */
 const START_PARAMETERS = [
   ...PGlite.defaultStartParams,
   ...["max_wal_size=128MB", "min_wal_size=32MB", "shared_buffers=16MB"].flatMap((parameter) => ["-c", parameter]),
 ];
-/** Pause between attempts to reopen the database: each attempt blocks the process for about a second. */
+/** The pause between attempts to reopen the database. Each attempt blocks the process for about a second. */
 const REOPEN_INTERVAL_MS = 3_000;
 
 /**
- * Opens PostgreSQL inside this process, in memory or in a folder. It has one connection, and only one process may use a folder:
- * the caller takes a lock file first. If a stored database has crashed, a later statement opens it again.
+ * Opens PostgreSQL inside this process, in memory or in a folder. It has one connection. Only one process may use a folder, so
+ * the caller must take a lock file first. If a stored database has crashed, a later statement opens it again.
  */
 export async function openPglite(
   options: { folder?: string; dump?: Blob; onQuery?: (query: string) => void; log?: Log } = {},
@@ -41,13 +41,13 @@ export async function openPglite(
     get client() {
       return clients.current();
     },
-    // There is only one connection, so building an index blocks nobody else.
+    // There is only one connection, so no other statement could run while an index is built.
     migrate: (migrations = migrationsFolder()) => applyMigrations(db, migrations, { concurrently: false }),
     close: () => clients.close(),
   };
 }
 
-/** Holds the one client and replaces it after a crash. */
+/** Holds the only client, and replaces it after a crash. */
 async function openClients(folder: string | undefined, dump: Blob | undefined, log: Log) {
   let client = await openClient(folder, dump);
   const guard = folder === undefined ? null : guardDisk(folder, () => client, log);

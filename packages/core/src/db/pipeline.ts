@@ -20,8 +20,8 @@ interface Pool {
 const pipelinedClients = new WeakSet<object>();
 
 /**
- * Whether this transaction sends statements together that are started at the same time. The embedded database runs them one by
- * one.
+ * Whether this transaction sends statements that are started at the same time as one message. The embedded database runs them one
+ * by one.
  */
 export const isPipelined = (db: Db): boolean => {
   const { client } = db._.session as unknown as { client?: object };
@@ -38,7 +38,10 @@ export function pipelineTransactions(pool: Pool): void {
 }
 
 const isBegin = (text: string) => text.startsWith("begin");
-/** A string of several statements without values. The driver sends it by the simple query protocol, which cannot join a group. */
+/**
+ * A string of several statements without values. The driver sends it with the simple query protocol, which cannot be part of a
+ * group.
+ */
 const isScript = ({ config, values = [] }: Pick<Statement, "config" | "values">) =>
   values.length === 0 && config.text.includes(";");
 
@@ -75,7 +78,7 @@ function createPipeline(send: Query, DriverQuery: NewQuery): Query {
       failure ??= error;
       reject(error);
     };
-    // The server answers the COMMIT of a failed transaction with ROLLBACK, which is no error to the driver.
+    // The server answers the COMMIT of a failed transaction with ROLLBACK, which the driver does not treat as an error.
     const end = (result: Result) => (result.command === "COMMIT" ? resolve(result) : reject(failure ?? rolledBack()));
     waiting.push({ config, values, resolve: config.text === "commit" ? end : resolve, reject: fail });
     return promise;
@@ -111,7 +114,7 @@ function createPipeline(send: Query, DriverQuery: NewQuery): Query {
     if (text.startsWith("rollback")) {
       isOpen = text !== "rollback";
       if (isUnsent && !isOpen) return endUnsent("ROLLBACK");
-      // A rollback is sent alone: in a group, the server would skip it after a failed statement.
+      // A rollback is sent alone. In a group, the server would skip it if a statement before it failed.
       flush();
       return send(...args);
     }
@@ -120,7 +123,7 @@ function createPipeline(send: Query, DriverQuery: NewQuery): Query {
   };
 }
 
-/** Only calls that Drizzle makes are pipelined. Calls with a callback or a query object go to the driver unchanged. */
+/** Only calls that Drizzle makes are grouped. Calls with a callback or a query object go to the driver unchanged. */
 function isQueryConfig([config, values, ...others]: unknown[]): boolean {
   const isConfig =
     typeof config === "object" && config !== null && "text" in config && "types" in config && !("submit" in config);

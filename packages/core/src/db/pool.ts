@@ -1,6 +1,6 @@
 import { errorText, type Log } from "../values/log.ts";
 
-/** Milliseconds; 0 means no limit. */
+/** All values are milliseconds; 0 means no limit. */
 export interface DatabaseTimeouts {
   /** How long a caller waits until a connection is opened or another caller returns one. */
   connect_ms: number;
@@ -9,7 +9,10 @@ export interface DatabaseTimeouts {
   idle_transaction_ms: number;
 }
 
-/** No request of the service lasts as long, and a statement or transaction that does holds locks that others wait for. */
+/**
+ * No request of the service takes this long. A statement or transaction that does is stopped, because it holds locks that others
+ * wait for.
+ */
 export const SERVICE_TIMEOUTS: DatabaseTimeouts = { connect_ms: 10_000, statement_ms: 60_000, idle_transaction_ms: 60_000 };
 
 export const NO_SESSION_TIMEOUTS: DatabaseTimeouts = { connect_ms: 10_000, statement_ms: 0, idle_transaction_ms: 0 };
@@ -42,8 +45,8 @@ function isRefusal(reason: unknown): boolean {
 }
 
 /**
- * Keeps a connection after the server refused its statement. The pools would close it after any error of `pool.query`, and a new
- * session must plan all statements again. Call this at each checkout, after the pool has set `release`.
+ * Keeps a connection after the server refused a statement. The pools would close it after any error of `pool.query`, and a new
+ * session would have to plan all statements again. Call this at each checkout, after the pool has set `release`.
  */
 export function keepConnectionAfterRefusal<C extends { release: (destroy?: boolean | Error) => void }>(
   client: C,
@@ -58,7 +61,7 @@ export function keepConnectionAfterRefusal<C extends { release: (destroy?: boole
   return client;
 }
 
-/** Logs each connection that a pool had to close, with the number so far. */
+/** Logs each connection that a pool had to close, with the total so far. */
 export function countDropped(log: Log): (reason: unknown) => void {
   let dropped = 0;
   return (reason) =>
@@ -75,8 +78,8 @@ export async function limitSession(client: Queryable, { statement_ms, idle_trans
 }
 
 /**
- * Keeps the process running when a connection ends. The drivers handle `error` events of idle connections only; such an event of
- * a connection in use would end the process.
+ * Keeps the process running when a connection breaks. The drivers only handle `error` events of idle connections; the same event
+ * on a connection in use would end the process.
  */
 export function guardConnections(pool: Pool, log: Log): void {
   const inUse = new Set<Client>();
@@ -88,8 +91,8 @@ export function guardConnections(pool: Pool, log: Log): void {
     client.on("error", (error) => {
       if (!inUse.delete(client)) return;
       logLoss(error);
-      // Drizzle does not release a connection whose BEGIN failed. After any other failure it does, and the pool throws on a
-      // second release, so the connection is released here and `release` then does nothing.
+      // If BEGIN fails, Drizzle does not release the connection, so it is released here. After any other failure Drizzle releases
+      // it too. A second release would throw in the pool, so `release` then does nothing.
       client.release(true);
       client.release = () => {};
     });

@@ -4,11 +4,11 @@ import type { Context } from "../context/context.ts";
 import type { Db } from "../context/db.ts";
 import { createStatementCache, type Values } from "./prepared.ts";
 
-/** A write whose SQL is built once. `runWrite` runs it alone, `runBatch` together with others. */
+/** A write whose SQL is built once. `runWrite` runs it alone; `runBatch` runs it together with others. */
 export interface PreparedWrite {
-  /** Identifies the SQL in the cache; two writes with the same key must have the same SQL. */
+  /** Identifies the SQL in the cache. Two writes with the same key must have the same SQL. */
   key: string;
-  /** Builds the SQL. `value(name)` is the placeholder of a value. */
+  /** Builds the SQL. `value(name)` returns the placeholder of a value. */
   build: (db: Db, value: (name: string) => Placeholder) => SQLWrapper;
   values: Values;
 }
@@ -23,16 +23,16 @@ type Row<T extends PgTable> = T["$inferInsert"];
 type ColumnName<T extends PgTable> = Extract<keyof Row<T>, string>;
 
 interface RowsInsert<Name extends string> {
-  /** SQL to insert instead of the row's value, which the SQL can read as `given.<column>`. */
+  /** SQL to insert instead of the row's value. The SQL can refer to that value as `given.<column>`. */
   expressions?: Partial<Record<Name, SQL>>;
-  /** SQL types of values that are not sent in the type of their column. */
+  /** SQL types of values whose type differs from the column's type. */
   types?: Partial<Record<Name, string>>;
   onConflict?: SQL;
 }
 
 /**
- * Builds an insert whose SQL is the same for any number of rows, because the rows are one JSON parameter. Columns that a row
- * leaves out become null, so do not list columns with a default.
+ * Builds an insert whose SQL is the same for any number of rows, because all rows are one JSON parameter. Columns missing from a
+ * row become null, so do not list columns with a default.
  */
 export function prepareRowsInsert<T extends PgTable, const Name extends ColumnName<T>>(
   key: string,
@@ -52,10 +52,10 @@ export function prepareRowsInsert<T extends PgTable, const Name extends ColumnNa
   return (rows) => ({ key, build, values: { rows: toJson(rows) } });
 }
 
-/** Half of a surrogate pair, as it remains where a text was cut in the middle of a character. */
+/** Half of a surrogate pair, which remains where a text was cut in the middle of a character. */
 const LONE_SURROGATE = /\\ud[89a-f]/i;
 
-/** PostgreSQL refuses half of a surrogate pair in JSON. It is replaced by U+FFFD, as the driver does in a text parameter. */
+/** PostgreSQL refuses half of a surrogate pair in JSON. It is replaced with U+FFFD, as the driver does in a text parameter. */
 function toJson(rows: unknown): string {
   const json = JSON.stringify(rows);
   if (!LONE_SURROGATE.test(json)) return json;

@@ -10,7 +10,7 @@ import { createRowMapper, type Joins, type MapRows } from "./row-mapper.ts";
 
 /** The values of a query's placeholders, by name. */
 export type Values = Readonly<Record<string, unknown>>;
-/** A query of the query builder, or raw SQL. Raw SQL returns the result of the driver; read its rows with `rowsOf`. */
+/** A query of Drizzle's query builder, or raw SQL. Raw SQL returns the driver's result; read its rows with `rowsOf`. */
 type Preparable = SQL | { prepare(name: string): unknown };
 type ResultOf<Q> = Q extends SQL ? unknown : Awaited<Q>;
 /** Arguments that select a variant of the SQL, for example whether it has a condition. */
@@ -21,8 +21,8 @@ export interface Prepared<Result> {
 }
 
 /**
- * Variants of a query that are kept. Shapes must come from the code and not from callers' values, so only a bug exceeds this
- * number.
+ * The maximum number of variants of a query. Shapes must come from the code and not from callers' values, so only a bug can
+ * exceed this number.
  */
 const MAX_SHAPES = 500;
 
@@ -43,7 +43,7 @@ export function preparedQuery<const S extends Shape, Q extends Preparable>(
   });
 }
 
-/** A cache of built statements by key. It is emptied when it is full. */
+/** A cache of built statements by key. When it is full, it is emptied. */
 export function createStatementCache<Result>(): { get(key: string, build: () => Preparable): Statement<Result> } {
   const statements = new Map<string, Statement<Result>>();
   return {
@@ -75,7 +75,7 @@ export function createStatement<Result>(query: Preparable): Statement<Result> {
   return {
     execute(db, values) {
       const filled = { sql: text, params: readers.map((read) => read(values)) };
-      // Drizzle gets no statement name: `cacheStatements` decides which statements the server prepares.
+      // Drizzle is not given a statement name, because `cacheStatements` decides which statements the server prepares.
       const mapper = mapRows as ((rows: unknown[][]) => Result) | undefined;
       return db._.session.prepareQuery<Returning<Result>>(filled, undefined, undefined, mapRows !== undefined, mapper).execute();
     },
@@ -115,6 +115,6 @@ function valueOf(values: Values, { name }: Placeholder): unknown {
   return value;
 }
 
-/** Placeholders as the values of columns. Drizzle accepts them in every write, but its types do not allow them in an update. */
+/** Placeholders as values of columns. Drizzle accepts them in every write, although its types do not allow them in an update. */
 export const placeholders = <Name extends string>(names: readonly Name[]): Record<Name, never> =>
   Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as Record<Name, never>;

@@ -11,8 +11,8 @@ const postgresErrorOf = (error: unknown) =>
   ((error instanceof Error ? error.cause : null) ?? {}) as { code?: string; constraint?: string; detail?: string };
 
 /**
- * The name of the unique index that a write violated; null for any other error. The index decides uniqueness, so nothing is read
- * before the write.
+ * The name of the unique index that a write violated; null for any other error. Only the index decides whether a value is unique,
+ * so the code does not have to read before it writes.
  */
 export function violatedUniqueIndex(error: unknown): string | null {
   const { code, constraint } = postgresErrorOf(error);
@@ -22,7 +22,10 @@ export function violatedUniqueIndex(error: unknown): string | null {
 /** Whether a write referenced a row that no longer exists. */
 export const isForeignKeyViolation = (error: unknown): boolean => postgresErrorOf(error).code === FOREIGN_KEY_VIOLATION;
 
-/** The caller's error when a trigger refused a text that exceeds the budget of its organization; null for any other error. */
+/**
+ * The error for the caller if a trigger refused a text because the organization's text budget is used up; null for any other
+ * error.
+ */
 export function toTextBudgetError(error: unknown): DomainError | null {
   const { constraint, detail = "" } = postgresErrorOf(error);
   if (constraint !== "organization_text_bytes") return null;
@@ -38,15 +41,15 @@ export function toTextBudgetError(error: unknown): DomainError | null {
 export const isLockFailure = (error: unknown): boolean => LOCK_FAILURES.includes(postgresErrorOf(error).code ?? "");
 
 /**
- * SQLSTATEs of a server that cannot serve: connection exceptions, shutdown and start, read-only after a failover, ended idle
- * transactions, lack of resources, and system errors.
+ * SQLSTATEs of a server that cannot serve requests: connection exceptions, shutdown and start, read-only after a failover, ended
+ * idle transactions, lack of resources, and system errors.
  */
 const UNAVAILABLE_STATES = /^(08\w{3}|57P0[1-5]|25P0[34]|25006|53\w{3}|58\w{3})$/;
 const STATEMENT_TIMEOUT = "57014";
 const SYSTEM_CODES = new Set("ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH".split(" "));
 /** Messages of the drivers' connection errors, which have no code. */
 const CONNECTION_LOST = /^connection (terminated|ended)|connection error and is not queryable|client was closed and is not/i;
-/** Seconds. A restarting database usually answers again after this time. */
+/** In seconds. A restarting database usually answers again after this time. */
 const RETRY_AFTER = 5;
 
 /** Whether the database is unavailable, so that a retry may succeed. Errors of other systems never count. */
@@ -57,13 +60,13 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (cause instanceof DatabaseConnectError) return true;
   const { code, message } = (cause ?? {}) as { code?: string; message?: string };
   if (code !== undefined) return UNAVAILABLE_STATES.test(code) || SYSTEM_CODES.has(code);
-  // Neon's driver rejects with the `ErrorEvent` of its socket, which is no `Error`.
+  // Neon's driver rejects with the `ErrorEvent` of its socket, which is not an `Error`.
   return CONNECTION_LOST.test(message ?? "") || (cause !== undefined && !(cause instanceof Error));
 }
 
 /**
- * The caller's error when the database is unavailable, a statement was too slow, or a lock was not acquired; null for any other
- * error.
+ * The error for the caller if the database is unavailable, a statement was too slow, or a lock was not acquired; null for any
+ * other error.
  */
 export function toDatabaseUnavailable(error: unknown): DomainError | null {
   const isTooSlow = postgresErrorOf(error).code === STATEMENT_TIMEOUT;

@@ -17,7 +17,7 @@ export async function incrementCounter(ctx: Context, scope: string, key: string,
   return row?.count ?? by;
 }
 
-/** Counts a request toward a limit per clock minute; throws `limited` above it. A limit of 0 means no limit. */
+/** Counts a request against a limit per clock minute, and throws `limited` above that. A limit of 0 means no limit. */
 export async function countRequest(ctx: Context, name: BudgetName, scope: string, key: string): Promise<void> {
   const limit = ctx.settings.budgets[name];
   if (limit === 0) return;
@@ -29,8 +29,8 @@ export async function countRequest(ctx: Context, name: BudgetName, scope: string
 const DAY_SECONDS = DAY_MS / 1000;
 
 /**
- * Adds `by` toward a limit per UTC day; above it, throws `limited` with the text of `toDetail`. The counter is stored under the end
- * of its day, so that the retention does not remove it earlier.
+ * Adds `by` to a count with a limit per UTC day; above the limit, throws `limited` with the text of `toDetail`. The counter is
+ * stored under the end of its day, so that the retention does not remove it earlier.
  */
 export async function countOfDay(
   ctx: Context,
@@ -50,7 +50,7 @@ export async function countOfDay(
   if (row!.count > quota) throw new DomainError("limited", toDetail(quota), { retry_after_seconds: reset_seconds });
 }
 
-/** Notes a limit per clock minute, of which `count` is used, for the rate limit headers of the answer. */
+/** Records how much of a limit per clock minute is used, for the rate limit headers of the answer. */
 export const reportMinuteLimit = (ctx: Context, name: string, quota: number, count: number): void =>
   reportLimit(ctx.limits, {
     name,
@@ -78,12 +78,12 @@ function addToCounters(ctx: Context, scope: string, keys: readonly string[], min
     .returning({ count: rate_counters.count });
 }
 
-/** The value of a counter in a clock minute, as an expression for another query. */
+/** The value of a counter in a clock minute, as an SQL expression for another query. */
 export const counterValue = (scope: string, key: SQLWrapper, minute: SQLWrapper) =>
   sql<number>`coalesce((select ${rate_counters.count} from ${rate_counters} where ${rate_counters.scope} = ${scope}
     and ${rate_counters.key} = ${key} and ${rate_counters.minute} = ${minute}::timestamptz), 0)`;
 
-/** Takes back one `incrementCounter` of the same clock minute. */
+/** Reverts one `incrementCounter` of the same clock minute. */
 export async function decrementCounter(ctx: Context, scope: string, key: string): Promise<void> {
   await ctx.db
     .update(rate_counters)
@@ -91,7 +91,7 @@ export async function decrementCounter(ctx: Context, scope: string, key: string)
     .where(and(eq(rate_counters.scope, scope), eq(rate_counters.key, key), eq(rate_counters.minute, startOfMinute(ctx.now()))));
 }
 
-/** The 429 error of a limit per clock minute. Its Retry-After is the rest of the minute. */
+/** The 429 error for a limit per clock minute. Its Retry-After is the rest of the minute. */
 export function rateLimited(ctx: Context): DomainError {
   return new DomainError("limited", "Too Many Requests", { retry_after_seconds: secondsLeftOfMinute(ctx) });
 }
@@ -99,8 +99,8 @@ export function rateLimited(ctx: Context): DomainError {
 const secondsLeftOfMinute = (ctx: Context): number => Math.ceil((MINUTE_MS - (ctx.now().getTime() % MINUTE_MS)) / 1000);
 
 /**
- * The key under which a client address is counted. For IPv6 it is the /64 network, since one client commonly has all addresses of
- * it. `::/64` is an exception, because it holds the loopback address and all IPv4-mapped addresses.
+ * The key under which a client address is counted. For IPv6 it is the /64 network, because one client usually has all addresses
+ * of it. `::/64` is an exception, because it contains the loopback address and all IPv4-mapped addresses.
  */
 export function toCounterKey(address: string): string {
   if (isIP(address) !== 6) return address;

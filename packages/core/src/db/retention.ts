@@ -22,13 +22,13 @@ export type Retention = {
 } & (PlainRetention | OwnRetention);
 
 interface PlainRetention {
-  /** The time from which the age counts. It has an index, unless the table is small. */
+  /** The time from which the age is measured. The column has an index, unless the table is small. */
   since: PgColumn;
   /** Rows per transaction. */
   batch: number;
-  /** A condition besides the age. */
+  /** A condition in addition to the age. */
   where?: (ctx: ReadContext, before: Date) => SQL | Promise<SQL>;
-  /** Removes the rows that meet a condition where more must change than the table. */
+  /** Removes the rows that meet a condition. Needed where other tables must be changed as well. */
   remove?: RemoveRows;
 }
 
@@ -50,7 +50,7 @@ export interface RemovedBatch {
 /** The days for which rows are kept, or 0 if they are kept forever. */
 const keptDays = ({ days }: Retention, settings: Settings): number => (typeof days === "number" ? days : settings[days]);
 
-/** Removes the rows whose retention is over. */
+/** Removes the rows that have been kept for longer than their retention. */
 export async function removeOldRows(ctx: Context, retention: Retention): Promise<void> {
   const days = keptDays(retention, ctx.settings);
   if (days === 0) return;
@@ -70,7 +70,7 @@ export async function removeOldRows(ctx: Context, retention: Retention): Promise
   );
 }
 
-/** Whether a row has been kept for a day longer than its retention, because the removal does not run or is too slow. */
+/** Whether a row is still there a day after its retention ended, because the removal does not run or is too slow. */
 export async function hasOverdueRows(ctx: ReadContext, retention: Retention): Promise<boolean> {
   const days = keptDays(retention, ctx.settings);
   if (days === 0 || "removeBefore" in retention) return false;
@@ -93,12 +93,12 @@ const removeFrom =
     return rowsOf<RemovedBatch>(result)[0]!;
   };
 
-/** Time limit of one call. The next scheduled run removes the rest. */
+/** Time limit of one call. The next scheduled run removes the remaining rows. */
 const MAX_RUN_MS = 20_000;
 
 /**
- * Removes old rows in batches of `size`, oldest first. Each batch starts where the previous one ended: until a vacuum, the index
- * still leads to removed rows, and a batch that started at the beginning would read all of them again.
+ * Removes old rows in batches of `size`, oldest first. Each batch starts where the previous one ended. A batch that started at
+ * the beginning would read all index entries of removed rows again, which stay until a vacuum.
  */
 export async function removeInBatches(
   size: number,

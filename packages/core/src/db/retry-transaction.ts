@@ -5,15 +5,15 @@ import { isLockFailure } from "./query-error.ts";
 import { actingActor } from "./change-actor.ts";
 
 /**
- * Shorter than PostgreSQL's `deadlock_timeout` of one second, so that in a deadlock this transaction yields and not the other
- * one.
+ * Shorter than PostgreSQL's `deadlock_timeout` of one second, so that in a deadlock this transaction gives up instead of the
+ * other one.
  */
 const LOCK_TIMEOUT_MS = 300;
 const MAX_LOCK_TIMEOUT_ATTEMPTS = 20;
 
 /**
  * Runs a transaction that removes a whole tree of rows. It locks from the root down, while ordinary changes lock from a leaf up
- * (a task, then its board by foreign key), so the two can deadlock. It therefore gives up a lock after a short wait and retries.
+ * (a task, then its board by foreign key), so the two can deadlock. Therefore it only waits briefly for a lock, and then retries.
  */
 export async function withLockTimeoutRetry<C extends Context, T>(ctx: C, work: (ctx: C) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -32,16 +32,17 @@ export async function withLockTimeoutRetry<C extends Context, T>(ctx: C, work: (
 const MAX_ATTEMPTS = 5;
 
 /**
- * Thrown inside `withDeadlockRetry`, before anything is written, when the transaction locked too few rows. The retry must take
- * locks that keep others from adding such rows; otherwise it may lose the same race each time.
+ * Thrown inside `withDeadlockRetry`, before anything is written, if the transaction has locked too few rows. The retry must take
+ * locks that keep others from adding such rows; otherwise it may lose the same race every time.
  */
 export class RetryTransaction extends Error {
   override name = "RetryTransaction";
 }
 
 /**
- * Runs a transaction that locks several rows, which other transactions may lock in another order. PostgreSQL ends a deadlock
- * after a second by aborting one transaction; that one is repeated. `isRetry` is true from the second attempt on.
+ * Runs a transaction that locks several rows, which other transactions may lock in a different order. PostgreSQL ends a deadlock
+ * after a second by aborting one transaction. If it aborts this one, it is repeated. `isRetry` is true from the second attempt
+ * on.
  */
 export async function withDeadlockRetry<C extends Context, T>(
   ctx: C,

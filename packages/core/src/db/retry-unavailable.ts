@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isDatabaseUnavailable, isLockFailure } from "./query-error.ts";
 
 const RETRY_INTERVAL_MS = 500;
-/** The length of a job's lease. After it, another worker may have taken over the job whose result this write stores. */
+/** As long as a job's lease. After that, another worker may have taken over the job whose result this write stores. */
 const MAX_WAIT_MS = 60_000;
 
 /**
@@ -26,14 +26,17 @@ export async function withDatabaseRetry<T>(write: () => Promise<T>, max_wait_ms 
 const LOST_STATEMENT_MS = 500;
 const MAX_UNDO_MS = 2_000;
 
-/** Runs a statement. If its answer was lost, so that it may have been committed, runs `undo` before the error is thrown. */
+/**
+ * Runs a statement. If the connection is lost before the answer, the statement may have been committed, so `undo` runs before the
+ * error is thrown.
+ */
 export async function undoIfConnectionLost<T>(statement: () => Promise<T>, undo: () => Promise<unknown>): Promise<T> {
   try {
     return await statement();
   } catch (error) {
     if (!isDatabaseUnavailable(error)) throw error;
     await pause(LOST_STATEMENT_MS);
-    // If the undo fails too, the lease or wake-up expires after a while, and another worker takes the job.
+    // If the undo fails too, the lease or wake-up expires later, and another worker takes the job.
     await withDatabaseRetry(undo, MAX_UNDO_MS).catch(() => {});
     throw error;
   }

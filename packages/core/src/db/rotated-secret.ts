@@ -5,7 +5,7 @@ import { board_webhooks } from "../schema/webhook.sql.ts";
 import { seal, unseal } from "../values/seal.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
 
-/** A secret of which the previous one stays valid for a while, so that the other side can be changed later. */
+/** A secret whose previous value stays valid for a while, so that the other side can be changed later. */
 type SecretColumns = Pick<
   typeof board_webhooks.$inferSelect,
   "secret_sealed" | "previous_secret_sealed" | "previous_secret_until"
@@ -23,14 +23,14 @@ export function validSecrets(ctx: Context, row: SecretColumns): string[] {
   return sealed.flatMap((bytes) => (bytes ? unseal(ctx.settings.encryption_key, bytes) : []));
 }
 
-/** The columns that a new secret changes. The stored secret becomes the previous one. */
+/** The columns to change for a new secret. The stored secret becomes the previous one. */
 export const toRotatedSecret = (ctx: Context, stored: Uint8Array, secret: string) => ({
   secret_sealed: sealSecret(ctx, secret),
   previous_secret_sealed: stored,
   previous_secret_until: addMs(ctx.now(), OVERLAP_MS),
 });
 
-/** As `toRotatedSecret`, for a secret that may be absent. Returns no columns if it is the stored secret. */
+/** Like `toRotatedSecret`, for a secret that may be absent. Returns no columns if the stored secret is the same. */
 export function changeSecret(
   ctx: Context,
   { secret_sealed: stored }: SecretColumns,

@@ -4,7 +4,7 @@ import type { SelectedFieldsOrdered } from "drizzle-orm/pg-core";
 export type MapRows = (rows: unknown[][]) => Record<string, unknown>[];
 
 type Decode = (value: unknown) => unknown;
-/** By table name, whether a row always has this table; false if an outer join may leave it out. */
+/** For each table name, whether every row has this table. False if an outer join may find no row of it. */
 export type Joins = Readonly<Record<string, boolean>> | undefined;
 
 interface Slot {
@@ -17,13 +17,13 @@ interface Slot {
 interface Nested {
   name: string;
   slots: Slot[];
-  /** Index of the column that shows whether an outer join found a row; null when the object always exists. */
+  /** The index of the column that shows whether an outer join found a row; null if the object always exists. */
   presence: number | null;
 }
 
 /**
- * Returns a function that turns rows into the same objects as Drizzle's own mapper. Drizzle looks up the class of every column
- * for every row, which for a page takes as long as the rest of the query in this process.
+ * Returns a function that converts rows into the same objects as Drizzle's own mapper does. Drizzle looks up the class of every
+ * column for every row. For a page, this takes as long as the rest of the query in this process.
  */
 export function createRowMapper(fields: SelectedFieldsOrdered, joins: Joins): MapRows {
   const parts = toParts(fields, joins);
@@ -64,7 +64,7 @@ function toParts(fields: SelectedFieldsOrdered, joins: Joins): (Slot | Nested)[]
 }
 
 /**
- * Follows Drizzle's rule: an object may be null if all its columns belong to one table that a join may leave out. Its first
+ * Follows Drizzle's rule: an object may be null if all its columns belong to one table that a join may leave out. The first
  * column decides.
  */
 function presenceOf(group: (SelectedFieldsOrdered[number] & { index: number })[], joins: Joins): number | null {

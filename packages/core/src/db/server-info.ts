@@ -6,15 +6,15 @@ import { rowsOf } from "./database.ts";
 export interface ServerInfo {
   /** The version that the server reports, such as `18.4`. */
   version: string;
-  /** Milliseconds of the fastest of a few round trips. */
+  /** The fastest of a few round trips, in milliseconds. */
   latency_ms: number;
-  /** Milliseconds by which the server's clock is ahead of this machine's; accurate to half of the latency. */
+  /** How many milliseconds the server's clock is ahead of this machine's, accurate to half of the latency. */
   ahead_ms: number;
 }
 
 const SAMPLES = 3;
 
-/** Throws when the server does not answer. */
+/** Throws if the server does not answer. */
 export async function readServerInfo(db: Db): Promise<ServerInfo> {
   // The first statement opens the connection, so its time does not count.
   const version = await db.execute(sql`select current_setting('server_version') as version`);

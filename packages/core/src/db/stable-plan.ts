@@ -1,8 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
 
 /**
- * Selects all values of a prepared query as one row, for `with input as materialized (…)`. The planner cannot look into it, so
- * the plan is equally good for all values and the server keeps it. Planning a long query takes as long as running it.
+ * Selects all values of a prepared query as one row, for `with input as materialized (…)`. The planner cannot see the values, so
+ * one plan is equally good for all of them and the server keeps it. Planning a long query takes as long as running it.
  */
 export const selectInputs = (types: Readonly<Record<string, string>>): SQL =>
   sql`select ${sql.join(
@@ -10,11 +10,11 @@ export const selectInputs = (types: Readonly<Record<string, string>>): SQL =>
     sql`, `,
   )}`;
 
-/** One value of `input`, for a query that does not join it. */
+/** One value of `input`, for a query that does not join `input`. */
 export const input = (name: string): SQL => sql`(select ${sql.identifier(name)} from input)`;
 
 /**
- * Writes a limit into the SQL. A generic plan cannot know a limit that is a parameter and looks more expensive, so PostgreSQL
- * would plan at every use; for a page of wide rows planning takes a third of the time.
+ * Writes a limit into the SQL. If the limit is a parameter, a generic plan does not know it and looks more expensive, so
+ * PostgreSQL would plan at every use. For a page of wide rows, planning takes a third of the time.
  */
 export const inlineLimit = (limit: number): number => sql.raw(String(limit)) as unknown as number;

@@ -1,11 +1,16 @@
 /*
  * The server plans a named statement once per connection; `cacheStatements` names frequent ones unless PREPARED_STATEMENTS=off.
- * `inlineLimit` and `selectInputs` let it keep one plan for all values. What Drizzle builds only once is in prepared.ts.
+ * With `inlineLimit` and `selectInputs`, one plan fits all values. The SQL that Drizzle builds only once is in prepared.ts.
  */
 
-/** Uses before a statement is named. Rare statements, such as a list of unusual length, are not worth a plan. */
+/**
+ * How often a statement is used before it gets a name. Rare statements, such as a list of unusual length, are not worth a plan.
+ */
 const MIN_USES = 5;
-/** Limit of named statements: the server keeps a plan of tens of kilobytes for each, in the memory of every connection. */
+/**
+ * The maximum number of named statements. For each, the server keeps a plan of tens of kilobytes in the memory of every
+ * connection.
+ */
 const MAX_STATEMENTS = 300;
 const MAX_TRACKED_TEXTS = 3_000;
 

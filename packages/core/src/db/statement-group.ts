@@ -10,11 +10,11 @@ export interface Statement {
 
 /** Members of the drivers' connection and query that their types leave out. Neon's driver contains an older node-postgres. */
 interface Connection {
-  /** The socket. Neon's has no `cork`: it joins all writes of one run of the event loop in one message. */
+  /** The socket. Neon's socket has no `cork`: it sends all writes of one turn of the event loop as one message. */
   stream: { cork?(): void; uncork?(): void };
-  /** SQL by name of the statements that the server has parsed. */
+  /** The SQL of the statements that the server has parsed, by name. */
   parsedStatements: Record<string, string>;
-  /** SQL by name of the statements that were sent but not answered. Neon's driver does not have it. */
+  /** The SQL of the statements that were sent but not answered, by name. Neon's driver does not have this. */
   submittedNamedStatements?: Record<string, string>;
   sync(): void;
   sendCopyFail(reason: string): void;
@@ -38,7 +38,7 @@ export type NewQuery = new (
 
 /**
  * Several statements that the driver treats as one query and sends before the first is answered. They end with one Sync message,
- * so when a statement fails, the server skips all that follow, including a COMMIT.
+ * so if a statement fails, the server skips the rest, including a COMMIT.
  */
 export class StatementGroup {
   readonly #queries: DriverQuery[];
@@ -105,7 +105,7 @@ export class StatementGroup {
 
   handleCopyData(): void {}
 
-  /** The server did not run the statements after the failed one, so they fail with the same error. */
+  /** The server did not run the statements after the failed one, so they also fail with this error. */
   handleError(error: unknown, connection: Connection): void {
     for (const [index, query] of this.#queries.entries())
       if (index < this.#current) query.handleReadyForQuery(connection);
@@ -119,8 +119,8 @@ export class StatementGroup {
 }
 
 /**
- * The connection without Sync messages. It remembers the names sent in this group, but the real connection learns them only when
- * the server has parsed them.
+ * The connection without Sync messages. It remembers the names sent in this group; the real connection records them only when the
+ * server has parsed them.
  */
 function toUnsynchronized(connection: Connection): Connection {
   const { parsedStatements, submittedNamedStatements = {} } = connection;

@@ -1,4 +1,4 @@
 import { sql } from "drizzle-orm";
 
-/** A time as a parameter. The cast names the type where PostgreSQL cannot infer it. */
+/** A time as a parameter. The cast is needed where PostgreSQL cannot infer the type. */
 export const toTimestamp = (time: Date) => sql`${time.toISOString()}::timestamptz`;

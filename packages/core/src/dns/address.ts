@@ -6,9 +6,9 @@ export interface Address {
 }
 
 export interface LookupOptions {
-  /** The organization whose budget the look-up counts toward. Without it, the look-up is one of the service itself. */
+  /** The organization whose budget the look-up counts toward. If absent, the service itself makes the look-up. */
   organization_id?: string | undefined;
-  /** Whether to ask the operating system for a name that the name servers do not know. That blocks a thread. */
+  /** Whether to ask the operating system if the name servers do not know the name. That blocks a thread. */
   asks_system?: boolean;
 }
 
@@ -62,10 +62,10 @@ let ranges: ReturnType<typeof createRanges> | undefined;
 
 /** Whether an IP address, in any notation, is publicly routed. */
 export function isPublicAddress(address: string): boolean {
-  // A BlockList treats IPv4-mapped IPv6 addresses as IPv4, but it never matches an address with a zone (`%eth0`).
+  // A BlockList treats IPv4-mapped IPv6 addresses as IPv4. However, it never matches an address with a zone (`%eth0`).
   const withoutZone = address.split("%", 1)[0] ?? "";
   const family = isIP(withoutZone);
-  // Made at first use: the first IPv6 address takes Node 3 ms, and few functions connect to one.
+  // Created at first use, because Node needs 3 ms for the first IPv6 address and few functions connect to one.
   const { nonPublic, publicIpv6, ipv4Mapped } = (ranges ??= createRanges());
   if (family === 4) return !nonPublic.check(withoutZone, "ipv4");
   return (
@@ -85,7 +85,7 @@ export function addRange(list: BlockList, text: string): boolean {
   return true;
 }
 
-/** Converts a host to lower case and removes the brackets of an IPv6 literal and the final dot of a name. */
+/** Converts a host to lower case and removes the brackets of an IPv6 literal and the trailing dot of a name. */
 export function normalizeHost(text: string): string {
   return text
     .toLowerCase()
@@ -108,7 +108,7 @@ const isName = (entry: string, hostname: string): boolean => normalizeHost(entry
 export const isNamedIn = (hostname: string, rules: AddressRules): boolean =>
   rules.private_addresses_allowed || rules.allowed_hosts.some((entry) => isName(entry, hostname));
 
-/** Whether the service may connect to this address of a host even if it is not public. */
+/** Whether the service may connect to this address of a host even if the address is not public. */
 export function isAllowedPrivately(hostname: string, address: string, rules: AddressRules): boolean {
   if (isNamedIn(hostname, rules)) return true;
   const bare = address.split("%", 1)[0] ?? "";

@@ -3,7 +3,7 @@ import { createLimiter, type Limiter } from "../values/concurrency.ts";
 export type OrganizationLimiter = <T>(organization_id: string | undefined, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Runs at most `maxConcurrent` pieces of work at a time for each organization; 0 means no limit. Work without an organization is
+ * Limits how many pieces of work run at the same time for each organization; 0 means no limit. Work without an organization is
  * not limited.
  */
 export function createOrganizationLimiter(maxConcurrent: number): OrganizationLimiter {
@@ -27,7 +27,7 @@ export interface ExpiringSet {
   has(text: string): boolean;
 }
 
-/** Remembers texts for `lifetime_ms`. If there are more than `max_size`, it forgets the oldest. */
+/** Remembers texts for `lifetime_ms`. If there are more than `max_size`, the oldest are forgotten. */
 export function createExpiringSet(lifetime_ms: number, max_size: number): ExpiringSet {
   const expiries = new Map<string, number>();
   return {

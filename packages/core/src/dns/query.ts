@@ -1,25 +1,27 @@
 import { Resolver } from "node:dns/promises";
 import type { Address } from "./address.ts";
 
-/** Time limit of a look-up. If the name servers of a host are slower, a later attempt finds the answer in their cache. */
+/** Time limit of a look-up. If the name servers of a host are slower, a later attempt can find the answer in their cache. */
 export const LOOKUP_TIMEOUT_MS = 3_000;
 /** Time after which an unanswered query is sent again, because UDP may lose it. */
 const RESEND_MS = 1_000;
 const TRIES = 3;
 /** How long to wait for the addresses of one family once those of the other family are known. */
 const OTHER_FAMILY_MS = 250;
-/** Addresses of a name that are used. A name may have thousands, and a connection tries them one after the other. */
+/**
+ * The maximum number of addresses of a name to use. A name may have thousands, and a connection tries them one after the other.
+ */
 const MAX_ADDRESSES = 16;
 
 export type Answer =
   | { kind: "found"; addresses: Address[] }
-  /** ENOTFOUND: the name servers know none of the names. EAI_AGAIN: they failed. */
+  /** ENOTFOUND means that the name servers know none of the names. EAI_AGAIN means that they failed. */
   | { kind: "unknown"; code: "ENOTFOUND" | "EAI_AGAIN" }
   | { kind: "silent" };
 
 /**
  * Asks name servers for the addresses of the first name that has any. Unlike `dns.lookup`, this blocks no thread. Each call has
- * its own socket, so that it can be cancelled without effect on others.
+ * its own socket, so that cancelling one call does not affect the others.
  */
 export async function queryNameServers(names: readonly string[], servers?: readonly string[]): Promise<Answer> {
   const resolver = new Resolver({ timeout: RESEND_MS, tries: TRIES });

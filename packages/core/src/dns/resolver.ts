@@ -10,33 +10,33 @@ import { createHostsFile, createSearchList, SYSTEM_FILES, type SystemFiles } fro
 type Addresses = Awaited<ReturnType<ResolveName>>;
 
 export interface ResolverOptions {
-  /** Look-ups that one organization may have in progress; 0 means no limit. */
+  /** How many look-ups of one organization may be in progress; 0 means no limit. */
   organization_lookups?: number;
   /** Name servers as `address:port`; by default those of the machine. */
   servers?: readonly string[];
   files?: SystemFiles;
-  /** The look-up of the operating system. */
+  /** Asks the operating system. */
   askSystem?: (hostname: string) => Promise<Addresses>;
 }
 
 /** The longest wait for a look-up to start. After a longer wait, too little time would be left for the look-up itself. */
 const TURN_TIMEOUT_MS = 2_000;
-/** Most look-ups that a process has in progress. Each has a socket. */
+/** The maximum number of look-ups that are in progress in a process. Each has a socket. */
 const MAX_LOOKUPS = 256;
-/** How long a name is not looked up again after its name servers did not answer. */
+/** How long a name is not looked up again if its name servers did not answer. */
 const SILENT_MS = 10_000;
 const MAX_SILENT_NAMES = 1_000;
 
 /**
- * Node lets look-ups of the operating system use two of the four threads of a process. One of the two stays free for look-ups of
- * the service itself, such as that of its database host.
+ * Node allows look-ups by the operating system to use two of the four threads of a process. One of the two stays free for
+ * look-ups of the service itself, for example of its database host.
  */
 const systemThread = createLimiter(1);
 
 /**
- * Creates a resolver with limits, so that slow name servers of one organization delay nobody else
- * (docs/decisions/name-resolution.md): the hosts file, then name servers, then the operating system. Rejects as `dns.lookup`
- * does: ENOTFOUND, or EAI_AGAIN if a retry may succeed.
+ * Creates a resolver that uses the hosts file, then name servers, then the operating system. Its limits keep slow name servers of
+ * one organization from delaying others (docs/decisions/name-resolution.md). Rejects as `dns.lookup` does: with ENOTFOUND, or
+ * EAI_AGAIN if a retry may succeed.
  */
 export function createNameResolver(options: ResolverOptions = {}): ResolveName {
   const { askSystem = (hostname) => lookup(hostname, { all: true }), files = SYSTEM_FILES } = options;
@@ -59,8 +59,8 @@ export function createNameResolver(options: ResolverOptions = {}): ResolveName {
   }
 
   /**
-   * Callers share one look-up of a name. It stays shared until it ends, even if all callers have given up, because it may still
-   * occupy a thread.
+   * Callers that ask for the same name share one look-up. It stays shared until it ends, even if all callers have given up,
+   * because it may still occupy a thread.
    */
   function share(hostname: string, asks_system: boolean): Promise<Addresses> {
     const key = `${hostname} ${asks_system}`;

@@ -20,7 +20,7 @@ export function createHostsFile(path: string): (hostname: string) => readonly Ad
 }
 
 /**
- * Returns a function that lists the names to ask for, in order. A name with few dots is first tried in the operator's search
+ * Returns a function that lists the names to look up, in order. A name with few dots is first tried in the operator's search
  * domains: in a cluster, `gateway.dev` means the service of the cluster and not a public domain.
  */
 export function createSearchList(path: string): (hostname: string) => string[] {
@@ -33,8 +33,8 @@ export function createSearchList(path: string): (hostname: string) => string[] {
 }
 
 /**
- * Reads a file again whenever it has changed. It reads synchronously, because an asynchronous read could wait for a thread behind
- * look-ups of the operating system.
+ * Reads a file again whenever it has changed. It reads synchronously, because an asynchronous read might have to wait for a
+ * thread that a look-up by the operating system occupies.
  */
 function createFileReader<T>(path: string, parse: (text: string) => T): () => T {
   let version = "";
@@ -56,7 +56,7 @@ function createFileReader<T>(path: string, parse: (text: string) => T): () => T 
 
 const toWords = (line: string): string[] => line.trim().split(/\s+/);
 
-/** Each line has an address and its names; text after `#` is a comment. */
+/** Each line contains an address and its names. Text after `#` is a comment. */
 function parseHosts(text: string): ReadonlyMap<string, readonly Address[]> {
   const found = new Map<string, Address[]>();
   for (const line of text.split("\n")) {

@@ -24,7 +24,7 @@ export async function getBoardFollowing(ctx: Context<User>, board_id: string): P
   return { following: row?.following ?? false };
 }
 
-/** Follows a board, or no longer does. */
+/** Makes the caller follow or unfollow a board. */
 export async function setBoardFollowing(ctx: Context<User>, board_id: string, following: boolean): Promise<Following> {
   const { id, organization_id } = await boardFor(ctx, board_id, "read");
   await ctx.db
@@ -38,12 +38,12 @@ export async function setBoardFollowing(ctx: Context<User>, board_id: string, fo
   return { following };
 }
 
-/** The maker of a board follows it, and is asked to decide when no follower may. */
+/** Makes the creator of a board its follower. The creator is also the person to ask if none of the followers may decide. */
 export async function followAsMaker(ctx: Context<User>, { id: board_id, organization_id }: BoardRow): Promise<void> {
   await ctx.db.insert(follows).values({ organization_id, board_id, user_id: ctx.actor.user_id, following: true, is_maker: true });
 }
 
-/** Whether the caller follows a task: by choice, or as its maker or commenter. */
+/** Whether the caller follows a task, either by choice or because the caller created it or commented on it. */
 export async function getTaskFollowing(ctx: Context<User>, board_id: string, task_id: string): Promise<Following> {
   const board = await boardFor(ctx, board_id, "read");
   const user_id = sql`${ctx.actor.user_id}::uuid`;
@@ -55,7 +55,10 @@ export async function getTaskFollowing(ctx: Context<User>, board_id: string, tas
   return row;
 }
 
-/** Follows a task, or no longer does, even as its maker or after comments. */
+/**
+ * Makes the caller follow or unfollow a task. An unfollowed task stays so even for its creator and for people who commented on
+ * it.
+ */
 export async function setTaskFollowing(
   ctx: Context<User>,
   board_id: string,
@@ -92,7 +95,10 @@ export async function setTaskFollowing(
   return { following };
 }
 
-/** A subquery with the ids of a task's followers. Makers and commenters have no row, so that no change of a task writes one. */
+/**
+ * A subquery with the ids of a task's followers. Its creator and the people who commented follow it without a row in `follows`,
+ * so that changing a task writes no such rows.
+ */
 export const followersOfTask = (task_id: SQL | typeof tasks.id): SQL => sql`(
   (select follow.user_id from ${follows} as follow where follow.task_id = ${task_id} and follow.following
     union select task.created_by_user_id from ${tasks} as task where task.id = ${task_id}
@@ -105,10 +111,10 @@ export const followersOfTask = (task_id: SQL | typeof tasks.id): SQL => sql`(
 export const followersOfBoard = (board_id: string): SQL => sql`(
   select follow.user_id from ${follows} as follow where follow.board_id = ${board_id} and follow.task_id is null and follow.following)`;
 
-/** A subquery with the ids of those who do not follow the task, although they may follow its board. */
+/** A subquery with the ids of people who unfollowed the task, although they may follow its board. */
 export const nonFollowersOfTask = (task_id: string | null): SQL => sql`(
   select follow.user_id from ${follows} as follow where follow.task_id = ${task_id}::uuid and not follow.following)`;
 
-/** A subquery with the id of the board's maker. */
+/** A subquery with the id of the person who created the board. */
 export const makerOfBoard = (board_id: string): SQL => sql`(
   select follow.user_id from ${follows} as follow where follow.board_id = ${board_id} and follow.is_maker)`;

@@ -36,7 +36,7 @@ export async function gatewayKind(ctx: Context, { gateway_id, organization_id }:
   return row.kind;
 }
 
-/** All organizations' gateways that have a host, oldest first. For the operator's tools. */
+/** The gateways of all organizations that have a host, oldest first. For the operator's tools. */
 export const listAllGateways = (ctx: Pick<Context, "db">): Promise<GatewayRow[]> =>
   ctx.db.select().from(gateways).where(eq(gateways.kind, "openclaw")).orderBy(asc(gateways.created_at), asc(gateways.id));
 
@@ -46,7 +46,7 @@ type GatewayLocation = Pick<GatewayRow, "url" | "workspace_root">;
 export const isUsableGateway = ({ url, workspace_root }: GatewayLocation, { needs_workspace = false } = {}): boolean =>
   url.trim() !== "" && (!needs_workspace || workspace_root.trim() !== "");
 
-/** Throws `invalid` if the gateway of a board is missing or not usable. */
+/** Throws `invalid` if the gateway of a board is missing or cannot be used. */
 export function requireUsableGateway<T extends GatewayLocation>(
   gateway: T | null | undefined,
   { needs_workspace = false } = {},
@@ -75,8 +75,8 @@ export async function findUsableGateway(ctx: Context, gateway_id: string): Promi
 }
 
 /**
- * Checks that a board may use the gateway: it must belong to the organization and, if it has a host, have a main agent. It locks
- * the gateway, so that it cannot be removed until the transaction ends. Throws `invalid`.
+ * Checks that a board may use the gateway: it must belong to the organization, and if it has a host, it must have a main agent.
+ * Locks the gateway, so that it cannot be removed until the transaction ends. Throws `invalid`.
  */
 export async function requireGatewayWithMainAgent(ctx: Context, organization_id: string, gateway_id: string): Promise<void> {
   const [row] = await ctx.db
