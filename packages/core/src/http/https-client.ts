@@ -15,13 +15,13 @@ import { type FetchLimits, type HttpClient, type HttpResponse, FetchError } from
 /** Resolves a URL to addresses and a port. Tests replace it, because their servers are on loopback. */
 export type LocateHost = (url: URL) => Promise<{ addresses: readonly Address[]; port: number }>;
 
-/** Resolves the URL of a receiver, which a tenant chose. Throws a FetchError if nothing may be posted to it. */
+/** Resolves the URL of a receiver that a tenant chose. Throws a FetchError if posting to it is not allowed. */
 export type LocateReceiver = (url: URL, organization_id: string) => ReturnType<LocateHost>;
 
 export interface HttpClientOptions {
   locate?: LocateHost;
   locateReceiver?: LocateReceiver;
-  /** PEM certificates of the authorities that are trusted instead of the system's. */
+  /** PEM certificates of the authorities to trust instead of the system's authorities. */
   ca?: string;
 }
 
@@ -45,12 +45,15 @@ const NO_PRIVATE_ADDRESSES: AddressRules = { allowed_hosts: [], private_addresse
 const RECEIVER_RULE = "The url must be https, at a public host and port 443";
 const refusedReceiver = () => new FetchError("refused_address", RECEIVER_RULE);
 
-/** Resolves a receiver: a public host over https at port 443, or a host that the operator allows, at any port and by http too. */
+/**
+ * Resolves a receiver: either a public host over https on port 443, or a host that the operator allows, on any port and also over
+ * http.
+ */
 export const locateAllowedReceiver =
   (resolve: ResolveName = resolveName, rules: AddressRules = NO_PRIVATE_ADDRESSES): LocateReceiver =>
   async (url, organization_id) => {
     const isHttpsPort = url.protocol === "https:" && url.port === "";
-    // No address could be allowed here, so the URL is refused even if the name does not resolve at the moment.
+    // No address would be allowed, so the URL is refused even if the name does not resolve at the moment.
     if (!isHttpsPort && !rules.private_addresses_allowed && rules.allowed_hosts.length === 0) throw refusedReceiver();
     const hostname = normalizeHost(url.hostname);
     const literal = isIP(hostname);
@@ -76,7 +79,7 @@ function toReceiverUrl(text: string): URL {
 
 /**
  * Creates a client that fetches from public hosts over https. A name is resolved once and the socket connects to a checked
- * address, so that a second look-up cannot return another one (DNS rebinding).
+ * address. Otherwise a second look-up could return a different address (DNS rebinding).
  */
 export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
   const { locate = locatePublicHost(), locateReceiver = locateAllowedReceiver(), ca } = options;
@@ -144,22 +147,21 @@ interface DialOptions extends Message {
 
 function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, ...dial }: DialOptions): Promise<IncomingMessage> {
   const isTls = url.protocol === "https:";
-  // Not imported at the top: Node reads all exports of an imported module, and one of node:http's exports loads fetch and
-  // WebSocket.
+  // Not imported at the top: Node reads all exports of an imported module, and one export of node:http loads fetch and WebSocket.
   const { request } = process.getBuiltinModule(isTls ? "node:https" : "node:http");
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const outgoing = request(
     {
       host: normalizeHost(url.hostname),
-      // The name that the certificate must match. TLS allows no IP address here.
+      // The name that the certificate must match. TLS does not allow an IP address here.
       servername: isIP(normalizeHost(url.hostname)) === 0 ? normalizeHost(url.hostname) : "",
       port,
       method,
       path: url.pathname + url.search,
-      // A compressed body could stay below the size limit and then expand beyond it.
+      // A compressed body could be within the size limit and then expand beyond it.
       headers: { host: url.host, accept: "*/*", "accept-encoding": "identity", "user-agent": "board-coordination", ...headers },
       signal,
-      // No keep-alive: a pooled connection could lead to an address of an earlier look-up.
+      // No keep-alive, because a pooled connection could lead to an address from an earlier look-up.
       agent: false,
       lookup: (_hostname, options, done) => {
         const [first] = addresses;
@@ -172,7 +174,7 @@ function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, .
   );
   outgoing.on("socket", (socket) => socket.once(isTls ? "secureConnect" : "connect", () => dial.onConnect()));
   outgoing.on("error", reject);
-  // If a response switches protocols, the request closes without an error. After any other response, this rejection has no
+  // If a response switches protocols, the request closes without an error, so this rejects. After any other response, it has no
   // effect.
   outgoing.on("close", () => reject(new Error("closed without a response")));
   outgoing.end(dial.body);
@@ -184,7 +186,7 @@ function toResponse(url: URL, response: IncomingMessage, limits: FetchLimits, si
   response.on("error", () => {});
   const body = readChunks(url, response, limits, signal);
   const endGenerator = body.return.bind(body);
-  // A generator that has not started skips its `finally`, and the connection would stay open until the timeout.
+  // If a generator has not started, `return` skips its `finally`, and the connection would stay open until the timeout.
   body.return = (value) => {
     response.destroy();
     return endGenerator(value);

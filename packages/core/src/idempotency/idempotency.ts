@@ -10,11 +10,11 @@ import { idempotency_keys as keys, idempotency_usage as usage } from "../schema/
 /** A request with an Idempotency-Key (docs/reference/conventions.md#repeated-requests). */
 export interface RepeatableRequest {
   caller_id: string;
-  /** The organization whose budget the stored answer uses; the user if there is no organization. */
+  /** The organization whose budget the stored answer counts toward; the user if there is no organization. */
   owner_id: string;
   operation: string;
   key: string;
-  /** Hash of the request, to detect a key that is used for another request. */
+  /** The hash of the request. It shows whether a key is used for a different request. */
   hash: Uint8Array;
 }
 
@@ -27,7 +27,7 @@ export interface StoredAnswer {
 const SHARDS = 8;
 /** No request runs longer than this, so an older claim belongs to a process that has crashed. */
 const CLAIM_MS = 60_000;
-/** Seconds. Expired answers are removed once an hour. */
+/** In seconds. Expired answers are removed once an hour. */
 const FULL_RETRY_AFTER = 3_600;
 
 const stillRunning = () =>
@@ -58,7 +58,7 @@ const preparedSameKey = isSameKey({
 
 /**
  * Stores an answer in the caller's transaction, together with the change. Waits for other transactions that store the same key.
- * Returns false when the key is used: then roll back and answer with `readAnswer`.
+ * Returns false if the key is already used; the caller must then roll back and answer with `readAnswer`.
  */
 export async function storeAnswer(ctx: Context, request: RepeatableRequest, answer: StoredAnswer): Promise<boolean> {
   const answer_sealed = sealAnswer(ctx, answer);
@@ -127,8 +127,8 @@ export interface Claim {
 }
 
 /**
- * Reserves the key for a request that calls another server and so cannot hold a transaction open. Returns null when the key is
- * used. The claim of a crashed process is taken over.
+ * Reserves the key for a request that calls another server and so cannot keep a transaction open. Returns null if the key is
+ * already used. The claim of a crashed process is taken over.
  */
 export async function claimKey(ctx: Context, request: RepeatableRequest): Promise<Claim | null> {
   const claimed_at = ctx.now();
@@ -140,7 +140,7 @@ export async function claimKey(ctx: Context, request: RepeatableRequest): Promis
 const isOwnClaim = ({ request, claimed_at }: Claim) =>
   and(isSameKey(request), isNull(keys.status), eq(keys.created_at, claimed_at));
 
-/** Stores the answer to a request that reserved its key. Does nothing if the claim was completed or taken over. */
+/** Stores the answer to a request that reserved its key. Does nothing if the claim was already completed or taken over. */
 export async function completeClaim(ctx: Context, claim: Claim, answer: StoredAnswer): Promise<void> {
   const sealed = sealAnswer(ctx, answer);
   await ctx.db.execute(sql`
@@ -155,14 +155,14 @@ export async function releaseClaim(ctx: Context, claim: Claim): Promise<void> {
   await ctx.db.delete(keys).where(isOwnClaim(claim));
 }
 
-/** Reads the stored answer. Throws if the key was used for another request, or if the first request is still running. */
+/** Reads the stored answer. Throws if the key was used for a different request, or if the first request is still running. */
 export async function readAnswer(ctx: Context, request: RepeatableRequest): Promise<StoredAnswer> {
   const answer = await findAnswer(ctx, request);
   if (answer === null) throw stillRunning();
   return answer;
 }
 
-/** The stored answer; null when there is none yet. Throws if the key was used for another request. */
+/** The stored answer, or null if there is none yet. Throws if the key was used for a different request. */
 export async function findAnswer(ctx: Context, request: RepeatableRequest): Promise<StoredAnswer | null> {
   const { caller_id, operation, key } = request;
   const [stored] = await selectKey(ctx.db).execute({ caller_id, operation, key });

@@ -18,7 +18,7 @@ import { hasWork, type InboxRow, MAX_COUNT, MAX_TASKS, readInbox } from "./read.
 import { waitForWork } from "./wait.ts";
 
 const MAX_MESSAGES = 50;
-/** Well below the 29 s after which API Gateway times out. */
+/** Well below 29 s, after which API Gateway times out. */
 const MAX_WAIT_SECONDS = 20;
 
 export const InboxQuery = lazyObject(() => ({
@@ -92,13 +92,13 @@ export type Inbox = z.infer<typeof Inbox>;
 
 interface TaggedInbox {
   inbox: Inbox;
-  /** A digest of the inbox without the ends of leases, because every read renews these. */
+  /** A digest of the inbox. Expiry times of leases are left out, because every read renews them. */
   tag: string;
   /** The author of each message by the id of the message; null if it was not recorded. */
   authors: ReadonlyMap<string, Author | null>;
 }
 
-/** Reads the caller's inbox, which counts as a heartbeat. If there is no work, it waits; `signal` ends the wait early. */
+/** Reads the caller's inbox, which counts as a heartbeat. If there is no work, it waits. `signal` ends the wait early. */
 export async function getInbox(ctx: Context<Agent>, query: InboxQuery, signal: AbortSignal): Promise<TaggedInbox> {
   const { agent_id } = ctx.actor;
   if (ctx.actor.newly_seen) await recordHeartbeatEvent(ctx);
@@ -134,7 +134,7 @@ function toInbox(row: InboxRow): Inbox {
     messages: has_work ? row.messages.map(toShownMessage) : [],
     tasks: has_work ? row.tasks.map(toInboxTask) : [],
     counts: { messages: unread, mine, free, review, approvals_decided },
-    // Messages that are counted but not readable yet will be in the next answer, so the agent should ask again soon.
+    // Messages that are counted but cannot be read yet will be in the next answer, so the agent should ask again soon.
     next_check_seconds: has_work && unread > 0 && row.messages.length === 0 ? SOON_SECONDS : toSeconds(row.every),
   };
 }
@@ -162,7 +162,7 @@ const MIN_SECONDS = 30;
 const MAX_SECONDS = 86_400;
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** The seconds of a heartbeat interval such as `10m`. An interval in any other format counts as the default. */
+/** The seconds of a heartbeat interval such as `10m`. An interval in any other format is treated as the default. */
 function toSeconds(every: string | null): number {
   const [, count = "", unit = ""] = /^([1-9][0-9]{0,4})([smhd])$/.exec(every ?? "") ?? [];
   const seconds = Number(count) * (UNIT_SECONDS[unit] ?? 0);
@@ -195,7 +195,7 @@ export const Acknowledged = lazyObject(() => ({
 })).meta({ id: "InboxAcknowledged", description: "What was acknowledged." });
 export type Acknowledged = z.infer<typeof Acknowledged>;
 
-/** Marks messages of the caller as read. Ids that are not among its unread messages are ignored, so requests may be repeated. */
+/** Marks messages of the caller as read. Ids of other or already read messages are ignored, so requests may be repeated. */
 export async function acknowledge(ctx: Context<Agent>, { through, ids = [] }: Acknowledge): Promise<Acknowledged> {
   const { agent_id, organization_id } = ctx.actor;
   const isOwn = and(eq(inbox_messages.agent_id, agent_id), eq(inbox_messages.organization_id, organization_id));
@@ -214,6 +214,6 @@ export async function acknowledge(ctx: Context<Agent>, { through, ids = [] }: Ac
   return { ok: true, acknowledged: rowsOf<{ acknowledged: number }>(result)[0]!.acknowledged };
 }
 
-/** A condition on messages: up to and including this message of the agent, in the order of the inbox. */
+/** A condition on messages: up to and including this message, in the order of the agent's inbox. */
 const isUpTo = (message_id: string, agent_id: string): SQL => sql`(${inbox_messages.tx}, ${inbox_messages.seq}) <= (
   select last.tx, last.seq from ${inbox_messages} as last where last.id = ${message_id} and last.agent_id = ${agent_id})`;

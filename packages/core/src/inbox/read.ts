@@ -28,7 +28,7 @@ interface InboxMessageRow {
   created_at: string;
 }
 
-/** What waits for one agent, as read by one statement. Times in the lists are strings, as PostgreSQL formats them. */
+/** What is waiting for one agent, as read by one statement. Times in the lists are strings, as PostgreSQL formats them. */
 export interface InboxRow {
   agent_id: string;
   name: string;
@@ -58,21 +58,24 @@ export interface InboxRow {
   }[];
 }
 
-/** Counting stops at this number, so that a long backlog is not slower to read. */
+/** Counting stops at this number, so that a long backlog does not take longer to read. */
 export const MAX_COUNT = 100;
 export const MAX_TASKS = 10;
 
 const countOf = (from: SQL) =>
   sql<number>`(select count(*)::int from (select 1 ${from} limit ${sql.raw(String(MAX_COUNT))}) as found)`;
 
-/** A message belongs to the board of the agent when it was stored. After a move, messages of the former board are not shown. */
+/**
+ * A message belongs to the board that the agent had when the message was stored. After a move, messages of the old board are not
+ * shown.
+ */
 const unread = sql`from ${inbox_messages} where ${inbox_messages.agent_id} = ${agents.id}
   and ${inbox_messages.organization_id} = ${gateways.organization_id}
   and ${inbox_messages.board_id} is not distinct from ${agents.board_id} and ${inbox_messages.acknowledged_at} is null`;
 
 /**
- * Only messages from before the oldest open transaction: later commits cannot add a message before them, so an agent that
- * acknowledges all up to one of them has seen them all. A given horizon replaces that of the snapshot.
+ * Only messages from before the oldest open transaction. A later commit cannot add a message before these, so an agent that
+ * acknowledges messages up to one of them has seen all of them. The parameter `horizon`, if given, replaces that of the snapshot.
  */
 const isSettled = sql`${inbox_messages.tx} < coalesce(${sql.placeholder("horizon")}::text::xid8, pg_snapshot_xmin(pg_current_snapshot()))`;
 
@@ -90,8 +93,8 @@ const now = sql`${sql.placeholder("now")}`;
 const mayBegin = hasRoom(now);
 
 /**
- * The agent's own tasks that are not blocked, on boards that are not paused, and that no budget keeps it from. A main agent can
- * have tasks on all boards of its gateway.
+ * The agent's own tasks that are not blocked, are not on a paused board, and are not stopped by a budget. A main agent can have
+ * tasks on all boards of its gateway.
  */
 const ownTasks = sql`from ${tasks} join ${boards} on ${boards.id} = ${tasks.board_id}
   where ${tasks.assigned_agent_id} = ${agents.id} and ${tasks.status} in ('inbox', 'in_progress')
@@ -100,8 +103,9 @@ const ownTasks = sql`from ${tasks} join ${boards} on ${boards.id} = ${tasks.boar
   and not ${hasOpenDependency} and not ${isPaused} and (${tasks.status} = 'in_progress' or ${mayBegin})`;
 
 /**
- * The tasks that a worker may take or the lead may assign, and for which there is room in the budgets. Tasks with an expired lease count, since the next request for a task
- * ends the lease. The conditions are written so that PostgreSQL uses no index over all organizations' tasks.
+ * The tasks that a worker may take or the lead may assign, if the budgets have room for them. Tasks with an expired lease count,
+ * because the next request for a task ends the lease. The conditions are written so that PostgreSQL does not use an index over
+ * the tasks of all organizations.
  */
 const freeTasks = sql`from (
     select ${tasks.id} from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'inbox'
@@ -124,7 +128,7 @@ const taskList = (from: SQL) => sql`(select jsonb_agg(to_jsonb(shown) - 'rank' -
     ${from} order by ${tasks.status} = 'inbox', rank, ${tasks.due_at} nulls last, ${tasks.created_at}, ${tasks.id}
     limit ${sql.raw(String(MAX_TASKS))}) as shown)`;
 
-/** Approvals that were decided after the lead last acknowledged something, or after the lead was created. */
+/** Approvals that were decided after the lead last acknowledged a message, or after the lead was created. */
 const decidedApprovals = sql`from ${approvals} where ${approvals.board_id} = ${boards.id} and ${agents.is_board_lead}
   and ${approvals.action_type} not in ${ASIDES}
   and ${approvals.resolved_at} > coalesce((select ${inbox_acknowledgements.acknowledged_at} from ${inbox_acknowledgements}
@@ -138,8 +142,8 @@ const columnsFor = (max_messages: number) => ({
   is_board_lead: agents.is_board_lead,
   every: sql<string | null>`${agents.heartbeat_config} ->> 'every'`,
   paused: sql<boolean>`${boards.id} is not null and ${isPaused}`,
-  // It avoids `exists`, for which PostgreSQL may hash the leases of all organizations, and `lease_expires_at`, which would lead
-  // PostgreSQL to the index of all leases.
+  // The query avoids `exists`, for which PostgreSQL may hash the leases of all organizations. It also avoids `lease_expires_at`,
+  // which would make PostgreSQL use the index of all leases.
   leased: sql<boolean>`coalesce((select true from ${tasks} join ${boards} on ${boards.id} = ${tasks.board_id}
     where ${tasks.assigned_agent_id} = ${agents.id} and ${tasks.status} in ('inbox', 'in_progress')
     and ${tasks.lease_seconds} is not null and ${boards.organization_id} = ${gateways.organization_id} limit 1), false)`,
@@ -163,7 +167,10 @@ const selectInboxes = (db: Db, agent: SQL, max_messages: number) =>
     .crossJoinLateral(roomOf({ organization_id: gateways.organization_id, board_id: boards.id, agent_id: agents.id, now }))
     .where(agent);
 
-/** Each of these limits has its own statement, because PostgreSQL would plan a statement with a limit parameter at every use. */
+/**
+ * Each of these limits has its own statement, because PostgreSQL would plan a statement with the limit as a parameter at every
+ * use.
+ */
 const FEW_MESSAGES = 10;
 const MANY_MESSAGES = 50;
 
@@ -174,14 +181,16 @@ const several = preparedQuery((db) =>
   selectInboxes(db, sql`${agents.id} = any(${sql.placeholder("agent_ids")}::uuid[])`, MANY_MESSAGES),
 );
 
-/** The most bytes of JSON that a character takes; below, the part of an answer that messages may fill. */
+/**
+ * The maximum number of bytes that a character takes in JSON. The constant below is the part of an answer that messages may fill.
+ */
 const BYTES_PER_CHAR = 6;
 const MESSAGES_PART = 0.8;
 
 const maxChars = ({ settings }: Context) =>
   Math.floor((settings.budgets.answer_max_bytes * MESSAGES_PART) / BYTES_PER_CHAR / MANY_MESSAGES);
 
-/** Reads the inbox of one agent in one statement, with at most `max_messages` messages. `max_messages` is at most 50. */
+/** Reads the inbox of one agent with one statement, including at most `max_messages` messages. `max_messages` is at most 50. */
 export async function readInbox(ctx: Context, agent_id: string, max_messages: number): Promise<InboxRow | undefined> {
   const query = max_messages <= FEW_MESSAGES ? oneWithFew : oneWithMany;
   const read = (values: Values) => query(ctx.db).execute({ agent_id, ...values });
@@ -189,12 +198,12 @@ export async function readInbox(ctx: Context, agent_id: string, max_messages: nu
   return row && { ...row, messages: row.messages.slice(0, max_messages) };
 }
 
-/** Reads the inboxes of several agents in one statement. */
+/** Reads the inboxes of several agents with one statement. */
 export const readInboxes = (ctx: Context, agent_ids: readonly string[]): Promise<InboxRow[]> =>
   readSettled(ctx, MANY_MESSAGES, (values) => several(ctx.db).execute({ agent_ids, ...values }));
 
 /**
- * Reads inboxes. If an open transaction holds messages back, it reads again with the horizon of this database, because the
+ * Reads inboxes. If an open transaction holds messages back, it reads again with the horizon of this database alone, because the
  * transaction may belong to another database of the cluster.
  */
 async function readSettled(ctx: Context, limit: number, read: (values: Values) => Promise<InboxRow[]>): Promise<InboxRow[]> {

@@ -7,7 +7,7 @@ import { errorText } from "../values/log.ts";
 import { usedUp } from "../values/request-limits.ts";
 
 const RETRY_SECONDS = 30;
-/** How much longer a row lasts than its request can, so that only rows of crashed processes expire. */
+/** How long a row outlives the longest possible request, so that only rows of crashed processes expire. */
 const GRACE_SECONDS = 10;
 
 export const tooManyWaits = (max: number) =>
@@ -17,12 +17,12 @@ export const tooManyWaits = (max: number) =>
   });
 
 /**
- * Whether waits are counted over all processes. An embedded database has one process, and in functions each wait
- * occupies a process, whose number is limited.
+ * Whether waits are counted over all processes. That is not needed for an embedded database, which has one process, or in
+ * functions, where each wait occupies a process and the number of processes is limited.
  */
 export const isShared = ({ settings }: Pick<Context, "settings">): boolean => settings.database.driver === "postgres";
 
-/** Stores a wait, which replaces the agent's earlier one. Throws `limited` if the organization has no room for it. */
+/** Stores a wait, which replaces the agent's previous one. Throws `limited` if the organization has too many waits. */
 export async function storeWait(ctx: Context<Agent>, { id, ms }: { id: string; ms: number }): Promise<void> {
   const { agent_id, organization_id } = ctx.actor;
   const max = ctx.settings.budgets.inbox_waits_per_organization;
@@ -52,7 +52,7 @@ export async function storeWait(ctx: Context<Agent>, { id, ms }: { id: string; m
   });
 }
 
-/** Returns the ids of the waits that a request to another process has replaced. */
+/** Returns the ids of the waits that were replaced by a request to another process. */
 export async function listReplacedIds(ctx: Context, waits: readonly { id: string }[]): Promise<string[]> {
   const ids = waits.map(({ id }) => id);
   const rows = await ctx.db.select({ id: inbox_waits.request_id }).from(inbox_waits).where(inArray(inbox_waits.request_id, ids));
@@ -60,7 +60,7 @@ export async function listReplacedIds(ctx: Context, waits: readonly { id: string
   return ids.filter((id) => !kept.has(id));
 }
 
-/** Never rejects, because a row that stays expires. */
+/** Removes a wait. Never rejects, because a row that remains expires. */
 export async function removeWait(ctx: Context, id: string): Promise<void> {
   await ctx.db
     .delete(inbox_waits)

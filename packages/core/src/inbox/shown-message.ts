@@ -14,8 +14,8 @@ export function toShownMessage({ is_cut, author_id: _, ...message }: MessageRow)
 }
 
 /**
- * The author of a message. Only a nudge is written by an agent; all other messages are by the service, which names the authors of
- * quoted texts. Null for a nudge whose author was not recorded.
+ * The author of a message. Only a nudge is written by an agent. All other messages are written by the service, which names the
+ * authors of quoted texts. Null for a nudge whose author was not recorded.
  */
 export function messageAuthor({ kind, author_id }: MessageRow): Author | null {
   if (author_id !== null) return { type: "agent", id: author_id };

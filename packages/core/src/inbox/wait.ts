@@ -13,23 +13,26 @@ const BATCH_SIZE = 100;
 const MAX_CONCURRENT_READS = 2;
 
 interface Waiter {
-  /** Identifies the request among those of all processes. */
+  /** Identifies the wait among those of all processes. */
   id: string;
   ctx: Context<Agent>;
   max_messages: number;
-  /** Ends the wait with the inbox that has work: undefined if the agent was removed, null if the wait ends without work. */
+  /**
+   * Ends the wait with the inbox that has work. Null means that the wait ended without work, undefined that the agent was
+   * removed.
+   */
   end: (row: InboxRow | null | undefined) => void;
 }
 
-/** The requests in this process that wait for work. Between polls, they hold no database connection. */
+/** The requests in this process that are waiting for work. Between polls, they hold no database connection. */
 const waitersOf = memoPerApp(createWaiters);
 
-/** Reads the waiting inboxes of these organizations now. It is only a hint: the timer polls anyway. */
+/** Reads the waiting inboxes of these organizations now. This only makes them faster, because the timer polls them anyway. */
 export const pollWaits = (ctx: Context, organizations: ReadonlySet<string>): void => waitersOf(ctx).pollSoon(organizations);
 
 /**
  * Waits until the agent has work, `ms` milliseconds have passed or `signal` aborts. Returns the inbox with the work, null if the
- * wait ended without any, and undefined if the agent was removed. A second wait of an agent ends its first.
+ * wait ended without work, or undefined if the agent was removed. A second wait of an agent ends the first.
  */
 export const waitForWork = (
   ctx: Context<Agent>,
@@ -89,7 +92,7 @@ function createWaiters() {
     const id = randomUUID();
     if (isShared(ctx)) await storeWait(ctx, { id, ms });
     else requireRoom(ctx);
-    // Another request of the agent may have come in between.
+    // Another request of the agent may have started a wait in the meantime.
     waiting.get(agent_id)?.end(null);
     const { promise, resolve } = Promise.withResolvers<InboxRow | null | undefined>();
     const stop = () => waiter.end(null);

@@ -6,15 +6,15 @@ import { jobs } from "../schema/job.sql.ts";
 
 export type CircuitRow = typeof gateway_circuits.$inferSelect;
 
-/** The wait after the first failure, in which a host can restart. It doubles with each further failure. */
+/** The wait after the first failure, long enough for a host to restart. It doubles with each further failure. */
 const FIRST_WAIT_MS = 2_000;
 const MAX_WAIT_MS = 60_000;
-/** After this time another job may try the host, because the trial may hang or its process may have been killed. */
+/** After this time another job may try the host, because the trial job may hang or its process may have been killed. */
 const TRIAL_MS = 30_000;
 
 const after = (ctx: Context, ms: number) => new Date(ctx.now().getTime() + ms);
 
-/** Finds the gateway's circuit while no job may try its host. Null when the circuit is closed, or when a job may try now. */
+/** Finds the gateway's circuit if no job may currently try its host. Null if the circuit is closed, or if a job may try now. */
 export async function findOpenCircuit(ctx: Context, gateway_id: string): Promise<CircuitRow | null> {
   const [circuit] = await ctx.db.select().from(gateway_circuits).where(eq(gateway_circuits.gateway_id, gateway_id));
   return circuit && circuit.retry_at > ctx.now() ? circuit : null;
@@ -22,7 +22,7 @@ export async function findOpenCircuit(ctx: Context, gateway_id: string): Promise
 
 /**
  * Opens the circuit of a gateway whose host a job could not reach, or doubles the wait after a failed trial. Attempts that ran at
- * the same time count as one failure. The caller has locked the gateway.
+ * the same time count as one failure. The caller must have locked the gateway.
  */
 export async function openCircuit(
   ctx: Context,
@@ -41,7 +41,7 @@ export async function openCircuit(
         failures: sql`${gateway_circuits.failures} + 1`,
         retry_at: sql`${ctx.now().toISOString()}::timestamptz + make_interval(secs => ${wait} / 1000)`,
       },
-      // The failures of attempts that began before the last change of the circuit do not lengthen the wait.
+      // Attempts that began before the last change of the circuit do not lengthen the wait when they fail.
       setWhere: and(
         lte(gateway_circuits.changed_at, started_at),
         or(gateway_circuits.half_open, lte(gateway_circuits.retry_at, ctx.now())),
@@ -54,7 +54,8 @@ export async function openCircuit(
 }
 
 /**
- * Closes the circuit of a gateway whose host answered, and queues the jobs that wait for it. The caller has locked the gateway.
+ * Closes the circuit of a gateway whose host answered, and queues the jobs that wait for it. The caller must have locked the
+ * gateway.
  */
 export async function closeCircuit(ctx: Context, gateway_id: string): Promise<void> {
   const [closed] = await ctx.db.delete(gateway_circuits).where(eq(gateway_circuits.gateway_id, gateway_id)).returning();
@@ -80,8 +81,8 @@ export async function closeCircuit(ctx: Context, gateway_id: string): Promise<vo
 }
 
 /**
- * Makes the caller's job the trial of a circuit whose wait is over. Returns the end of the trial, or null when another job is the
- * trial.
+ * Makes the caller's job the trial of a circuit whose wait is over. Returns the end of the trial, or null if another job is
+ * already the trial.
  */
 export async function startTrial(ctx: Context, gateway_id: string): Promise<Date | null> {
   const trial_until = after(ctx, TRIAL_MS);
@@ -93,7 +94,7 @@ export async function startTrial(ctx: Context, gateway_id: string): Promise<Date
   return started.length > 0 ? trial_until : null;
 }
 
-/** Ends a trial that made no call to the host, so that the next job can try at once. */
+/** Ends a trial that did not call the host, so that the next job can try at once. */
 export async function endTrial(ctx: Context, gateway_id: string, trial_until: Date): Promise<void> {
   await ctx.db
     .update(gateway_circuits)

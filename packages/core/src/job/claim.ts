@@ -22,8 +22,8 @@ export interface ClaimableJob<K extends JobKind> {
 const INSERT_BATCH = 1_000;
 
 /**
- * Stores jobs in the caller's transaction. With `queued` the relay sends their wake-ups; without it the caller claims the jobs
- * itself.
+ * Stores jobs in the caller's transaction. With `queued`, the relay sends their wake-ups; without it, the caller must claim the
+ * jobs itself.
  */
 export async function createJobs<K extends JobKind>(
   ctx: Context,
@@ -48,15 +48,16 @@ export async function createJobs<K extends JobKind>(
 }
 
 /**
- * Claims jobs to run them here without the queue: per lane without a running job, the first due one of `ids`, even if older jobs
- * wait. Returns the claimed ids; none if it wants several while others of the gateway are being claimed. Leases are not renewed.
+ * Claims jobs to run them here without the queue: in each lane without a running job, the first due job of `ids`, even if older
+ * jobs wait there. Returns the claimed ids. Returns none if there are several `ids` while other jobs of the gateway are being
+ * claimed. The leases are not renewed.
  */
 export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const now = ctx.now();
   const isFree = sql`not exists (select 1 from ${jobs} as other where other.lane = ${jobs}.lane and other.status = 'running')`;
-  // Two claims that hold one lane each and wait for the lane of the other would deadlock. Only jobs of one gateway can share a
-  // lane, so one lock per gateway suffices.
+  // Two claims that each hold one lane and wait for the other's lane would deadlock. Only jobs of one gateway can share a lane,
+  // so one lock per gateway is enough.
   const owner = sql`(select coalesce(gateway_id, organization_id)::text from ${jobs} where ${eq(jobs.id, ids[0]!)})`;
   const isOnlyClaim = sql`(select pg_try_advisory_xact_lock(hashtextextended('claims of ' || coalesce(${owner}, ''), 0)))`;
   const first_of_each_lane = ctx.db
@@ -86,7 +87,7 @@ export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<s
 
 const isQueued = eq(jobs.status, "queued");
 
-/** Marks jobs that this process ran as done, in the transaction that writes their results. */
+/** Marks jobs that this process ran as done. Call it in the transaction that writes their results. */
 export async function endJobs(ctx: Context, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await ctx.db
@@ -96,8 +97,8 @@ export async function endJobs(ctx: Context, ids: readonly string[]): Promise<voi
 }
 
 /**
- * Adds the lanes with waiting jobs to the pending wake-ups. Call it after the commit that frees the lanes, because wake-ups that
- * came earlier found the lanes occupied and are used up.
+ * Adds the lanes that have waiting jobs to the pending wake-ups. Call it after the commit that frees the lanes: earlier wake-ups
+ * found the lanes occupied and were used up.
  */
 export async function addWaitingLanes(ctx: Context, lanes: readonly string[]): Promise<void> {
   const waiting = await ctx.db
@@ -119,7 +120,7 @@ export async function releaseJobs(ctx: Context, ids: readonly string[], run_at: 
 
 /**
  * Returns jobs to the queue while their calls may still reach the host. No other job of their lanes runs before `lease_until`;
- * after it, consumers can take them over.
+ * after that, consumers can take the jobs over.
  */
 export async function abandonJobs(ctx: Context, ids: readonly string[], lease_until: Date): Promise<void> {
   await updateLiveJobs(ctx, ids, { lease_until });
@@ -139,7 +140,7 @@ async function updateLiveJobs(
   for (const job of updated) addPendingWakeup(ctx.pendingWakeups, job);
 }
 
-/** Replaces the secret of the queued jobs of a kind in a lane. Jobs without a secret do not get one. */
+/** Replaces the secret of the queued jobs of a kind in a lane. Jobs without a secret stay without one. */
 export async function replaceSecretsInLane(ctx: Context, kind: JobKind, lane: string, secret: string): Promise<void> {
   const waiting = and(eq(jobs.lane, lane), eq(jobs.kind, kind), isQueued, sql`${jobs.secret_sealed} is not null`);
   await ctx.db

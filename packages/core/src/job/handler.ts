@@ -3,21 +3,21 @@ import type { Context } from "../context/context.ts";
 import type { JobResult } from "../schema/job.sql.ts";
 import type { JobKind, JobPayloads } from "./kinds.ts";
 
-/** What a handler learns about its job besides the payload. */
+/** What a handler learns about its job in addition to the payload. */
 export interface JobInfo {
-  /** The id is the same at every attempt, so handlers derive idempotency keys from it. */
+  /** The id is the same in every attempt, so handlers derive idempotency keys from it. */
   id: string;
   lane: string | null;
   /** The decrypted secret of the job. */
   secret: string | null;
-  /** Whether the job ends if this attempt fails. */
+  /** Whether the job is given up if this attempt fails. */
   is_last_attempt: boolean;
 }
 
 /** Writes the handler's result, in the transaction that marks the job as done. */
 export type CompletionWrite = (ctx: Context<System>) => Promise<void>;
 
-/** The outcome of a successful attempt: a result, and a write for the transaction that marks the job as done. */
+/** The outcome of a successful attempt: a result, and a write to run in the transaction that marks the job as done. */
 export interface Completion {
   result: JobResult;
   write?: CompletionWrite;
@@ -26,8 +26,8 @@ export interface Completion {
 /** The code that runs one kind of job. */
 export interface JobHandler<K extends JobKind> {
   /**
-   * Does the work, outside any transaction. It may run more than once, so it must be idempotent. A returned result is stored in
-   * the statement that marks the job as done.
+   * Does the work, outside of any transaction. It may run more than once, so it must be idempotent. The statement that marks the
+   * job as done also stores the returned result.
    */
   run(ctx: Context<System>, payload: JobPayloads[K], job: JobInfo): Promise<CompletionWrite | Completion | void>;
   /** Records a failed attempt, in the transaction that schedules the next one. */

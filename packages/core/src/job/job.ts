@@ -12,14 +12,14 @@ export type JobRow = typeof jobs.$inferSelect;
 export const LEASE_MS = 45_000;
 
 export interface EnqueueOptions {
-  /** Set by a caller that stores the id with the thing that the job is about. */
+  /** Set by a caller that stores the id together with the thing that the job is about. */
   id?: string;
   organization_id: string;
   gateway_id?: string | null;
   subscription_id?: string;
   /** Jobs of one lane run one after the other, in the order of enqueueing. */
   lane?: string;
-  /** At most one queued or running job has this key; a second one is dropped. */
+  /** At most one queued or running job has this key. A second job with it is dropped. */
   dedupe_key?: string;
   run_at?: Date;
   /** Stored encrypted, and erased when the job ends. */
@@ -28,7 +28,7 @@ export interface EnqueueOptions {
 
 /**
  * Stores a job in the caller's transaction, so that the job is committed together with the change that causes it. Throws outside
- * a transaction: a crash between a commit and a later enqueue would lose the job.
+ * of a transaction, because a crash between the commit and a later enqueue would lose the job.
  */
 export async function enqueue<K extends JobKind>(
   ctx: Context,
@@ -53,7 +53,7 @@ export interface NewJob<K extends JobKind = JobKind> {
   options: EnqueueOptions;
 }
 
-/** Builds the insert of one job, as `insertJobs` does. */
+/** Builds the insert of one job, like `insertJobs`. */
 export const insertJob = <K extends JobKind>(ctx: Context, kind: K, payload: JobPayloads[K], options: EnqueueOptions) =>
   insertJobs(ctx, [{ kind, payload, options }]);
 
@@ -109,7 +109,7 @@ function toJobRow(ctx: Context, { kind, payload, options }: NewJob) {
 
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
 
-/** Sets the secret of a gateway's queued and running jobs of a kind, because they need it after the gateway's row is deleted. */
+/** Sets the secret of a gateway's queued and running jobs of a kind. They need it once the gateway's row is deleted. */
 export async function setSecretByGateway(ctx: Context, kind: JobKind, gateway_id: string, secret: string): Promise<void> {
   await ctx.db
     .update(jobs)
@@ -118,8 +118,8 @@ export async function setSecretByGateway(ctx: Context, kind: JobKind, gateway_id
 }
 
 /**
- * Removes the jobs of an organization that is being deleted. Queued clean-ups stay, because they still have work on hosts.
- * Running jobs stay until they end.
+ * Removes the jobs of an organization that is being deleted. Queued clean-ups are kept, because they still have work to do on
+ * hosts. Running jobs are kept until they end.
  */
 export async function removeOrganizationJobs(ctx: Context, organization_id: string): Promise<void> {
   const waiting = and(eq(jobs.status, "queued"), ne(jobs.kind, "agent.cleanup" satisfies JobKind));

@@ -6,7 +6,7 @@ import type { ChatContent } from "../values/chat-content.ts";
 /** The activity event that a job records at its end. */
 export type JobEvent = NewActivityEvent;
 
-/** A message or a command for an agent's session. */
+/** A message or a command to an agent's session. */
 export type NotificationPayload = ChatContent & {
   gateway_id: string;
   session_key: string;
@@ -57,15 +57,15 @@ export interface WakeCheckPayload {
 /** One agent of a template sync. */
 export interface SyncAgentPayload {
   run_id: string;
-  /** Id of the agent's row in the run. */
+  /** The id of the agent's row in the run. */
   run_agent_id: string;
-  /** True if the host had no entry of the agent when the run started: every file of the agent's role is then written. */
+  /** True if the host had no entry for the agent when the run started. In that case all files of the agent's role are written. */
   first: boolean;
 }
 
 /**
- * The payload of each kind of job. It has only ids and small facts; the handler reads everything else, so that it acts on current
- * data.
+ * The payload of each kind of job. It contains only ids and small facts. The handler reads everything else, so that it acts on
+ * current data.
  */
 export interface JobPayloads {
   "agent.cleanup": CleanupPayload;
@@ -76,15 +76,15 @@ export interface JobPayloads {
   "agent.update": ProvisionPayload & { force_bootstrap: boolean };
   "agent.wake_check": WakeCheckPayload;
   "config.heartbeat": { gateway_id: string; agent_ids: string[] };
-  /** A snapshot, because reading the data at delivery would show a later state. */
+  /** The event itself, because reading the data at delivery would show a later state. */
   "event.publish": BoardEventPayload;
   "gateway.probe": { gateway_id: string };
   notice: NotificationPayload;
-  /** Stores an alert in the inboxes of the people whom it concerns, a part of them in each job. */
+  /** Stores an alert in the inboxes of the people it concerns. Each job handles a part of them and enqueues the next job. */
   "people.tell": AlertPayload;
-  /** Sends what is due by e-mail to people of an organization. Each delivery is a row that counts its attempts. */
+  /** Sends all due e-mails to people of an organization. Each delivery is a row that counts its attempts. */
   "people.email": { organization_id: string };
-  /** The same by web push. */
+  /** Like `people.email`, by web push. */
   "people.push": { organization_id: string };
   /** Syncs a skill pack for a request that did not wait for the result. */
   "pack.sync": { run_id: string };
@@ -94,13 +94,13 @@ export interface JobPayloads {
   "sync.agent": SyncAgentPayload;
   /** Updates the host's configuration once for all agents of a template sync, and ends the run. */
   "sync.finish": { run_id: string };
-  /** The event is in the row of the delivery. The job's `subscription_id` names the subscription whose slots it uses. */
+  /** The row of the delivery contains the event. The job's `subscription_id` says whose slots the job uses. */
   "subscription.deliver": { subscription_id: string; delivery_id: string };
   "webhook.notify": {
     board_id: string;
     webhook_id: string;
     payload_id: string;
-    /** Set if somebody asked to notify the agent again, so that the host does not treat the message as a repeat. */
+    /** Set if a person asked to notify the agent again, so that the host does not treat the message as a repeat. */
     redelivery?: true;
   };
 }
@@ -110,13 +110,13 @@ export interface JobRetryPolicy {
   attempts: number;
   first_seconds: number;
   max_seconds: number;
-  /** The wait after each failed attempt, instead of waits that double. */
+  /** The wait after each failed attempt, if it should not simply double each time. */
   waits_seconds?: readonly number[];
-  /** The longest wait that the failing system may ask for, by default ten minutes. */
+  /** The maximum wait that the failing system may ask for; ten minutes by default. */
   max_retry_after_seconds?: number;
-  /** Retries failures that the host calls permanent. Without it, such a failure ends the job. */
+  /** Retries failures that the host calls permanent. By default, such a failure ends the job. */
   retry_permanent?: true;
-  /** Retries while the host refuses the service, because its operator may be about to approve it. */
+  /** Retries while the host refuses the service, because the host's operator may be about to approve it. */
   retry_refusal?: true;
 }
 
@@ -125,13 +125,13 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600, retry_refusal: true },
   "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
   "agent.update": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
-  // The next reading books what this one could not.
+  // The next run also records what this one could not read.
   "agent.read_usage": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   "agent.wake_check": { attempts: 1, first_seconds: 30, max_seconds: 30 },
-  // While others write to a host's configuration, the host may report a permanent failure that is over a moment later.
+  // While others write to a host's configuration, the host may report a permanent failure that is gone a moment later.
   "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, retry_permanent: true },
-  // No refusal is permanent: if a bus refuses an event because a permission is missing, it accepts the event once somebody grants
-  // it.
+  // No refusal is permanent. For example, a bus that refuses an event because of a missing permission accepts it once somebody
+  // grants the permission.
   "event.publish": { attempts: 10, first_seconds: 5, max_seconds: 600, retry_permanent: true },
   "gateway.probe": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
@@ -144,8 +144,8 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   // unreachable helps the user more than waiting longer.
   "sync.start": { attempts: 4, first_seconds: 5, max_seconds: 60 },
   "sync.agent": { attempts: 4, first_seconds: 5, max_seconds: 60 },
-  // Permanent failures are retried for the same reason as in config.heartbeat. Hosts that limit such calls ask for a wait of a
-  // minute.
+  // Permanent failures are retried for the same reason as in config.heartbeat. Hosts that limit such calls ask the service to
+  // wait for a minute.
   "sync.finish": { attempts: 4, first_seconds: 5, max_seconds: 60, retry_permanent: true },
   "subscription.deliver": {
     attempts: 8,
@@ -163,12 +163,15 @@ const JITTER = 0.1;
 const secondsAfter = ({ first_seconds, max_seconds, waits_seconds }: JobRetryPolicy, attempt: number) =>
   waits_seconds?.[attempt - 1] ?? Math.min(first_seconds * 2 ** (attempt - 1), max_seconds);
 
-/** Returns the milliseconds to wait after a failed attempt (the first is 1): exponential backoff with a cap and ±10 % jitter. */
+/**
+ * Returns the milliseconds to wait after a failed attempt (the first attempt is 1): exponential backoff with a cap and ±10 %
+ * jitter.
+ */
 export function backoff(policy: JobRetryPolicy, attempt: number, random: () => number = Math.random): number {
   return Math.round(secondsAfter(policy, attempt) * 1000 * (1 + JITTER * (2 * random() - 1)));
 }
 
-/** Returns the milliseconds from the next attempt to the last one if all of them fail at once. */
+/** Returns the milliseconds from the next attempt to the last one if all of them fail immediately. */
 export function remainingRetryMs(policy: JobRetryPolicy, attempts: number): number {
   let seconds = 0;
   for (let attempt = attempts + 1; attempt < policy.attempts; attempt++) seconds += secondsAfter(policy, attempt);
@@ -179,7 +182,7 @@ export function remainingRetryMs(policy: JobRetryPolicy, attempts: number): numb
 export const QUEUES = ["deliveries", "syncs", "probes", "outbound"] as const;
 export type QueueName = (typeof QUEUES)[number];
 
-/** The queue of each kind that does not use `deliveries`. */
+/** The queue of each kind that does not use the queue `deliveries`. */
 export const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
   "gateway.probe": "probes",
   "pack.sync": "syncs",
@@ -204,13 +207,13 @@ export const SYNC_KINDS = Object.keys(QUEUE_BY_KIND).filter((kind) => queueOf(ki
 export const UNBUDGETED_KINDS: readonly JobKind[] = ["event.publish", "gateway.probe", "subscription.deliver"];
 
 /**
- * Kinds whose work must reach the host in the end: when the host accepts the service again, jobs that were given up are queued
+ * Kinds whose work must reach the host eventually. When the host accepts the service again, dead jobs of these kinds are queued
  * again.
  */
 export const RESUMED_KINDS: readonly JobKind[] = ["agent.cleanup", "agent.update", "config.heartbeat"];
 
 /**
- * Kinds that run while a circuit is open. The probe closes the circuit. The wake check reports an agent as not checked in, even
- * if its host is down.
+ * Kinds that run while a circuit is open. The probe closes the circuit. The wake check reports that an agent has not checked in,
+ * even if the agent's host is down.
  */
 export const CIRCUIT_FREE_KINDS: readonly JobKind[] = ["agent.read_usage", "agent.wake_check", "gateway.probe"];

@@ -12,13 +12,13 @@ import { CIRCUIT_FREE_KINDS, QUEUE_BY_KIND } from "./kinds.ts";
 import { hasStatus, isLaneHead, laneHead } from "./lane.ts";
 import { freedSlots, hasFreeSlots, isSlotCollision, type SlotLimits, slotLimits, takenSlots } from "./slots.ts";
 
-/** How often a lease is tried when another worker takes the same slot at the same time. */
+/** How often a lease is retried if another worker takes the same slot at the same time. */
 const MAX_COLLISIONS = 5;
 
 /** Kinds are literals in the SQL, so that the server can keep one plan. */
 const namesOf = (kinds: readonly string[]) => sql.raw(kinds.map((kind) => `'${kind}'`).join(", "));
 
-/** A job that is taken over is not held back: its worker finds out whether the host is up. */
+/** A circuit does not hold back a job that is taken over: its worker will find out whether the host is up. */
 const isCircuitClosed = sql`(${jobs}.status = 'running' or ${jobs}.kind in (${namesOf(CIRCUIT_FREE_KINDS)})
   or not exists (select 1 from ${gateway_circuits} where ${gateway_circuits}.gateway_id = ${jobs}.gateway_id))`;
 
@@ -26,15 +26,15 @@ const isOfDeliveries = sql`${jobs}.kind not in (${namesOf(Object.keys(QUEUE_BY_K
 
 const now = sql`${sql.placeholder("now")}::timestamptz`;
 
-/** A `case` for the same reason as in `hasStatus`. */
+/** It uses `case` for the same reason as `hasStatus`. */
 const isDue = sql`case ${jobs.status} when 'queued' then ${jobs.run_at} <= ${now}
   when 'running' then ${jobs.lease_until} <= ${now} else false end`;
 
-/** The values with which a job starts to run. */
+/** The column values for a job that starts to run. */
 const leaseValues = (limits: SlotLimits) => ({
   status: "running" as const,
   attempts: sql`${jobs.attempts} + 1`,
-  // If a running job can be leased, its lease has expired because its worker exited.
+  // A running job can only be leased if its lease has expired, which means that its worker exited.
   crashes: sql`${jobs.crashes} + case when ${jobs.status} = 'running' then 1 else 0 end`,
   lease_until: sql`${sql.placeholder("lease_until")}::timestamptz`,
   lease_token: sql`${sql.placeholder("token")}::uuid`,
@@ -56,8 +56,8 @@ const leaseInTurn = prepareLease(isCircuitClosed);
 const leaseForTrial = prepareLease(sql`true`);
 
 /**
- * Leases the head of a lane that got no wake-up. `sent_at` stays null: if this worker crashes, the relay sends a wake-up for the
- * end of the lease.
+ * Leases the head of a lane that got no wake-up. `sent_at` stays null, so if this worker crashes, the relay sends a wake-up when
+ * the lease ends.
  */
 const leaseHeadInTurn = preparedQuery((db, ...limits: SlotLimits) =>
   db
@@ -77,7 +77,7 @@ const leaseHeadInTurn = preparedQuery((db, ...limits: SlotLimits) =>
 
 /**
  * Leases a job that is due, is the head of its lane, and is within the budgets of its organization and gateway. While the circuit
- * of its gateway is open, a job is leased only as its trial.
+ * of its gateway is open, a job can only be leased as the circuit's trial.
  */
 export function leaseJob(ctx: Context, id: string, { is_trial = false } = {}): Promise<JobRow | undefined> {
   const lease = (is_trial ? leaseForTrial : leaseInTurn)(ctx.db, ...slotLimits(ctx));
@@ -85,8 +85,8 @@ export function leaseJob(ctx: Context, id: string, { is_trial = false } = {}): P
 }
 
 /**
- * Leases the head of a lane for a process with a queue in memory, which needs no wake-up for it. The job must be one that
- * `leaseJob` would lease, belong to the queue `deliveries` and have no wake-up yet.
+ * Leases the head of a lane without a wake-up, for a process with a queue in memory. It must be a job that `leaseJob` would
+ * lease, belong to the queue `deliveries`, and have no wake-up yet.
  */
 export function leaseHead(ctx: Context, lane: string): Promise<JobRow | undefined> {
   return runLease(ctx, leaseHeadInTurn(ctx.db, ...slotLimits(ctx)), { lane }, eq(jobs.lane, lane));
@@ -105,7 +105,7 @@ async function runLease(ctx: Context, lease: Prepared<JobRow[]>, which: Values, 
       return job;
     } catch (error) {
       const index = violatedUniqueIndex(error);
-      // Another worker has just leased another job of the lane.
+      // Another worker has just leased a different job of the lane.
       if (index === "jobs_running") return undefined;
       if (!isSlotCollision(index)) throw error;
     }
@@ -113,7 +113,7 @@ async function runLease(ctx: Context, lease: Prepared<JobRow[]>, which: Values, 
   return undefined;
 }
 
-/** Undoes a lease whose answer was lost with the connection. Otherwise the lane would wait until the lease expires. */
+/** Undoes a lease whose answer was lost together with the connection. Otherwise the lane would wait until the lease expires. */
 async function returnLease(ctx: Context, isLeased: SQL, token: string): Promise<void> {
   await ctx.db
     .update(jobs)
@@ -121,7 +121,10 @@ async function returnLease(ctx: Context, isLeased: SQL, token: string): Promise<
     .where(and(isLeased, hasStatus("running"), eq(jobs.lease_token, token)));
 }
 
-/** The condition that this attempt still holds its lease: a worker that took over the job has raised `attempts`. */
+/**
+ * The condition that this attempt still holds its lease. If another worker had taken over the job, it would have raised
+ * `attempts`.
+ */
 export const isOwnLease = (job: { id: string | Placeholder; attempts: number | Placeholder }) =>
   and(eq(jobs.id, job.id), hasStatus("running"), eq(jobs.attempts, job.attempts));
 

@@ -13,20 +13,20 @@ import { leaseJob } from "./lease.ts";
 import { freeSlotsWithin, hasFreeSlots, type SlotLimits, slotLimits } from "./slots.ts";
 
 /**
- * First wait of a job for a slot. A free slot wakes the job at once; the job also tries again by itself, because that wake-up may
- * get lost.
+ * The first wait of a job for a slot. A slot that becomes free wakes the job at once, but that wake-up may get lost, so the job
+ * also tries again by itself.
  */
 const FIRST_POLL_MS = 2_000;
 /**
- * First wait of a delivery: a receiver that does not answer holds its slot this long. If thousands of deliveries tried earlier,
- * they would keep the database busy.
+ * The first wait of a delivery, as long as a receiver that does not answer holds its slot. If thousands of deliveries tried
+ * earlier, they would keep the database busy.
  */
 const FIRST_DELIVERY_POLL_MS = 15_000;
 const MAX_POLL_MS = 5 * 60_000;
-/** Spreads jobs that wait for the same host, as a fraction of their wait. */
+/** The jitter for jobs that wait for the same host, as a fraction of their wait. */
 const JITTER = 0.25;
 
-/** What happens to a job that its wake-up could not lease. */
+/** What happens to a job that could not be leased after its wake-up. */
 export type Unleased =
   | { outcome: "leased"; job: JobRow; trial_until: Date | null }
   /** The job has waited for its host as long as all its retries would have taken. */
@@ -51,21 +51,21 @@ const findDue = preparedQuery((db, ...limits: SlotLimits) =>
 );
 
 /**
- * Finds out why a job could not be leased. If only its host or a slot is missing, the job is held back, which does not count as
- * an attempt. If its gateway's circuit is due for a trial, this job becomes the trial.
+ * Finds out why a job could not be leased. If only its host or a slot is missing, the job is held, which does not count as an
+ * attempt. If the circuit of its gateway is due for a trial, this job becomes the trial.
  */
 export async function resolveUnleased(ctx: Context, id: string): Promise<Unleased> {
   const [found] = await findDue(ctx.db, ...slotLimits(ctx)).execute({ id, now: ctx.now().toISOString() });
   if (!found) {
     // The job is not due, is not the head of its lane, or is leased, perhaps by a worker that has crashed. This wake-up is used
-    // up; the relay sends another one when the job can be leased.
+    // up. The relay sends another one when the job can be leased.
     await markUnsent(ctx, [id]);
     return WAITING;
   }
   const { job, organization_free, gateway_free, subscription_free } = found;
   const circuit = CIRCUIT_FREE_KINDS.includes(job.kind as JobKind) ? null : found.circuit;
   if (circuit && circuit.retry_at > ctx.now()) {
-    // A trial that runs now may succeed, so no job is given up before it ends.
+    // A trial that is running may succeed, so no job is given up before the trial ends.
     if (!circuit.half_open && job.give_up_at && job.give_up_at <= ctx.now())
       return { outcome: "expired", job, reason: toReason(ctx, circuit) };
     return holdJob(ctx, job, "circuit", circuit.retry_at.getTime() - ctx.now().getTime());
@@ -75,7 +75,7 @@ export async function resolveUnleased(ctx: Context, id: string): Promise<Unlease
   return circuit ? runTrial(ctx, job, circuit.gateway_id) : leaseAgain(ctx, job);
 }
 
-/** Tries once more, because the slot or the lane may have become free since. Another worker may take the job first. */
+/** Tries once more, because the slot or the lane may have become free in the meantime. Another worker may take the job first. */
 async function leaseAgain(ctx: Context, { id }: JobRow): Promise<Unleased> {
   const job = await leaseJob(ctx, id);
   if (job) return { outcome: "leased", job, trial_until: null };
@@ -97,13 +97,13 @@ function toReason(ctx: Context, { created_at, last_error }: CircuitRow): string 
   return `Gateway unreachable for ${down_seconds} s. Last error: ${last_error}`;
 }
 
-/** The time of the last attempt if all remaining attempts were made now and failed at once. */
+/** When the last attempt would take place if all remaining attempts were made from now on and failed immediately. */
 function giveUpAt(ctx: Context, { kind, attempts, max_attempts }: JobRow): Date | null {
   const policy = RETRY_POLICIES[kind as JobKind] as JobRetryPolicy | undefined;
   return policy ? new Date(ctx.now().getTime() + remainingRetryMs({ ...policy, attempts: max_attempts }, attempts)) : null;
 }
 
-/** Waits as long as the job has waited already, so that the wait doubles each time. */
+/** The job waits again for as long as it has already waited, so the wait doubles each time. */
 const pollMs = (ctx: Context, { held_since, subscription_id }: JobRow) =>
   Math.min(
     MAX_POLL_MS,
@@ -114,8 +114,8 @@ const pollMs = (ctx: Context, { held_since, subscription_id }: JobRow) =>
   );
 
 /**
- * Holds the job, then checks the slots again: the job that had the slot may have ended before this one was marked as held, and so
- * has woken nobody.
+ * Holds the job, then checks the slots again. The job that had the slot may have ended before this one was marked as held, so it
+ * would not have woken this one.
  */
 async function holdForSlot(ctx: Context, job: JobRow, held_by: HeldBy): Promise<Unleased> {
   const held = await holdJob(ctx, job, held_by, pollMs(ctx, job));

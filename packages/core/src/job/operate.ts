@@ -79,7 +79,7 @@ export type JobsRedriven = z.infer<typeof JobsRedriven>;
 /** An id in the job's payload. The payload also holds texts, which must not be shown. */
 const payloadId = (name: string) => sql<string | null>`${jobs.payload} ->> ${sql.raw(`'${name}'`)}`;
 
-/** A notice has its board and agent only in the event that it records. */
+/** The board and agent of a notice are only in the event that it records. */
 const noticeId = (name: string) => {
   const key = sql.raw(`'${name}'`);
   return sql`coalesce(${jobs.payload} -> 'sent' ->> ${key}, ${jobs.payload} -> 'failed' ->> ${key})`;
@@ -145,7 +145,7 @@ export async function getOwnJob(ctx: Context<Admin>, job_id: string): Promise<Jo
   return toJob(row);
 }
 
-/** Queues a dead job again. When several requests do it at the same time, one succeeds. */
+/** Queues a dead job again. Of several concurrent requests, only one succeeds. */
 export async function redriveJob(ctx: Context<Admin>, job_id: string): Promise<Job> {
   const redriven = await redriveOwn(ctx, and(eq(jobs.id, job_id), ofOrganization(ctx))!);
   const job = await getOwnJob(ctx, job_id);
@@ -158,7 +158,7 @@ export async function redriveJob(ctx: Context<Admin>, job_id: string): Promise<J
   );
 }
 
-/** Queues matching dead jobs again, oldest first, at most `MAX_REDRIVEN`. */
+/** Queues matching dead jobs again, oldest first, up to `MAX_REDRIVEN`. */
 export async function redriveOwnJobs(ctx: Context<Admin>, filter: RedriveJobs): Promise<JobsRedriven> {
   const oldest = ctx.db
     .select({ id: jobs.id })
@@ -180,7 +180,7 @@ async function redriveOwn(ctx: Context<Admin>, which: SQL): Promise<string[]> {
   }
 }
 
-/** Deletes a dead job. If it notified an agent of a webhook payload, the payload keeps showing that the delivery failed. */
+/** Deletes a dead job. If it was to notify an agent of a webhook payload, the payload still shows that the delivery failed. */
 export async function removeJob(ctx: Context<Admin>, job_id: string): Promise<void> {
   const condition = and(eq(jobs.id, job_id), eq(jobs.status, "dead"), ofOrganization(ctx))!;
   const { count } = await removeJobs<{ count: number }>(ctx, condition, sql`count(*)::int as count`);

@@ -6,7 +6,7 @@ import { gateway_circuits } from "../schema/gateway-circuit.sql.ts";
 import { jobs } from "../schema/job.sql.ts";
 import { CIRCUIT_FREE_KINDS, SYNC_KINDS } from "./kinds.ts";
 
-/** The most jobs that one call queues again. */
+/** The maximum number of jobs that one call queues again. */
 export const MAX_REDRIVEN = 10_000;
 
 /** Only one queued or running job may have a dedupe key. Of several dead jobs with the same key, the latest is queued again. */
@@ -36,12 +36,12 @@ function queueAgain(ctx: RedriveContext, which: SQL | undefined, marks: { revive
     .returning({ id: jobs.id, lane: jobs.lane, gateway_id: jobs.gateway_id });
 }
 
-/** Queues dead jobs again with new attempts; returns their ids. Without a condition it takes all dead jobs. */
+/** Queues dead jobs again with new attempts, and returns their ids. Without a condition, it queues all dead jobs. */
 export async function redriveWhere(ctx: RedriveContext, which?: SQL): Promise<string[]> {
   const redriven = await queueAgain(ctx, which);
   if (redriven.length === 0) return [];
   const gateway_ids = [...new Set(redriven.flatMap(({ gateway_id }) => gateway_id ?? []))];
-  // The operator has fixed the cause, so the hosts are tried at once.
+  // The operator has fixed the cause, so the hosts may be tried at once.
   await ctx.db
     .update(gateway_circuits)
     .set({ failures: 0, retry_at: ctx.now() })
@@ -54,14 +54,14 @@ export const redriveJobs = (ctx: RedriveContext, ids?: string[]): Promise<string
   redriveWhere(ctx, ids && inArray(jobs.id, ids));
 
 /**
- * Not revived: syncs, because their run reports the failure and the user starts another one, and probes and wake checks, because
- * their result is worth nothing later.
+ * Not revived: syncs, because their run reports the failure and the user starts another one; probes and wake checks, because
+ * their result is useless later.
  */
 const NOT_REVIVED: readonly string[] = [...SYNC_KINDS, ...CIRCUIT_FREE_KINDS];
 
 /**
  * Queues the jobs that died in the last 24 hours because the gateway's host was unreachable. A job is revived only once. Jobs
- * that somebody else is redriving or deleting are skipped. The caller first queues the `RESUMED_KINDS`.
+ * that somebody else is redriving or deleting are skipped. The caller must first queue the `RESUMED_KINDS`.
  */
 export async function reviveJobs(ctx: Context, gateway_id: string): Promise<void> {
   const revivable = ctx.db

@@ -4,10 +4,10 @@ import type { PendingWakeups } from "../context/pending-wakeups.ts";
 import { jobs } from "../schema/job.sql.ts";
 import { isLaneHead, laneHead } from "./lane.ts";
 
-/** Wake-ups per relay batch, the maximum of an SQS batch. */
+/** Wake-ups per relay batch. This is the maximum size of an SQS batch. */
 export const RELAY_BATCH = 10;
 
-/** Which jobs a relay looks at. Each scope has its own prepared statement. */
+/** Which jobs a relay checks. Each scope has its own prepared statement. */
 export type RelayScope = "everything" | "one job" | "one lane" | "few" | "listed";
 
 export function toRelayScope({ everything, ids, lanes }: PendingWakeups): RelayScope {
@@ -18,8 +18,8 @@ export function toRelayScope({ everything, ids, lanes }: PendingWakeups): RelayS
 }
 
 /**
- * Up to this many ids and lanes are separate parameters, and unused ones are null. PostgreSQL cannot estimate the length of an
- * array, so it would plan the statement at every use, which takes longer than running it.
+ * Up to this many ids and lanes are separate parameters, and unused parameters are null. PostgreSQL cannot estimate the length of
+ * an array, so it would plan the statement at every use, which takes longer than running it.
  */
 const FEW = 10;
 const numbers = Array.from({ length: FEW }, (_, index) => index);
@@ -33,8 +33,8 @@ export const fewValues = ({ ids, lanes }: PendingWakeups) => {
 };
 
 /**
- * Selects the wanted jobs that are due. The lateral join looks up each by its id. With a plain join, or with a condition on the
- * status, PostgreSQL may choose the index of open jobs and read the whole backlog.
+ * Selects the wanted jobs that are due. The lateral join looks up each job by its id. With a plain join, or with a condition on
+ * the status, PostgreSQL may choose the index of open jobs and read the whole backlog.
  */
 const oneOf =
   (ids: SQL, lanes: SQL) =>

@@ -14,33 +14,33 @@ import { fewValues, dueInScope, RELAY_BATCH, type RelayScope, toRelayScope } fro
  * SQS delays a message by at most 15 minutes. If a job is due later, the scheduled relay sends its wake-up when the time comes.
  */
 const MAX_DELAY_MS = 15 * 60_000;
-/** When a wake-up without effect counts as lost, so that the relay sends another one. */
+/** When a wake-up that had no effect counts as lost, so that the relay sends another one. */
 export interface LostWakeUp {
   after_ms: number;
-  /** Whether the time counts from when the job is due, if that is later than when the wake-up was sent. */
+  /** Whether the time counts from when the job is due, if that is after the wake-up was sent. */
   counts_from_due: boolean;
 }
-/** A queue holds a wake-up until its job is due, and may be slow then. */
+/** A queue keeps a wake-up until its job is due, and may then be slow to deliver it. */
 const LOST_IN_QUEUE: LostWakeUp = { after_ms: 30 * 60_000, counts_from_due: true };
 /**
- * Processes with a queue in memory renew the wake-ups that they hold, so after this time the process has ended. Another process must
- * run its jobs within a minute.
+ * A process with a queue in memory renews the wake-ups that it holds. So after this time, the process must have ended. Another
+ * process should run its jobs within a minute.
  */
 export const LOST_WITH_PROCESS: LostWakeUp = { after_ms: 40_000, counts_from_due: false };
 
-/** A queue message that makes a consumer try a job. It has the job's id but nothing of its payload. */
+/** A queue message that makes a consumer try a job. It contains the job's id but nothing from its payload. */
 export interface WakeUp {
   id: string;
-  /** The fairness group of the queue; null when the organization is deleted. */
+  /** The fairness group of the queue; null if the organization was deleted. */
   organization_id: string | null;
   delay_seconds: number;
   queue: QueueName;
-  /** Only queues in memory use it: the deliveries of a subscription are a fairness group. */
+  /** Used only by queues in memory, where the deliveries of a subscription are a fairness group. */
   subscription_id?: string;
   lane?: string;
 }
 
-/** When the job can be leased next: a running job when its lease expires, an ended job never. */
+/** When the job can next be leased: for a running job when its lease expires, for an ended job never. */
 const dueAt = sql`case ${jobs.status} when 'queued' then ${jobs.run_at} when 'running' then ${jobs.lease_until} end`;
 
 export type Send = (wakeUps: WakeUp[]) => Promise<{ failed: string[] }>;
@@ -60,8 +60,9 @@ export async function relayAll(
 }
 
 /**
- * Sends wake-ups to due jobs without one; returns how many the queue accepted. `sent_at` is committed before sending, so that no
- * transaction waits for the queue. If sending fails, `sent_at` is cleared; after a crash, the wake-up counts as lost in time.
+ * Sends wake-ups to due jobs without one, and returns how many the queue accepted. `sent_at` is committed before sending, so that
+ * no transaction waits for the queue. If sending fails, `sent_at` is cleared. After a crash, the wake-up eventually counts as
+ * lost.
  */
 export async function relay(
   ctx: Context,
@@ -83,8 +84,8 @@ export async function relay(
     ...fewValues(scope),
   };
   const take = takeUnsent(ctx.db, toRelayScope(scope));
-  // If the connection is lost before the answer, the jobs are marked as sent but get no wake-up. Undoing the mark avoids the long
-  // wait until it counts as lost.
+  // If the connection is lost before the answer, the jobs are marked as sent but get no wake-up. Undoing the mark lets them be
+  // sent again now, not only once the wake-up counts as lost.
   const result = await undoIfConnectionLost(
     () => take.execute(values),
     () => clearSent(ctx, and(eq(jobs.sent_at, now), inArray(jobs.status, ["queued", "running"]))!),
@@ -119,7 +120,10 @@ interface UnsentJob extends Pick<WakeUp, "id" | "organization_id" | "delay_secon
 
 const timeOf = (name: string) => sql`${sql.placeholder(name)}::timestamptz`;
 
-/** Whether a wake-up had no effect. A worker that is there renews the lease of its job, so the job needs no wake-up. */
+/**
+ * Whether a wake-up had no effect. A live worker renews the lease of its job, so a running job needs a wake-up only once its
+ * lease has expired.
+ */
 const isLost = sql`case when status = 'running'
   then sent_at < ${timeOf("lost_before")} and lease_until < ${timeOf("now")}
   when ${sql.placeholder("counts_from_due")}::boolean then greatest(sent_at, run_at) < ${timeOf("lost_before")}
@@ -135,7 +139,7 @@ const takeUnsent = preparedQuery(
       greatest(0, ceil(extract(epoch from ${dueAt} - ${timeOf("now")})))::int as delay_seconds`,
 );
 
-/** All ids are one parameter, because a process may hold more wake-ups than a statement can have parameters. */
+/** All ids are passed as one parameter, because a process may hold more wake-ups than a statement can have parameters. */
 const isOneOf = (ids: readonly string[]) =>
   and(sql`${jobs.id} = any(${sql.param([...ids])}::uuid[])`, hasStatus("queued", "running"))!;
 
@@ -143,7 +147,7 @@ const isOneOf = (ids: readonly string[]) =>
 export const markUnsent = (ctx: Context, ids: readonly string[]): Promise<void> => clearSent(ctx, isOneOf(ids));
 
 /**
- * Renews `sent_at` of jobs whose wake-ups this process still holds. If somebody has cleared it in the meantime, it stays cleared.
+ * Renews `sent_at` of jobs whose wake-ups this process still holds. If `sent_at` was cleared in the meantime, it stays cleared.
  */
 export async function renewSent(ctx: Context, ids: readonly string[]): Promise<void> {
   await ctx.db
@@ -159,7 +163,7 @@ async function clearSent(ctx: Context, which: SQL): Promise<void> {
 
 /**
  * Clears `sent_at` of all queued and running jobs when a process with a queue in memory starts, because the messages of the
- * previous process are lost. `alone` says that no other process uses the database, so its leases expire at once.
+ * previous process are lost. `alone` means that no other process uses the database, so all leases are made to expire at once.
  */
 export async function recoverJobs(ctx: Context, options: { alone: boolean }): Promise<void> {
   await ctx.db

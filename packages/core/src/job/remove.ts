@@ -4,12 +4,12 @@ import { rowsOf } from "../db/database.ts";
 import { board_webhook_payloads } from "../schema/webhook.sql.ts";
 import { jobs } from "../schema/job.sql.ts";
 
-/** The condition for jobs that have ended. The status is a literal, because the index on their end is partial. */
+/** The condition for jobs that have ended. The status is a literal, because the index on the end of jobs is partial. */
 export const hasEnded = (status: "done" | "dead"): SQL => sql`status = ${sql.raw(`'${status}'`)}`;
 
 /**
  * Removes finished jobs. A webhook payload must still show how its delivery ended, so the same statement stores the outcome with
- * the payload, unless a newer job notifies the agent. `returning` selects from the rows `removed`.
+ * the payload, unless a newer job notifies the agent. `returning` selects from the removed rows, which are named `removed`.
  */
 export async function removeJobs<Row>(ctx: Context, condition: SQL, returning: SQL): Promise<Row> {
   const result = await ctx.db.execute(sql`

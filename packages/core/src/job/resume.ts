@@ -7,8 +7,8 @@ import { redriveJobs, reviveJobs } from "./redrive.ts";
 import { MAX_CRASHES } from "./runner.ts";
 
 /**
- * Resumes the jobs of a gateway whose host accepts the service again: dead jobs of `RESUMED_KINDS`, jobs that wait for a retry, and
- * jobs that died because the host was unreachable. Jobs that crashed stay dead. The caller has locked the gateway.
+ * Resumes the jobs of a gateway whose host accepts the service again: dead jobs of `RESUMED_KINDS`, jobs that wait for a retry,
+ * and jobs that died because the host was unreachable. Crashed jobs stay dead. The caller must have locked the gateway.
  */
 export async function resumeJobsOfGateway(ctx: Context, gateway_id: string): Promise<void> {
   const isOwn = eq(jobs.gateway_id, gateway_id);

@@ -24,8 +24,8 @@ export const RENEW_INTERVAL_MS = 15_000;
 export const MAX_CRASHES = 5;
 
 /**
- * A bug of this service made a job fail. The failure is stored and logged already. The caller must let the queue deliver the
- * message again.
+ * A bug of this service made a job fail. The failure has already been stored and logged. The caller must let the queue deliver
+ * the message again.
  */
 export class JobCrashed extends Error {
   constructor(cause: unknown) {
@@ -43,19 +43,25 @@ class DatabaseUnavailable extends ExpectedFailure {
 }
 
 /**
- * Extra attempts for a job whose attempt lost the database. They are limited, because the job itself may bring the database down.
+ * Extra attempts for a job that lost the database during an attempt. They are limited, because the job itself may be what makes
+ * the database fail.
  */
 const EXTRA_ATTEMPTS = 5;
 const DATABASE_BACKOFF_MS = 1_000;
-/** Delay of a job that waits for others to write to its host; a write takes about as long. Jitter spreads the jobs that wait. */
+/**
+ * The delay of a job that waits for others to write to its host, about as long as a write takes. Jitter spreads the jobs that
+ * wait.
+ */
 const WAITING_BACKOFF_MS = 1_000;
 
-/** How an attempt ended. An attempt that lost its lease reports nothing; the worker that took over reports the outcome. */
+/**
+ * How an attempt ended. An attempt that lost its lease reports nothing. The worker that took the job over reports the outcome.
+ */
 type AttemptOutcome = "done" | "retry" | "dead" | "crashed";
 
 /**
- * Runs one attempt of a job, unless it is done, leased, not due, behind others of its lane, or held back. An ExpectedFailure uses
- * up the wake-up; a retry gets another one. Any other error is rethrown as JobCrashed, so that the queue delivers the wake-up
+ * Runs one attempt of a job, unless the job is done, leased, not due, behind others of its lane, or held. An ExpectedFailure uses
+ * up the wake-up; a retry gets a new one. Any other error is rethrown as JobCrashed, so that the queue delivers the wake-up
  * again.
  */
 export async function runJob(ctx: Context<System>, handlers: JobHandlers, id: string): Promise<void> {
@@ -78,7 +84,7 @@ export async function runJob(ctx: Context<System>, handlers: JobHandlers, id: st
 export const runLeased = (ctx: Context<System>, handlers: JobHandlers, job: JobRow): Promise<void> =>
   runAttempt(toJobContext(ctx, job), job, handlerOf(handlers, job));
 
-/** Ends a job whose host was down for as long as all its attempts would have taken. */
+/** Gives up a job whose host was down for as long as all the job's attempts would have taken. */
 async function giveUpWaiting(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined, reason: string): Promise<void> {
   if (await withDatabaseRetry(() => giveUp(ctx, job, handler, { reason, unreachable: true, condition: isStillQueued(job) })))
     ctx.meter.record("DeliveryAttempts", 1, { kind: job.kind, outcome: "dead" });
@@ -132,7 +138,7 @@ async function runTraced(ctx: Context<System>, job: JobRow, handler: AnyHandler 
     if (!expected) throw new JobCrashed(error);
   } finally {
     clearInterval(renewal);
-    // The lane has a new head, or this job has a next attempt; the relay sends the wake-up.
+    // The lane has a new head, or this job has a next attempt. The relay sends the wake-up for it.
     addPendingWakeup(ctx.pendingWakeups, job);
   }
 }
@@ -212,7 +218,7 @@ async function giveUp(
 }
 
 /**
- * Schedules the next attempt, or ends the job after its last one. Returns null when the attempt only waited, or when another
+ * Schedules the next attempt, or gives the job up after its last attempt. Returns null if the attempt only waited, or if another
  * worker has taken the job over.
  */
 async function recordFailure(
@@ -244,8 +250,7 @@ async function recordFailure(
 }
 
 /**
- * Reschedules the job and lets the handler record the failure of a host. Failures of the service or its database are not
- * recorded.
+ * Reschedules the job and lets the handler record that a host failed. Failures of the service or its database are not recorded.
  */
 function scheduleRetry(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined, error: unknown): Promise<boolean> {
   if (!handler?.onRetry || !(error instanceof ExpectedFailure) || error instanceof DatabaseUnavailable)
@@ -257,14 +262,14 @@ function scheduleRetry(ctx: Context<System>, job: JobRow, handler: AnyHandler | 
   });
 }
 
-/** The longest wait that a host may ask for. */
+/** The maximum wait that a host may ask for. */
 const MAX_RETRY_AFTER_SECONDS = 600;
 const maxRetryAfterMs = ({ kind }: JobRow) =>
   (RETRY_POLICIES[kind as JobKind].max_retry_after_seconds ?? MAX_RETRY_AFTER_SECONDS) * 1000;
 
 /**
- * Sets the job to `queued`. An attempt that only waited does not count. After an expected failure the relay sends a wake-up when
- * the backoff is over. After a crash the queue delivers the same wake-up again, so `run_at` and `sent_at` stay.
+ * Sets the job to `queued`. An attempt that only waited does not count. After an expected failure, the relay sends a wake-up when
+ * the backoff is over. After a crash, the queue delivers the same wake-up again, so `run_at` and `sent_at` do not change.
  */
 async function reschedule(ctx: Context, job: JobRow, error: unknown): Promise<boolean> {
   const is_waiting = error instanceof ExpectedFailure && error.is_waiting;

@@ -7,8 +7,8 @@ import type { JobRow } from "./job.ts";
 import { queueOf, SYNC_KINDS, UNBUDGETED_KINDS } from "./kinds.ts";
 
 /*
- * A running job holds a numbered slot of its organization and one of its gateway. Unique indexes keep two jobs from holding the
- * same slot, so the budgets hold across processes. A slot is free as soon as its job stops running.
+ * A running job holds one numbered slot of its organization and one of its gateway. Unique indexes prevent two jobs from holding
+ * the same slot, so the budgets hold across processes. A slot is free as soon as its job stops running.
  */
 
 /** Kinds are literals in the SQL, so that the server can keep one plan. */
@@ -29,7 +29,7 @@ export const slotLimits = ({ settings: { budgets } }: Pick<Context, "settings">)
 ];
 
 interface Budget {
-  /** A number, or an expression if the limit is stored in a row. */
+  /** A number, or an SQL expression if the limit is stored in a row. */
   limit: number | SQL;
   isOwn: SQL;
   slot: SQL;
@@ -60,7 +60,7 @@ function hasFreeSlot({ limit, isOwn, slot }: Budget): SQL {
 
 /**
  * The first free slot that no other worker is choosing: a worker locks the number until its statement ends. If all free slots are
- * locked, a random one, which may collide in the unique index. Null if there is no limit.
+ * locked, it is a random one, which may violate the unique index. Null if there is no limit.
  */
 function freeSlot({ limit, isOwn, slot, owner }: Budget): SQL {
   const free = (order: SQL) => sql`select number from generate_series(1, ${inText(limit)}) as number
@@ -73,14 +73,16 @@ function freeSlot({ limit, isOwn, slot, owner }: Budget): SQL {
 
 const isUnbudgeted = isKind(UNBUDGETED_KINDS);
 
-/** Jobs of deleted organizations share one budget. The index does not cover them, so the budget can be exceeded for a moment. */
+/**
+ * The jobs of all deleted organizations share one budget. The index does not cover them, so the budget can be exceeded briefly.
+ */
 const organizationHasFreeSlot = (budget: Budget) => sql`case when ${jobs}.organization_id is null
   then ${hasFreeSlot({ ...budget, isOwn: sql`other.organization_id is null` })}
   else ${hasFreeSlot(budget)} end`;
 
 /**
- * Running deliveries of a subscription. A throttled subscription, whose receiver failed or was slow, gets one at a time so that
- * it occupies few workers.
+ * How many deliveries of a subscription may run. A throttled subscription, whose receiver failed or was slow, may run one at a
+ * time, so that it occupies few workers.
  */
 const SUBSCRIPTION_SLOTS = 20;
 const subscriptionBudget: Budget = {
@@ -91,8 +93,8 @@ const subscriptionBudget: Budget = {
   owner: sql`${jobs}.subscription_id`,
 };
 /**
- * Whether the organization has fewer running deliveries than its limit. Workers that lease at the same time may exceed it for a
- * moment.
+ * Whether the organization has fewer running deliveries than its limit. Workers that lease at the same time may exceed the limit
+ * briefly.
  */
 const deliveriesAreFree = (limit: number) =>
   limit === 0
@@ -100,14 +102,14 @@ const deliveriesAreFree = (limit: number) =>
     : sql`(select count(*) from ${jobs} as other where other.status = 'running'
   and other.organization_id = ${jobs}.organization_id and other.subscription_id is not null) < ${inText(limit)}`;
 
-/** Limit for an organization's running deliveries to all throttled subscriptions together. */
+/** How many deliveries of an organization to all of its throttled subscriptions together may run. */
 const SLOW_DELIVERIES = 8;
 const ownSubscription = (which: string) => sql`from ${subscriptions} as own where own.id = ${sql.raw(which)}.subscription_id`;
 const slowDeliveriesAreFree = sql`(not (select own.throttled ${ownSubscription('"jobs"')})
   or (select count(*) from ${jobs} as other where other.status = 'running' and other.organization_id = ${jobs}.organization_id
     and other.subscription_id is not null and (select own.throttled ${ownSubscription("other")})) < ${sql.raw(String(SLOW_DELIVERIES))})`;
 
-/** Whether a queued job finds a free slot of its organization, its gateway and its subscription. */
+/** Whether a queued job finds a free slot for its organization, its gateway and its subscription. */
 export const freeSlotsWithin = ([organization, gateway, deliveries]: SlotLimits) => ({
   organization_free: sql<boolean>`(${isUnbudgeted} or ${organizationHasFreeSlot(organizationBudget(organization))})`,
   gateway_free: sql<boolean>`(${isUnbudgeted} or ${jobs}.gateway_id is null or ${hasFreeSlot(gatewayBudget(gateway))})`,
@@ -115,7 +117,7 @@ export const freeSlotsWithin = ([organization, gateway, deliveries]: SlotLimits)
     or (${deliveriesAreFree(deliveries)} and ${slowDeliveriesAreFree} and ${hasFreeSlot(subscriptionBudget)}))`,
 });
 
-/** Whether a job can get its slots. A job that is taken over from a crashed worker keeps the slots it has. */
+/** Whether a job can get its slots. A job that is taken over from a crashed worker keeps its slots. */
 export function hasFreeSlots(limits: SlotLimits): SQL {
   const { organization_free, gateway_free, subscription_free } = freeSlotsWithin(limits);
   return sql`(${jobs}.status = 'running' or (${organization_free} and ${gateway_free} and ${subscription_free}))`;
@@ -124,7 +126,7 @@ export function hasFreeSlots(limits: SlotLimits): SQL {
 const keepOr = (own: SQL, free: SQL) =>
   sql`case when ${jobs}.status = 'running' then ${own} when not ${isUnbudgeted} then ${free} end`;
 
-/** The column values with which a lease takes its slots. */
+/** The column values that a lease writes to take the slots of its job. */
 export const takenSlots = ([organization, gateway]: SlotLimits) => ({
   organization_slot: keepOr(sql`${jobs}.organization_slot`, freeSlot(organizationBudget(organization))),
   gateway_slot: keepOr(
@@ -145,7 +147,7 @@ export const freedSlots = { lease_until: null, organization_slot: null, gateway_
 const ofOrganization = ({ organization_id }: JobRow) =>
   organization_id === null ? isNull(jobs.organization_id) : eq(jobs.organization_id, organization_id);
 
-/** Whether jobs of the organization wait for slots. The statement that ends a job returns it as a column. */
+/** Whether jobs of the organization are waiting for slots. The statement that ends a job returns this as a column. */
 export const hasHeldJobs = ({
   organization_id,
 }: {
@@ -155,8 +157,8 @@ export const hasHeldJobs = ({
     and held.organization_id ${organization_id === null ? sql`is null` : sql`= ${organization_id}`})`;
 
 /**
- * Wakes the oldest jobs that wait for a slot that the ended job has freed: one of its organization, one of its gateway, one
- * delivery of its organization, and one of its subscription.
+ * Wakes the oldest jobs that wait for a slot that the ended job has freed: one job of its organization, one of its gateway, one
+ * delivery of its organization, and one delivery of its subscription.
  */
 export async function wakeHeldJobs(ctx: Context, ended: JobRow): Promise<void> {
   const isSameQueue = (queueOf(ended.kind) === "syncs" ? inArray : notInArray)(jobs.kind, SYNC_KINDS);

@@ -5,8 +5,8 @@ import { CIRCUIT_FREE_KINDS } from "./kinds.ts";
 import { laneHead } from "./lane.ts";
 
 /*
- * Why a queued job waits, as columns of a query of `jobs`. An open circuit is read from its own table, because `held_by` is set
- * only after a job was tried, and a job behind another one of its lane is never tried.
+ * Why a queued job waits, as columns of a query of `jobs`. Whether a circuit is open is read from the circuit's own table:
+ * `held_by` is set only after a job was tried, and a job behind another job of its lane is not tried.
  */
 
 export const WAITS_FOR = ["gateway", "slot", "lane"] as const;
@@ -15,7 +15,7 @@ export type WaitsFor = (typeof WAITS_FOR)[number];
 export const WAITS_FOR_TEXT =
   "What a queued job waits for besides its time. gateway: its host is down, and last_error says why. slot: too many jobs run. lane: an earlier job of the same agent or gateway comes first.";
 
-// Each column names the table, because Drizzle leaves the name out in a query of one table.
+// Each column is written with its table, because Drizzle leaves out the table in a query of one table.
 const isQueued = sql`${jobs}.status = 'queued'`;
 const ofCircuit = (column: string): SQL => sql`(select circuit.${sql.raw(column)} from ${gateway_circuits} as circuit
   where circuit.gateway_id = ${jobs}.gateway_id and ${jobs}.kind not in (${sql.raw(CIRCUIT_FREE_KINDS.map((kind) => `'${kind}'`).join(", "))}))`;
@@ -31,6 +31,6 @@ export const lastError = sql<
   string | null
 >`coalesce(${jobs}.last_error, case when ${isQueued} then ${ofCircuit("last_error")} end)`;
 
-/** When a queued job is tried next: not before its host is tried, and not before the first job of its lane. */
+/** When a queued job will next be tried: not before its host is tried, and not before the first job of its lane. */
 export const nextAttemptAt = sql<Date | null>`case when ${isQueued} then greatest(${jobs}.run_at, ${ofCircuit("retry_at")},
   (select first.run_at from ${jobs} as first where first.id = ${head} and first.status = 'queued')) end`.mapWith(jobs.run_at);

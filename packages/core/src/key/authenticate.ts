@@ -14,7 +14,7 @@ import { api_key_tokens, api_keys } from "../schema/key.sql.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { isWellFormedKey } from "./token.ts";
 
-/** The caller with this key, as the service user of the key; null if the key does not count. Its use is recorded. */
+/** The service user of the key, or null if the key is not valid. Records that the key was used. */
 export async function findUserByKey(ctx: Context, token: string): Promise<Member | null> {
   const row = await findRow(ctx, token, ctx.prefetched_board?.id ?? null);
   if (!row) return null;
@@ -24,7 +24,9 @@ export async function findUserByKey(ctx: Context, token: string): Promise<Member
   return toActor(row);
 }
 
-/** The caller as whom a connected program acts, as `findUserByKey`. The program has shown a token that was issued for the key. */
+/**
+ * The caller that a connected program acts as, like `findUserByKey`. The program has shown a token that was issued for the key.
+ */
 export async function findUserByKeyId(ctx: Context, key_id: string): Promise<Member | null> {
   const [row] = await keyById(ctx.db).execute({ key_id, board_id: null, now: ctx.now().toISOString() });
   if (!row) return null;
@@ -32,13 +34,13 @@ export async function findUserByKeyId(ctx: Context, key_id: string): Promise<Mem
   return toActor(row);
 }
 
-/** The caller with this key, checked again for an open connection. It records no use. */
+/** The service user of the key. Used to check an open connection again, so it does not count as a use of the key. */
 export async function recheckKey(ctx: Context, token: string): Promise<Member | null> {
   const row = await findRow(ctx, token, null);
   return row && toActor(row);
 }
 
-/** One indexed look-up by the digest of the key, whose time does not reveal whether the key exists. */
+/** Looks up the digest of the key in an index. This is one look-up, so its duration does not reveal whether the key exists. */
 async function findRow(ctx: Context, token: string, board_id: string | null) {
   if (!isWellFormedKey(token)) return null;
   const lookup = tokenLookup(ctx.settings.token_pepper, token);
@@ -101,7 +103,7 @@ const toActor = ({ key: { id, access, name }, active }: Row): Member => ({
   key: { access },
 });
 
-/** The use of a key is stored to the minute, with one statement of all requests in it. */
+/** Stores when a key was last used, to the minute. So of all requests within a minute, only one writes. */
 async function recordUse(ctx: Context, { id, last_used_at }: { id: string; last_used_at: Date | null }): Promise<void> {
   const minute = startOfMinute(ctx.now());
   if (last_used_at !== null && last_used_at >= minute) return;

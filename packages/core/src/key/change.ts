@@ -17,9 +17,12 @@ import { recordAudit } from "../audit/record.ts";
 const DEFAULT_DAYS = 90;
 const CONNECTION_DAYS = 365;
 const MAX_DAYS = 366;
-/** Keys of an organization together with those of its members, expired ones included. */
+/** The maximum number of keys of an organization and its members, including expired keys. */
 const MAX_KEYS = 1_000;
-/** A key may have been rotated a few times before the programs have the new token, but not endlessly. */
+/**
+ * The maximum number of valid tokens of a key. It may be rotated a few times before all programs have the new token, but not
+ * endlessly.
+ */
 const MAX_TOKENS = 5;
 
 const ExpiresAt = InstantInput.nullable()
@@ -53,13 +56,13 @@ export type RotateKey = z.infer<typeof RotateKey>;
 /** Creates a key of the organization. */
 export const createKey = (ctx: Context<Admin>, input: CreateKey): Promise<NewKey> => insertWithToken(ctx, input, null);
 
-/** Creates a key with the rights of the caller, cut to the access and the boards of the key. */
+/** Creates a key with the rights of the caller, limited to the access and the boards of the key. */
 export const createOwnKey = (ctx: Context<Member>, input: CreateKey): Promise<NewKey> =>
   insertWithToken(ctx, input, ctx.actor.active.member_id);
 
 /**
- * Creates a personal key for a program that gets its tokens elsewhere, and returns the key's id. `prefix` is the beginning of those
- * tokens.
+ * Creates a personal key for a program that gets its tokens elsewhere, and returns the id of the key. `prefix` is how those
+ * tokens begin.
  */
 export function createConnectedKey(ctx: Context<Member>, input: Omit<CreateKey, "expires_at">, prefix: string): Promise<string> {
   const expires_at = addMs(ctx.now(), CONNECTION_DAYS * DAY_MS);
@@ -131,7 +134,7 @@ async function requireRoom(ctx: Context<Member>, organization_id: string): Promi
     );
 }
 
-/** A key that is limited to boards makes only keys with the same limits. */
+/** A key that is limited to boards can only create keys with the same limits. */
 async function requireWithinOwnBoards(ctx: Context<Member>, board_ids: readonly string[] | null): Promise<void> {
   if (!ctx.actor.key) return;
   const [own] = await ctx.db
@@ -143,7 +146,7 @@ async function requireWithinOwnBoards(ctx: Context<Member>, board_ids: readonly 
     throw new DomainError("forbidden", "Only boards of the calling key can be given to a new key");
 }
 
-/** Gives a key a new token. Previous ones work until the overlap ends, and no longer than they would have. */
+/** Gives a key a new token. Earlier tokens work until the overlap ends, or until their own expiry if that is sooner. */
 export function rotateKey(ctx: Context<Member>, key_id: string, owner: KeyOwner, input: RotateKey): Promise<NewKey> {
   const { overlap_hours, expires_at: asked } = input;
   const expiry = asked === undefined ? {} : { expires_at: requireExpiry(ctx, asked), warned_days: null };
@@ -186,7 +189,7 @@ async function requireFewTokens(ctx: Context, key_id: string): Promise<void> {
 const insertToken = (ctx: Context, key_id: string, key: string) =>
   ctx.db.insert(api_key_tokens).values({ key_id, token_lookup: tokenLookup(ctx.settings.token_pepper, key) });
 
-/** Revokes a key at once, in all processes, because each request and each poll of a stream looks it up. */
+/** Revokes a key. This takes effect at once in all processes, because each request and each poll of a stream looks the key up. */
 export function revokeKey(ctx: Context<Member>, key_id: string, owner: KeyOwner): Promise<void> {
   return transaction(ctx, async (ctx) => {
     const { name, access, organization_id } = await readKey(ctx, key_id, owner);

@@ -10,16 +10,16 @@ import { users } from "../schema/organization.sql.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
 import { oneLine } from "../values/wire.ts";
 
-/** How many days before the end of a key its creator and the admins are notified. */
+/** How many days before a key expires its creator and the admins are notified. */
 const WARNINGS = [2, 14] as const;
 const BATCH = 500;
 
-/** Records an event for each key that ends soon, once for each of the warnings. */
+/** Records an event for each key that expires soon, once for each of the warnings. */
 export async function warnOfExpiringKeys(ctx: Context<System>): Promise<void> {
   for (const days of WARNINGS) while ((await warnOnce(ctx, days)) === BATCH) continue;
 }
 
-/** The two warnings of a key that was created shortly before its end are one. */
+/** A key that was created shortly before it expires gets only one of the two warnings. */
 function warnOnce(ctx: Context<System>, days: number): Promise<number> {
   const now = ctx.now();
   const isDue = and(

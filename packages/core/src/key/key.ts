@@ -49,7 +49,7 @@ const keyList = listOf({
   order: newestFirst(api_keys),
 });
 
-/** The keys that act in the active organization, also the personal ones, newest first. */
+/** The keys that act in the active organization, including personal keys, newest first. */
 export const listKeys = (ctx: Context<Admin>, query: PageQuery): Promise<Page<Key>> => readKeys(ctx, query, []);
 
 /** The caller's personal keys in the active organization, newest first. */
@@ -62,10 +62,10 @@ function readKeys(ctx: Context<Member>, query: PageQuery, filters: Filter[]): Pr
   return keyList.read(ctx, query, { owner: organization_id, filters: [ofOrganization, ...filters], toItem: toKey });
 }
 
-/** The keys that a caller may read or change by their id. */
+/** Whose keys the caller may read or change by id. */
 export type KeyOwner = "organization" | "any" | "caller";
 
-/** A condition on `api_keys`: the key with this id, if the caller may use it as this owner. */
+/** A condition on `api_keys`: the key with this id, if it is one of the keys that `owner` stands for. */
 export function keyCondition({ actor }: Context<Member>, key_id: string, owner: KeyOwner): SQL {
   const { organization_id, member_id } = actor.active;
   const isOwned =

@@ -2,8 +2,8 @@ import { and, or, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Values } from "../db/prepared.ts";
 
 /**
- * A condition of a list. Its SQL depends on its name alone, because `condition` gets placeholders instead of the values. So the
- * name is the filter's part of the key under which a prepared statement is kept.
+ * A condition of a list. The SQL depends only on the name, because `condition` gets placeholders instead of the values. So the
+ * name is the filter's part of the cache key of a prepared statement.
  */
 export interface Filter {
   name: string;
@@ -11,7 +11,7 @@ export interface Filter {
   condition: (of: (name: string) => unknown) => SQL;
 }
 
-/** A filter with one value; null when the value is undefined, because the parameter was not sent. */
+/** A filter with one value. Null if the value is undefined because the parameter was not sent. */
 export const filterBy = <Value>(
   name: string,
   value: Value,
@@ -21,7 +21,7 @@ export const filterBy = <Value>(
     ? null
     : { name, values: { value }, condition: (of) => condition(of("value") as NonNullable<Value> | Placeholder) }) as Filter;
 
-/** A filter without a value; null unless `applies` is true. */
+/** A filter without a value. Null unless `applies` is true. */
 export const filterIf = (name: string, applies: boolean | undefined, condition: () => SQL): Filter | null =>
   applies ? { name, values: {}, condition } : null;
 
@@ -35,7 +35,7 @@ export const orFilter = (a: Filter, b: Filter): Filter => ({
 /** The filters of a request that apply, without the nulls. */
 export const presentOf = (filters: readonly (Filter | null)[]): Filter[] => filters.filter((filter) => filter !== null);
 
-/** Numbers the placeholders by filter, so that two filters may have a value of the same name. */
+/** Placeholders are numbered by filter, so that two filters may have values with the same name. */
 const placeholderName = (index: number, name: string) => `${index}_${name}`;
 
 const conditionsOf = (filters: readonly Filter[], of: (name: string) => unknown): SQL[] =>
@@ -53,6 +53,6 @@ export const valuesOf = (filters: readonly Filter[]): Values =>
     ),
   );
 
-/** The condition of a statement that is built for one call, with the values in it. */
+/** The condition of a statement that is built for one call. It contains the values. */
 export const conditionOf = (...filters: readonly Filter[]): SQL =>
   and(...filters.map(({ condition, values }) => condition((name) => values[name])))!;

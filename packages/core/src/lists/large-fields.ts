@@ -21,9 +21,9 @@ export const withTruncatedFields = <T extends object>(value: T, truncated_fields
 export interface LargeField {
   bytes: (column: SQL) => SQL;
   shorten: (column: SQL, chars: SQL) => SQL;
-  /** For a value that the query computes and that is never null: the value, or null if it has more than `max` bytes. */
+  /** For a value that the query computes and that is never null: the value itself, or null if it has more than `max` bytes. */
   within?: (max: SQL) => SQL;
-  /** The fields of the answer that show the value; by default the field of the same name. */
+  /** The fields of the answer that show the value. By default this is the field of the same name. */
   shown_as?: readonly string[];
 }
 
@@ -37,13 +37,13 @@ export const largeText: LargeField = {
   shorten: (column, chars) => sql`left(${column}, ${chars})`,
 };
 
-/** A stored JSON object. If it is shortened, nothing remains but `{}`. */
+/** A stored JSON object. It is shortened to `{}`. */
 export const largeObject: LargeField = {
   bytes: (column) => sql`octet_length(${column}::text)`,
   shorten: () => sql`'{}'`,
 };
 
-/** Any stored JSON. If it is shortened, it becomes a string with the beginning of the JSON, because cut JSON cannot be parsed. */
+/** Any stored JSON. It is shortened to a string with the beginning of the JSON text, because truncated JSON cannot be parsed. */
 export const largeJson: LargeField = {
   bytes: largeObject.bytes,
   shorten: (column, chars) => sql`to_json(left(${column}::text, ${chars}))`,
@@ -65,14 +65,14 @@ function aggregate<T>(value: SQL, from: SQL, empty: "[]" | "{}") {
 }
 
 /**
- * An aggregated array as `json`, which is cheaper to make and to send than `jsonb`. If it is shortened, its first items remain.
+ * An aggregated array as `json`, which is cheaper to build and to send than `jsonb`. If it is shortened, its first items remain.
  */
 export const aggregatedList = <T>(value: SQL, from: SQL) => ({
   ...aggregate<T[]>(value, from, "[]"),
   shorten: (column: SQL) => sql`jsonb_path_query_array(${column}::jsonb, ${sql.raw(`'$[0 to ${SHOWN_ITEMS - 1}]'`)})::json`,
 });
 
-/** An aggregated JSON object. If it is shortened, nothing remains but `{}`. */
+/** An aggregated JSON object. It is shortened to `{}`. */
 export const aggregatedObject = (value: SQL, from: SQL) => ({
   ...aggregate<Record<string, unknown>>(value, from, "{}"),
   shorten: largeObject.shorten,
@@ -102,12 +102,10 @@ interface LargeRows<F extends Fields> {
   run?: RunSelect;
 }
 
-/**
- * Runs a query. `key` identifies its SQL among the variants of one page; null means that the query is rare and not worth caching.
- */
+/** Runs a query. `key` identifies its SQL among the variants of one page. Null means that the query is too rare to be cached. */
 export type RunSelect = (key: string | null, build: () => PageSelect) => PromiseLike<Record<string, unknown>[]>;
 
-/** Every field may have this many bytes, even in a list of thousands of rows. */
+/** The minimum size that a field may always have, even in a list of thousands of rows. */
 const MIN_FIELD_BYTES = 4_096;
 
 /**
@@ -131,12 +129,12 @@ export async function readShortened<F extends Fields>(
 }
 
 /**
- * Selects large fields as null if they have more than `max_bytes`. `truncated_fields` tells whether a stored field of the row is
- * that large.
+ * Selects large fields as null if they have more than `max_bytes`. `truncated_fields` tells whether any stored field of the row
+ * is that large.
  */
 function withoutLargeValues(fields: Fields, large: LargeFields, max_bytes: number): Fields {
   const measured = Object.entries(large).map(([name, field]) => ({ name, column: sql`${fields[name]}`, ...field! }));
-  // A literal: with a parameter, PostgreSQL would not keep the plan.
+  // The number is a literal, because PostgreSQL would not keep the plan if it were a parameter.
   const max = sql.raw(String(max_bytes));
   const values = measured.map(({ name, column, bytes, within }) => {
     const value = within ? within(max) : sql`case when ${bytes(column)} <= ${max} then ${column} end`;
@@ -147,7 +145,10 @@ function withoutLargeValues(fields: Fields, large: LargeFields, max_bytes: numbe
   return { ...Object.fromEntries(values), truncated_fields: isAnyLarge };
 }
 
-/** Measures all rows of a page. If the page exceeds the budget, each large field of each row gets an equal share of it. */
+/**
+ * Measures all rows of a page. If the page exceeds the budget, the budget is divided equally between all large fields of all
+ * rows.
+ */
 function selectMeasured(
   ctx: Context,
   fields: Fields,
@@ -182,13 +183,10 @@ function selectMeasured(
     .from(page);
 }
 
-/**
- * A row of `readShortened` with the names of its shortened fields. They are false when the page was read by the first statement
- * alone.
- */
+/** A row of `readShortened` with the names of its shortened fields. They are false if the first statement alone read the page. */
 export type ShortenedRow<Row> = Row & { truncated_fields: string[] | false | null };
 
-/** Converts a row of `readShortened` to an item that names its shortened fields. */
+/** Converts a row of `readShortened` to an item that lists its shortened fields. */
 export function toShortened<Row extends object, T extends object>(row: ShortenedRow<Row>, toItem: (row: Row) => T): T {
   const { truncated_fields, ...rest } = row;
   return withTruncatedFields(toItem(rest as unknown as Row), truncated_fields);
@@ -197,7 +195,7 @@ export function toShortened<Row extends object, T extends object>(row: Shortened
 const mapFields = <To>(fields: Fields, to: (field: PgColumn | SQL, name: string) => To): Record<string, To> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, to(field, name)]));
 
-/** Gives a column the name of its field if they differ, because columns of two tables may have the same name. */
+/** Names a column like its field, because columns of two tables may have the same name. */
 const toNamedColumn = (field: PgColumn | SQL, name: string): PgColumn | SQL.Aliased =>
   is(field, Column) && field.name === name ? field : sql`${field}`.mapWith(decoderOf(field)).as(name);
 

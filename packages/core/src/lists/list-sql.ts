@@ -10,7 +10,7 @@ export type Columns = Record<string, PgColumn | SQL>;
 interface Join {
   table: PgTable;
   on: SQL;
-  /** True keeps rows without a match (a left join). */
+  /** If true, rows without a match are kept (a left join). */
   optional?: boolean;
 }
 
@@ -20,26 +20,28 @@ export interface ListSource<Row = never> {
   joins?: readonly Join[];
   columns: Columns;
   large?: LargeFields;
-  /** The expression of the words that the parameter `q` searches; it must equal the expression of the index. */
+  /** The expression for the words that the parameter `q` searches. It must equal the expression of the index. */
   words?: SQL;
-  /** Set it where a table may have tens of thousands of rows of one owner; see `buildSearch`. */
+  /** Set this if one owner may have tens of thousands of rows in the table; see `buildSearch`. */
   scan?: {
     /** A text that contains each word by which a row is found. */
     text: SQL;
-    /** The orders that have an index which begins with the owner. */
+    /** The orders that have an index beginning with the owner. */
     orders: readonly SortOrder<Row>[];
   };
-  /** Set it if an index has all keys of the order: an offset then skips index entries instead of whole rows. */
+  /** Set this if an index has all keys of the order. An offset then skips index entries instead of whole rows. */
   skips_in_index?: boolean;
 }
 
-/** A total with `count=limited` stops at this number. */
+/** With `count=limited`, counting stops at this number. */
 export const MAX_COUNTED = 1_000;
 export const beyondCounted: SQL = sql.raw(String(MAX_COUNTED + 1));
 
 export const placeholderOf = (name: string) => sql`${sql.placeholder(name)}`;
 
-/** The rows that a search finds, under the name of their table, so that all conditions and sort keys apply to them unchanged. */
+/**
+ * The rows that a search finds. They are named like their table, so that all conditions and sort keys apply to them unchanged.
+ */
 export const foundRows = ({ table, words }: ListSource): SQL =>
   sql`${rowsWithWords(table, words!, sql.placeholder("words"))} as ${table}`;
 

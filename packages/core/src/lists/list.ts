@@ -14,7 +14,7 @@ import { toWordPatterns, toWordQuery } from "./text-search.ts";
 
 /** The parts of a list that are the same for every request. */
 interface ListOptions<F extends Columns> extends ListSource<SelectResultFields<F>> {
-  /** Identifies the list in its cursors. */
+  /** The name of the list in its cursors. */
   name: string;
   columns: F;
   /** The columns that are shortened when a page would be too large. */
@@ -23,19 +23,19 @@ interface ListOptions<F extends Columns> extends ListSource<SelectResultFields<F
 }
 
 interface ListRequest<Row, Item> {
-  /** Id of the resource that the list belongs to. A cursor of another owner is refused. */
+  /** The id of the resource that the list belongs to. A cursor of another owner is refused. */
   owner: string;
-  /** The conditions of the rows, including the caller's access; null for a parameter that was not sent. */
+  /** The conditions on the rows, including the caller's access. A filter is null if its parameter was not sent. */
   filters: readonly (Filter | null)[];
-  /** Replaces the usual order of the list. */
+  /** Replaces the default order of the list. */
   order?: SortOrder<Row>;
   /** The owners whose rows are searched; by default only `owner`. */
   search_owners?: readonly string[];
-  /** Values of placeholders in the columns. */
+  /** Values for placeholders in the columns. */
   values?: Values;
   /** Selects the ids of a page, for filters that no single index can serve. */
   selectIds?: (window: PageWindow) => SQLWrapper;
-  /** Returns the total from elsewhere, for lists whose rows take too long to count. */
+  /** Returns the total in some other way, for lists whose rows take too long to count. */
   count?: () => Promise<number>;
   toItems: (rows: Row[]) => Item[] | Promise<Item[]>;
 }
@@ -43,7 +43,7 @@ interface ListRequest<Row, Item> {
 type ItemRequest<Row, Item> = Omit<ListRequest<Row, Item>, "toItems"> & { toItem: (row: Row) => Item };
 
 export interface List<Row> {
-  /** Reads a page. A page by offset has the total; a page by cursor does not. */
+  /** Reads a page. A page by offset includes the total; a page by cursor does not. */
   read<Item extends object>(
     ctx: Context,
     query: Query,
@@ -54,8 +54,8 @@ export interface List<Row> {
 type Query = PageQuery & { q?: string | undefined; count?: CountMode | undefined };
 
 /**
- * Declares a list. It derives the statements from the filters of a request, and also cursors, the total, the search and the
- * shortening of large columns. Each statement is built once and prepared by the server.
+ * Declares a list. The filters of a request determine the statements for its pages, cursors, total, search and shortened columns.
+ * Each statement is built once and prepared by the server.
  */
 export function listOf<F extends Columns>(options: ListOptions<F>): List<SelectResultFields<F>> {
   type Row = SelectResultFields<F>;
@@ -82,11 +82,13 @@ export function listOf<F extends Columns>(options: ListOptions<F>): List<SelectR
 type AnyRequest = Omit<ListRequest<never, never>, "toItems" | "order"> & { order: SortOrder<never> };
 
 /**
- * Common limits, which are written into the SQL because PostgreSQL then plans a page better. Other limits are parameters, so that
- * callers cannot create a statement for each number.
+ * Common limits. They are written into the SQL, because PostgreSQL then plans a page better. Other limits are parameters, so that
+ * callers cannot create a new statement for each number.
  */
 const INLINED_LIMITS = [10, 20, 50, 100, 200];
-/** Largest index into the array of found ids. PostgreSQL's array indexes end a little later, and no list is longer. */
+/**
+ * The largest index to use in the array of found ids. PostgreSQL's array indexes end a little above this, and no list is longer.
+ */
 const MAX_INDEX = 2 ** 30;
 
 /** What the SQL of a page depends on besides filters and order. */
@@ -96,7 +98,8 @@ interface Shape {
   has_offset: boolean;
   is_search: boolean;
   /**
-   * Null for a page by cursor, because counting costs as much as reading the whole list, and for a list with its own `count`.
+   * Null for a page by cursor, because counting costs as much as reading the whole list. Also null for a list with its own
+   * `count`.
    */
   total: CountMode | null;
   /** The limit if it is written into the SQL, otherwise null. */
@@ -215,8 +218,8 @@ function buildPage(
 }
 
 /**
- * Skips `offset` entries in an index-only query, and returns the condition for the rows from there on. The other columns are then
- * read only for the rows of the page.
+ * Skips `offset` entries in an index-only query, and returns the condition for the rows after them. So the other columns are only
+ * read for the rows of the page.
  */
 function startsAtOffset(list: ListSource, order: SortOrder<never>, where: SQL): SQL {
   const keys = sql.join(

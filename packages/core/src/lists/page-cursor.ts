@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import { DomainError } from "../values/errors.ts";
 
-/** The list that a cursor belongs to. The signature covers all of it, so that a cursor of another list is refused. */
+/** The list that a cursor belongs to. The signature covers all of these fields, so that a cursor of another list is refused. */
 export interface CursorScope {
   list: string;
   owner: string;
@@ -9,7 +9,9 @@ export interface CursorScope {
 }
 
 const MAC_BYTES = 16;
-/** Maximum characters of a cursor. The longest position has an e-mail address and a name, and needs less. */
+/**
+ * The maximum length of a cursor in characters. Even the longest position, which has an e-mail address and a name, needs less.
+ */
 export const MAX_CURSOR = 4_000;
 
 const foreignCursor = () =>

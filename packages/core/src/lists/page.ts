@@ -9,9 +9,9 @@ import { lazyObject, MAX_INTEGER, QueryInteger } from "../values/wire.ts";
 export interface PageQuery {
   limit: number;
   offset: number;
-  /** Start of the page instead of an offset; the empty string is the first page. */
+  /** Where the page starts, instead of an offset. The empty string is the first page. */
   cursor?: string | undefined;
-  /** By default "exact". */
+  /** The default is "exact". */
   count?: CountMode | undefined;
 }
 
@@ -49,8 +49,8 @@ export const arrayQuery = lazyObject(() => ({
 export type ArrayQuery = z.infer<typeof arrayQuery>;
 
 /**
- * The requested limit, or else the number of items that fit into an answer, so that no more are read. Pass a lower bound of the
- * bytes of an item.
+ * The requested limit, or the number of items that fit into an answer, so that no more are read. `item_bytes` must be a lower
+ * bound for the size of an item.
  */
 export const arrayLimit = (ctx: Context, item_bytes: number, query?: ArrayQuery): number =>
   query?.limit ?? Math.ceil(ctx.settings.budgets.answer_max_bytes / item_bytes);
@@ -72,10 +72,10 @@ export interface Page<T> {
   [NEXT_CURSOR]?: string | null;
 }
 
-/** The query of a list that has pages by cursor only; without a cursor it asks for the first page. */
+/** Changes the query of a list that only has pages by cursor: without a cursor it asks for the first page. */
 export const byCursor = <Q extends Omit<PageQuery, "offset">>(query: Q) => ({ ...query, cursor: query.cursor ?? "", offset: 0 });
 
-/** A page of a list that has pages by cursor only. */
+/** A page of a list that only has pages by cursor. */
 export const toCursorPage = <T>({ items, limit, [NEXT_CURSOR]: next_cursor = null }: Page<T>) => ({ items, limit, next_cursor });
 
 const createPageSchema = <T extends z.ZodType>(item: T) =>
@@ -106,8 +106,8 @@ const allPageSchemas = new WeakSet<z.ZodType>();
 export const isPageSchema = (schema: z.ZodType): boolean => allPageSchemas.has(schema);
 
 /**
- * The schema of a page. Pages of the same item share one schema, because a schema is registered under a unique id. In a page by
- * offset, `total` is exact even past the end of the list.
+ * The schema of a page. All pages with the same item share one schema, because a schema is registered under a unique id. In a
+ * page by offset, `total` is exact even past the end of the list.
  */
 export function pageOf<T extends z.ZodType>(item: T): ReturnType<typeof createPageSchema<T>> {
   const page = (pageSchemas.get(item) as ReturnType<typeof createPageSchema<T>> | undefined) ?? createPageSchema(item);
@@ -124,8 +124,8 @@ interface Listing<Row> {
 }
 
 /**
- * The rows to read for a page. By cursor, `limit` is one more than the page shows; the extra row tells whether a next page
- * exists.
+ * Which rows to read for a page. With a cursor, `limit` is one more than the page shows, and the extra row tells whether there is
+ * a next page.
  */
 export interface PageWindow {
   after: SQL | undefined;
@@ -144,7 +144,9 @@ export function toPosition(ctx: Context, query: PageQuery, list: Listing<never>)
   return query.cursor ? parsePageCursor(ctx.settings.token_pepper, scopeOf(list, query), query.cursor) : null;
 }
 
-/** Makes a page of the rows that were read; by cursor, there may be one extra row. `count` runs only for a page by offset. */
+/**
+ * Makes a page from the rows that were read; with a cursor, there may be one extra row. `count` runs only for a page by offset.
+ */
 export async function toPage<Row>(
   ctx: Context,
   query: PageQuery,
@@ -168,7 +170,7 @@ export async function toPage<Row>(
   return { items: shown, total, ...limited, limit, offset, [NEXT_CURSOR]: next };
 }
 
-/** The total of a list. A last page determines it; `count` runs for other pages only. */
+/** The total of a list. If the page is the last one, the total follows from it; otherwise `count` runs. */
 export function countUnlessLast({ limit, offset }: PageQuery, page: readonly unknown[], count: () => Promise<number>) {
   const isLastPage = page.length < limit && (page.length > 0 || offset === 0);
   return isLastPage ? offset + page.length : count();

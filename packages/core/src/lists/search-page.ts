@@ -15,7 +15,7 @@ import {
   selectFrom,
 } from "./list-sql.ts";
 
-/** How many rows in the order of the list are looked at before all found rows are sorted. */
+/** How many rows in the order of the list are checked before all found rows are sorted instead. */
 const MAX_SCANNED = sql.raw("1000");
 
 export interface SearchParts {
@@ -34,10 +34,10 @@ interface Search {
   total: SQL;
 }
 
-/** Whether a list has what `searchByScan` needs. */
+/** Whether a list can use `searchByScan`. */
 export const scansFor = ({ scan }: ListSource, order: SortOrder<never>): boolean => scan?.orders.includes(order) ?? false;
 
-/** Builds a search, which finds the ids of the page and the total, and then reads the rows of the page. */
+/** Builds a search. It finds the ids of the page and the total, and then reads the rows of the page. */
 export function buildSearch(db: Db, list: ListSource, parts: SearchParts) {
   const { order, limit, withTotal } = parts;
   const { id } = list.table;
@@ -60,8 +60,8 @@ const rowsOf = (list: ListSource, source: SQL, conditions: SQL | undefined) =>
   sql`from ${source}${joinsOf(list)} where ${conditions}`;
 
 /**
- * Reads all found rows once: the length of the array of their ids is the total. Without an exact total, only the rows up to the
- * end of the page are sorted.
+ * Reads all found rows once; the length of the array with their ids is the total. If no exact total is needed, only the rows up
+ * to the end of the page are sorted.
  */
 function searchAll(list: ListSource, { filters, order, after, total }: SearchParts): Search {
   const { id } = list.table;
@@ -80,8 +80,8 @@ function searchAll(list: ListSource, { filters, order, after, total }: SearchPar
 }
 
 /**
- * A search for a common word, which avoids reading all its rows. Up to a limit, the found rows are read and sorted. If there are more,
- * the first rows in the order of the list probably have enough of them. Only if not, all found rows are sorted.
+ * A search that avoids reading all rows with a common word. Up to a limit, the found rows are read and sorted. If there are more,
+ * the first rows in the order of the list probably contain enough matches. Only if they do not, all found rows are sorted.
  */
 function searchByScan(list: ListSource, parts: SearchParts): Search {
   const { filters, order, after, total } = parts;
@@ -91,10 +91,11 @@ function searchByScan(list: ListSource, parts: SearchParts): Search {
   const fewKeys = order.map(({ descending }, index) => sql.raw(`key_${index}${descending ? " desc" : ""}`));
   const few = sql`select ${table.id} as id, ${sql.join(keys, sql`, `)} ${rowsOf(list, foundRows(list), and(where, after))}
     limit ${beyondCounted}`;
-  // The owner is the first filter. The others are checked on the rows that are looked at, since no index may serve them.
+  // The owner is the first filter. The other filters are checked on the rows that are read, because there may be no index for
+  // them.
   const scannedRows = sql`(select * from ${table} where ${and(preparedWhere(filters.slice(0, 1)), after)}
     order by ${keysOf(order)} limit ${MAX_SCANNED}) as ${table}`;
-  // Comparing with patterns is cheap, and most rows that pass have the words.
+  // Comparing with patterns is cheap, and most rows that match the patterns also have the words.
   const isFound = sql`lower(${scan!.text}) like all ((select patterns from word_patterns)::text[])
     and ${words!} @@ (select lower(${placeholderOf("words")}::text)::tsquery)`;
   const scanned = sql`select array(select ${table.id} ${rowsOf(list, scannedRows, and(where, isFound))}

@@ -4,7 +4,9 @@ import { truncate } from "../values/text.ts";
 /** NUL separates words too, because PostgreSQL cannot store it. */
 const SEPARATOR = new RegExp(`[\\u0000${SEPARATORS}]+`, "u");
 
-/** Splits a text into words. Words that are too long are cut in the same way as in the index; upper and lower case stay. */
+/**
+ * Splits a text into words. Words that are too long are cut in the same way as in the index. Upper and lower case do not change.
+ */
 export const splitWords = (text: string): string[] =>
   text
     .split(SEPARATOR)
@@ -12,8 +14,8 @@ export const splitWords = (text: string): string[] =>
     .filter(Boolean);
 
 /**
- * The value of the column `words`: each word of the texts once, separated by spaces. PostgreSQL splits this ten times faster than
- * it splits a text by a regular expression.
+ * The value of the column `words`: each different word of the texts once, separated by spaces. PostgreSQL splits this ten times
+ * faster than it splits a text with a regular expression.
  */
 export function toSearchWords(...texts: (string | null)[]): string {
   const words = texts.flatMap((text) => (text === null ? [] : splitWords(truncate(text, MAX_SEARCHED_CHARS))));

@@ -5,7 +5,7 @@ import { wordPrefix } from "../schema/search-vector.ts";
 import { splitWords } from "./search-words.ts";
 
 const MAX_QUERY = 200;
-/** Words of a search after these are ignored. */
+/** The maximum number of words in a search. The rest are ignored. */
 const MAX_WORDS = 10;
 
 /** The query parameter `q` of a search. */
@@ -17,8 +17,8 @@ export const SearchText = z
   .describe("Only items in which each of these words begins a word, in any case.");
 
 /**
- * The tsquery for `rowsWithWords`: rows of the owners in which each word of `text` begins a word. It can also match an owner with
- * a similar id, so the query must filter by owner itself. Null matches nothing.
+ * The tsquery for `rowsWithWords`. It finds rows of the owners that have, for each word of `text`, a word beginning with it. It
+ * can also match an owner with a similar id, so the query must filter by owner as well. Null matches nothing.
  */
 export function toWordQuery(owners: readonly string[], text: string): string | null {
   const words = toWords(text);
@@ -27,7 +27,7 @@ export function toWordQuery(owners: readonly string[], text: string): string | n
   return words.map((word) => `(${prefixes.map((prefix) => `'${prefix}${word}':*`).join(" | ")})`).join(" & ");
 }
 
-/** A pattern for each word of `text`, separated by spaces. The text of each row that a search finds is like all of them. */
+/** A pattern for each word of `text`, separated by spaces. A row that a search finds matches all of them. */
 export function toWordPatterns(text: string): string | null {
   const words = toWords(text);
   return words.length === 0 ? null : words.map((word) => `%${word}%`).join(" ");
@@ -35,10 +35,10 @@ export function toWordPatterns(text: string): string | null {
 
 /**
  * A subquery of the rows that a search finds. `offset 0` keeps it from being merged into the query, and the inner select hides
- * the words: otherwise, for common words, PostgreSQL reads the whole table and computes the words of each row.
+ * the words. Otherwise, for common words, PostgreSQL would read the whole table and compute the words of each row.
  */
 export const rowsWithWords = (table: PgTable, vector: SQL, query: Placeholder): SQL =>
   sql`(select * from ${table} where ${vector} @@ (select lower(${query}::text)::tsquery) offset 0)`;
 
-/** Words contain no character that has a meaning in a tsquery. */
+/** A word contains no character that has a special meaning in a tsquery. */
 const toWords = (text: string): string[] => [...new Set(splitWords(text))].slice(0, MAX_WORDS);

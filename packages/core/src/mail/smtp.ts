@@ -7,7 +7,7 @@ import { oneLine } from "../values/wire.ts";
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 20_000;
 const MAX_CONNECTIONS = 4;
-/** Replies from here on are final: the server will not accept the mail later either. */
+/** Replies from this code on are final: the server will not accept the e-mail later either. */
 const FIRST_FINAL_REPLY = 500;
 
 const openTransport = (smtp_url: string) =>
@@ -18,12 +18,12 @@ const openTransport = (smtp_url: string) =>
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
-    // A mail is made of texts only: nothing of it may name a file or an address to read from.
+    // An e-mail consists only of text, so nothing in it may make the library read a file or an address.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
 
-/** Signs in at the mail server and sends nothing. Throws a `MailError`. */
+/** Signs in to the mail server without sending anything. Throws a `MailError`. */
 export async function verifyMailServer({ smtp_url }: MailSettings): Promise<void> {
   const transport = openTransport(smtp_url);
   try {
@@ -35,7 +35,7 @@ export async function verifyMailServer({ smtp_url }: MailSettings): Promise<void
   }
 }
 
-/** Mail over SMTP. The connections are kept for the next mails, and a process opens only a few of them. */
+/** Sends e-mails over SMTP. The few connections of a process are kept for later e-mails. */
 export function createSmtpMailer({ smtp_url, from }: MailSettings): Mailer {
   const transport = openTransport(smtp_url);
   return {
@@ -45,7 +45,7 @@ export function createSmtpMailer({ smtp_url, from }: MailSettings): Mailer {
       try {
         await transport.sendMail({
           from,
-          // An object is not parsed as a list, so that one address stays one.
+          // As an object, the address is not parsed as a list, so it always stays a single address.
           to: { name: "", address: to },
           subject: oneLine(subject),
           text,

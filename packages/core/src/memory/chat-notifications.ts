@@ -13,7 +13,7 @@ import { boardChatText, groupChatText } from "./message.ts";
 
 /**
  * Notifies the agents of a board, except the author, about a chat message. `/pause` and `/resume` go to all agents, as bare
- * commands; other messages go to mentioned agents and the lead.
+ * commands. Other messages go to the mentioned agents and the lead.
  */
 export async function notifyBoardChat(ctx: CallerContext, board: BoardRow, content: string): Promise<void> {
   const recipients = await listOtherAgents(ctx, eq(boards.id, board.id));
@@ -35,15 +35,18 @@ export async function notifyBoardChat(ctx: CallerContext, board: BoardRow, conte
 }
 
 /**
- * Allows only spaces around the command, like SQL's trim() in `isPaused`: otherwise agents could get a command that does not
- * change the status of the board.
+ * Allows only spaces around the command, like SQL's trim() in `isPaused`. Otherwise agents could get a command that does not
+ * pause or resume the board.
  */
 const PAUSE_PATTERN = new RegExp(`^ *(${PAUSE_COMMANDS.join("|")}) *$`, "i");
 
 const parsePauseCommand = (content: string) =>
   PAUSE_PATTERN.test(content) ? (PAUSE_COMMANDS.find((command) => command === content.trim().toLowerCase()) ?? null) : null;
 
-/** Notifies the agents of a group's boards, except the author: all agents about a broadcast, else mentioned agents and leads. */
+/**
+ * Notifies the agents of a group's boards, except the author. A broadcast goes to all agents; other messages go to mentioned
+ * agents and leads.
+ */
 export async function notifyGroupChat(
   ctx: CallerContext,
   group: { id: string; organization_id: string; name: string },

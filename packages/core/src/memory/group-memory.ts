@@ -64,7 +64,7 @@ export async function listGroupMemory(
   return groupMemory.list(ctx, (await groupFor(ctx, group_id, "read")).id, query, { toEntry: toGroupMemoryEntry });
 }
 
-/** The memory of the board's group; an empty page when the board is in no group. */
+/** The memory of the board's group; an empty page if the board is not in a group. */
 export async function listGroupMemoryOfBoard(
   ctx: CallerContext,
   board_id: string,
@@ -73,7 +73,8 @@ export async function listGroupMemoryOfBoard(
   const { limit, offset, cursor } = query;
   const { board_group_id } = await boardFor(ctx, board_id, "read");
   if (board_group_id === null && cursor === undefined) return { items: [], total: 0, limit, offset };
-  // Without a group, the board's own id serves as owner: no entry has it, so the page is empty, but the cursor is checked.
+  // Without a group, the board's own id is used as the owner. No entry has this owner, so the page is empty, but the cursor is
+  // still checked.
   return groupMemory.list(ctx, board_group_id ?? board_id, query, { toEntry: toGroupMemoryEntry });
 }
 
@@ -105,13 +106,16 @@ export async function followGroupMemory(ctx: Context<Member>, group_id: string, 
   return groupMemory.follow(await groupFor(ctx, group_id, "read"), is_chat);
 }
 
-/** A stream of the memory of the board's present group. Null if it has none: the stream then stays open and silent. */
+/** A stream of the memory of the board's current group. Null if there is none; the stream then stays open and sends nothing. */
 export async function followGroupMemoryOfBoard(ctx: CallerContext, board_id: string, is_chat?: boolean): Promise<Source | null> {
   const { board_group_id: id, organization_id } = await boardFor(ctx, board_id, "read");
   return id === null ? null : groupMemory.follow({ id, organization_id }, is_chat);
 }
 
-/** Removes the memory of a group before the group, because the trigger that counts texts finds the organization by the group. */
+/**
+ * Removes the memory of a group. This must happen before the group is removed, because the trigger that counts texts finds the
+ * organization through the group.
+ */
 export async function removeGroupMemory(ctx: Context, group_id: string): Promise<void> {
   await ctx.db.delete(board_group_memory).where(eq(board_group_memory.board_group_id, group_id));
 }

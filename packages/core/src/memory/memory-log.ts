@@ -37,7 +37,7 @@ interface MemoryLogOptions<Table extends typeof board_memory | typeof board_grou
   table: Table;
   /** The column with the id of the board or group. */
   owner: PgColumn;
-  /** The name of the log: the first part of the keys of its streams. */
+  /** The name of the log. The keys of its streams begin with it. */
   key: string;
   /** The search words of an entry. */
   words: SQL;
@@ -55,7 +55,7 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
   large,
   toEntry,
 }: MemoryLogOptions<Table, Entry>) {
-  // Drizzle cannot infer the rows of a generic table, so queries are typed with one of the two tables.
+  // Drizzle cannot infer the rows of a generic table, so the queries are typed as if for one of the two tables.
   const shared = table as unknown as typeof board_group_memory;
   const fromRow = (row: unknown) => toEntry(row as Table["$inferSelect"]);
   // The search words are not part of an entry.

@@ -45,7 +45,7 @@ export const MemoryEntry = lazyObject(() => ({
 })).meta({ id: "BoardMemoryEntry", description: "An entry of a board's memory. The newest entry of a key holds its value." });
 export type MemoryEntry = z.infer<typeof MemoryEntry>;
 
-/** Any JSON value whose text has at most 64 KB. */
+/** Any JSON value that has at most 64 KB as text. */
 const MemoryValue = z
   .unknown()
   .refine((value) => value === undefined || Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, {
@@ -104,7 +104,7 @@ const boardMemory = createMemoryLog({
 export const listMemory = (ctx: Context<User | Agent>, board_id: string, query: MemoryQuery): Promise<Page<MemoryEntry>> =>
   listEntries(ctx, board_id, query, toMemoryEntry);
 
-/** An entry with its author, which is null if it was not recorded. */
+/** An entry with its author, or null if the author was not recorded. */
 export type AuthoredEntry = MemoryEntry & { author: Author | null };
 
 /** The memory of a board with the author of each entry, newest entry first. */
@@ -138,7 +138,7 @@ export async function followMemory(ctx: Context<User | Agent>, board_id: string,
   return boardMemory.follow(await boardFor(ctx, board_id, "read"), is_chat);
 }
 
-/** Writes an entry for the caller. The tag `chat` makes it a chat message, about which agents of the board are notified. */
+/** Writes an entry for the caller. The tag `chat` makes it a chat message, and agents of the board are notified about it. */
 export async function createMemoryEntry(
   ctx: Context<User | Agent>,
   board_id: string,

@@ -10,9 +10,12 @@ import { errorText } from "../values/log.ts";
 import { countNewTransitions } from "./count-new-transitions.ts";
 import { isUncounted as isUncountedMove } from "./transition-counts.ts";
 
-/** The schedule counts every few minutes. A reader takes 2 to 5 ms for a thousand rows that are not counted yet. */
+/**
+ * Above this number of uncounted rows, a request counts them itself, although a schedule does so every few minutes. Reading a
+ * thousand uncounted rows takes 2 to 5 ms.
+ */
 const LONG_BACKLOG = sql.raw("1000");
-/** A reader counts 20,000 rows at most; the schedule counts the rest. */
+/** A request counts at most 20,000 rows. The schedule counts the rest. */
 const MAX_BATCHES = 4;
 
 const runs = memoPerApp(createCoalescer<void>);
@@ -22,7 +25,7 @@ export const hasLongBacklog = sql`(
   exists (select 1 from ${activity_events} as event where ${isUncountedEvent} offset ${LONG_BACKLOG})
   or exists (select 1 from ${task_transitions} as move where ${isUncountedMove} offset ${LONG_BACKLOG}))`;
 
-/** Counts new events and moves, so that neither this reader nor the next ones read many of them one by one. */
+/** Counts new events and moves, so that neither this request nor later ones have to read many of them one by one. */
 export async function countBacklog(ctx: Context): Promise<void> {
   await runs(ctx).run("counts", async () => {
     try {
@@ -30,7 +33,7 @@ export async function countBacklog(ctx: Context): Promise<void> {
       await countNewEvents(system, MAX_BATCHES);
       await countNewTransitions(system, MAX_BATCHES);
     } catch (error) {
-      // The figures are right without counts too, for example while the database accepts no writes.
+      // The figures are right even without counting, for example while the database accepts no writes.
       ctx.log.warn("metrics.not_counted", errorText(error));
     }
   });

@@ -9,7 +9,7 @@ import { task_transitions } from "../schema/task-transition.sql.ts";
 import { task_counts, transition_counts, transitions_counted } from "../schema/metrics-count.sql.ts";
 import { completions, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
 
-/** Moves per transaction, few enough that a removal waits for it only briefly. */
+/** Moves per transaction. It is small, so that a removal never waits long for the transaction. */
 const BATCH_SIZE = 5_000;
 /** Boards per transaction for which tasks are counted. */
 const BOARDS_PER_BATCH = 50;
@@ -40,13 +40,13 @@ interface CountedBatch {
 
 const lockCounts = (ctx: Context) => ctx.db.execute(sql`select pg_advisory_xact_lock(${COUNTS_LOCK})`);
 
-/** Counts the moves to review that are the first of their task in the period. */
+/** Counts the moves to review that are their task's first in the period. */
 const firstIn = (period: "hour" | "day" | "week" | "month") => sql`count(*) filter (
   where move.to_status = 'review' and move.previous_review < date_trunc('${sql.raw(period)}', move.at, 'UTC'))`;
 
 /**
- * Counts the next moves in commit order, up to the oldest open transaction, as events are counted. Returns their number and their
- * boards without a task count. It also fills in `reviewed_before` of moves that an earlier version stored.
+ * Counts the next moves in commit order, up to the oldest open transaction, as events are counted. Returns how many it counted,
+ * and which of their boards have no task count. It also fills in `reviewed_before` of moves that an earlier version stored.
  */
 async function countBatch(ctx: Context): Promise<CountedBatch> {
   await lockCounts(ctx);

@@ -61,7 +61,7 @@ const runs = memoPerApp(createCoalescer<Dashboard>);
 
 /**
  * The dashboard of the boards in scope (docs/reference/metrics.md#dashboard); without boards, all figures are zero. Requests for
- * the same figures by callers with the same rights share one run, which starts after the last of them has arrived.
+ * the same figures by callers with the same rights share one run, which starts after the last of these requests has arrived.
  */
 export function getDashboard(ctx: Context<Member>, query: DashboardQuery): Promise<Dashboard> {
   const range = query.range ?? query.range_key ?? DEFAULT_RANGE;
@@ -114,8 +114,8 @@ async function countActiveAgents(ctx: Context, board_ids: readonly string[], { s
 }
 
 /**
- * Reads the agents of each board first and compares their times afterwards. With the times in the `where`, PostgreSQL used the
- * index on `last_seen_at` and read the agents of all organizations.
+ * Reads the agents of each board first and compares their times afterwards. With the times in the `where`, PostgreSQL would use
+ * the index on `last_seen_at` and read the agents of all organizations.
  */
 const activeAgents = preparedQuery(
   () => sql`

@@ -7,9 +7,9 @@ import { task_counts, transition_counts } from "../schema/metrics-count.sql.ts";
 import type { BucketSize } from "./range.ts";
 import { completions, isCounted, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
 
-/** The moves in one interval, or the present tasks. */
+/** The moves in one interval, or the current tasks. */
 export interface FlowRow {
-  /** The number of the interval, from 1. Moves after the last edge have the next number, and the present tasks have null. */
+  /** The number of the interval, starting at 1. Moves after the last edge have the next number; the current tasks have null. */
   place: number | null;
   inbox: number;
   in_progress: number;
@@ -18,7 +18,7 @@ export interface FlowRow {
   reviewed: number;
   completed: number;
   cycle_ms: number;
-  /** Set only in the row of the present tasks; null if no task was done. */
+  /** Set only in the row of the current tasks; null if no task was done. */
   median_ms: number | null;
 }
 
@@ -26,8 +26,8 @@ const placeOf = (at: SQL) => sql`width_bucket(${at}, ${input("edges")})`;
 const isWholeHour = sql`date_trunc('hour', move.at, 'UTC') <> all(${input("divided_hours")}::timestamptz[])`;
 
 /*
- * Each subquery reads the rows of one `board` by an index. `offset 0` keeps the planner from changing the join order, so that one
- * plan fits any number of boards and any range; see `selectInputs`.
+ * Each subquery reads the rows of one `board` from an index. `offset 0` keeps the planner from changing the join order, so that
+ * one plan fits any number of boards and any range; see `selectInputs`.
  */
 const countsIn = (span: "hour" | "day", condition: SQL) => sql`lateral (
   select counts.* from ${transition_counts} as counts
@@ -56,7 +56,7 @@ const wholeSpans = (size: BucketSize) => {
     )}`;
 };
 
-/** Moves that are not counted yet, and all moves of hours into which an edge falls, except the hour of the last edge. */
+/** Moves that are not counted yet, and all moves in hours that contain an edge, except the hour of the last edge. */
 const singleMoves = sql`
   select move.* from uncounted as move where ${placeOf(sql`move.at`)} > 0 and ${isWholeHour}
   union all
@@ -65,8 +65,8 @@ const singleMoves = sql`
   )}`;
 
 /**
- * The counted moves of the last hour after the last edge. The counts of that hour include them, so they are moved to the next
- * place. There are some only if the clock of the database is ahead; the moves before the edge may be thousands.
+ * The counted moves of the last hour that are after the last edge. The count of that hour includes them, so they are moved to the
+ * next place. They exist only if the database's clock is ahead, while the moves before the edge may be thousands.
  */
 const laterMoves = sql`
   select ${statusChanges}, count(*) filter (
@@ -91,7 +91,7 @@ const VALUES = {
 const selectValues = selectInputs(VALUES);
 
 /**
- * The moves of boards by interval, and the present tasks. If the window starts within a bucket, it reads that bucket's moves to
+ * The moves of boards by interval, and the current tasks. If the window starts within a bucket, it reads that bucket's moves to
  * review one by one: a move that is not its task's first in the period can be the first in the window.
  */
 export const selectFlow = preparedQuery(

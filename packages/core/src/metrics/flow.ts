@@ -15,20 +15,21 @@ export interface StatusCounts {
 type Changes = StatusCounts | undefined;
 
 /**
- * Figures about the flow of tasks. Arrays have one figure per bucket: the buckets of the comparison, then those of the window.
+ * Figures about the flow of tasks. Each array has one figure per bucket: first the buckets of the comparison, then those of the
+ * window.
  */
 export interface Flow {
   /** How many different tasks moved to review. */
   reviewed: number[];
-  /** The mean hours from the start of work to done, for tasks that moved to done; 0 if there are none. */
+  /** The mean hours from the start of work to done, for the tasks that moved to done; 0 if there are none. */
   cycle_hours: number[];
   /** The median of these hours in the last seven days; null if there are no such tasks. */
   median_hours_7d: number | null;
-  /** The tasks at the end of each bucket. The last entry has the present tasks. */
+  /** The tasks at the end of each bucket. The last entry shows the current tasks. */
   status_counts: StatusCounts[];
 }
 
-/** Reads the tasks of boards and their moves. One statement reads both, so that the figures belong to the same moment. */
+/** Reads the tasks of boards and their moves, with one statement, so that the figures belong to the same moment. */
 export async function readFlow(ctx: Context, board_ids: readonly string[], timeline: Timeline): Promise<Flow> {
   const edges = toEdges(timeline);
   const cut = [timeline.comparison, timeline.primary].map(([first]) => first!).filter(isCutAtStart);

@@ -29,7 +29,7 @@ export const PendingApprovals = lazyObject(() => ({
 })).meta({ id: "MetricPendingApprovals", description: "Approvals that wait for a decision." });
 export type PendingApprovals = z.infer<typeof PendingApprovals>;
 
-/** Finds the newest approvals in an index and reads only these rows, even if thousands are pending. */
+/** Finds the newest approvals in an index and reads only their rows, even if thousands are pending. */
 export async function readPendingApprovals(ctx: Context, board_ids: readonly string[]): Promise<PendingApprovals> {
   const rows = await selectPending(ctx.db).execute({ board_ids });
   const items = rows.map(({ total: _total, ...row }) => ({

@@ -28,7 +28,7 @@ export interface Bucket {
   end: Date;
 }
 
-/** The window [start, now) of a range, with its buckets and those of the equally long window before it, oldest first. */
+/** The window [start, now) of a range and the equally long window before it, each with its buckets, oldest first. */
 export interface Timeline {
   range: RangeKey;
   size: BucketSize;
@@ -51,8 +51,8 @@ export function toEdges({ comparison, primary }: Timeline): Date[] {
 }
 
 /**
- * The buckets from that of the start to that of the end. If the window ends exactly where a bucket starts, that bucket is the
- * last one and is empty.
+ * The buckets from the one that contains the start to the one that contains the end. If the window ends exactly where a bucket
+ * starts, that bucket is the last one and is empty.
  */
 function toBuckets(size: BucketSize, start: Date, end: Date): Bucket[] {
   const buckets: Bucket[] = [];

@@ -48,7 +48,7 @@ interface Comparison<T> {
   comparison: { range: RangeKey; bucket: BucketSize; points: ({ period: string } & T)[] };
 }
 
-/** Splits the figures of all buckets, which start with those of the comparison, into the two series of the answer. */
+/** Splits the figures of all buckets into the two series of the answer. The buckets of the comparison come first. */
 export function toComparison<T extends object>(timeline: Timeline, figures: readonly T[]): Comparison<T> {
   const { range, size, comparison, primary } = timeline;
   const series = (buckets: readonly Bucket[], from: number) => ({

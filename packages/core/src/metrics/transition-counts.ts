@@ -22,8 +22,8 @@ const earlier = (condition: SQL) => sql`(
   where earlier.to_status = 'review' and (earlier.at, earlier.id) < (move.at, move.id) and ${condition})`;
 
 /**
- * When the task of a `move` to review last moved there before. Moves that an earlier version stored lack this until they are
- * counted. If their task was removed, its id is gone too; then board and start of work identify the task.
+ * When the task of a `move` to review was last moved to review before. In moves that an earlier version stored, this is missing
+ * until they are counted. If their task was removed, so was its id; then the board and the start of work identify the task.
  */
 export const reviewedBefore = sql`coalesce(move.reviewed_before, case
   when move.task_id is not null then ${earlier(sql`earlier.task_id = move.task_id`)}
@@ -42,6 +42,6 @@ export const statusChanges = sql`${changeOf("inbox")} as inbox, ${changeOf("in_p
 
 const isCompleted = sql`move.to_status = 'done' and move.in_progress_at is not null`;
 
-/** How many moves of a group completed a task whose start of work is known, and the sum of the times from start to done. */
+/** How many moves of a group completed a task whose start of work is known, and the sum of the times from its start to done. */
 export const completions = sql`count(*) filter (where ${isCompleted}) as completed, coalesce(sum(
   (extract(epoch from move.at - move.in_progress_at) * 1000)::bigint) filter (where ${isCompleted}), 0)::bigint as cycle_ms`;

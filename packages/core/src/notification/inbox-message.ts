@@ -13,13 +13,14 @@ export interface NewInboxMessage {
   agent_id: string;
   kind: string;
   text: string;
-  /** The agent who wrote the whole text. Undefined if the service wrote it. */
+  /** The agent that wrote the whole text. Undefined if the service wrote it. */
   author_id?: string;
   task_id: string | null;
 }
 
 /**
- * Builds the insert of messages, for the transaction of the change that they report. Agents read them in the order of the list.
+ * Builds the insert of messages, for the transaction of the change that the messages report. Agents read them in the order of the
+ * list.
  */
 export const insertInboxMessages: (messages: readonly NewInboxMessage[]) => PreparedWrite = prepareRowsInsert(
   "inbox messages",
@@ -35,7 +36,7 @@ interface UndeliveredMessage {
   task_id: string | null;
 }
 
-/** Stores a message that the host did not accept in the agent's inbox. Does nothing if no agent has the session any more. */
+/** Stores a message that the host did not accept in the agent's inbox. Does nothing if no agent has this session any more. */
 export async function storeUndelivered(ctx: Context, message: UndeliveredMessage): Promise<void> {
   const [agent] = await ctx.db
     .select({ agent_id: agents.id, board_id: agents.board_id, organization_id: gateways.organization_id })

@@ -1,6 +1,6 @@
 import type { ChatContent } from "../values/chat-content.ts";
 
-/** The kinds of messages by the header in the first line (docs/reference/gateways.md#message-texts). */
+/** The kind of a message for each header in its first line (docs/reference/gateways.md#message-texts). */
 const KIND_BY_HEADER: ReadonlyMap<string, string> = new Map([
   ["NEW TASK ADDED", "task.created"],
   ["TASK ASSIGNED", "task.assigned"],
