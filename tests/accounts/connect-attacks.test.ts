@@ -312,7 +312,7 @@ test("hostile registrations and documents are refused", async () => {
     expect([client_id, await refuse(withParameters(program, { client_id }))]).toEqual([client_id, true]);
 });
 
-test("another Host header changes neither the metadata nor where people are sent", async () => {
+test("a forged Host header changes neither the metadata nor where people are sent", async () => {
   const headers = { host: "evil.example", "x-forwarded-host": "evil.example" };
   for (const path of ["/.well-known/oauth-authorization-server/api/auth", "/.well-known/oauth-protected-resource/mcp"]) {
     const answer = await world.app.request(`http://evil.example${path}`, { headers });

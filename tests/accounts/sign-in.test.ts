@@ -142,7 +142,7 @@ test("the links of better-auth lead to no other site", async () => {
   expect(answer.status).toBe(403);
 });
 
-test("another Host header changes no link and no cookie", async () => {
+test("a forged Host header changes neither links nor cookies", async () => {
   const owner = await openOwner();
   const answer = await owner.send("GET", "/api/auth/list-sessions", undefined, { host: "evil.example" });
   expect(JSON.stringify(answer.body)).not.toContain("evil");

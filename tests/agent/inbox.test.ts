@@ -127,7 +127,7 @@ describe("work", () => {
     expect((await take(worker.token)).body.task.id).toBe(id);
   });
 
-  test("that is handed in names its agent while it waits for review, also on a board without a lead", async () => {
+  test("that is handed in names its agent while it waits for review, even on a board without a lead", async () => {
     const { worker, lead, call, owner, board_id, addTask } = await openBoard();
     await call("DELETE", `/api/v1/agents/${lead.id}`, owner.token);
     const id = await addTask({ assigned_agent_id: worker.id });

@@ -98,7 +98,7 @@ describe.each(Object.keys(dialects) as DialectName[])("souls on a host of versio
 describe("souls on any host", () => {
   beforeEach(() => startHost("2026.2.9"));
 
-  test("an agent that is not on the host has no readable soul", async () => {
+  test("the soul of an agent that is not on the host cannot be read", async () => {
     const { agent } = await addBoard(world, home, `Bare ${count}`);
     const row = await rowOf(agent.id);
     expect(statusAndBody(await read(agent.id, agent.token, row.board_id!))).toEqual(UNREADABLE);

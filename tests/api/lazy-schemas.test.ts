@@ -20,7 +20,7 @@ test("the fields of a lazy object are made on its first use, once for all of its
 });
 
 // In another process, because the tests before this one in a worker have used the schemas.
-test("loading the operations makes no fields of their inputs and answers", () => {
+test("loading the operations does not yet make the fields of their inputs and answers", () => {
   const printed = execFileSync(process.execPath, [path.join(import.meta.dirname, "../support/made-schemas.ts")], {
     encoding: "utf8",
   });

@@ -59,7 +59,7 @@ test("after a change of the encryption key the repeated POST has no effect, and 
   expect(await count("Before the change")).toBe(1);
 });
 
-test("another body with a used Idempotency-Key is refused and has no effect", async () => {
+test("a different body with a used Idempotency-Key is refused and has no effect", async () => {
   await post(tasks, "taken", { title: "First" });
   const other = await post(tasks, "taken", { title: "Second" });
   expect(essence(other)).toEqual([422, '{"detail":"Idempotency-Key was used with another request."}']);
@@ -119,7 +119,7 @@ test("a repeated POST gets its answer even when its effect would now refuse it",
   expect(essence(await post("/api/v1/tags", "conflicting", { name: "Only one" }))).toEqual(essence(first));
 });
 
-test("a stored answer is not in plain text, and has no token of an agent", async () => {
+test("a stored answer is not in plain text, and does not contain an agent's token", async () => {
   const body = { name: "Sealed", board_id: home.board_id };
   const first = await post("/api/v1/agents", "agent", body);
   const again = await post("/api/v1/agents", "agent", body);

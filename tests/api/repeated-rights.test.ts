@@ -99,7 +99,7 @@ test("a person who has the board again gets the stored answer", async () => {
   expect(again.headers.get("idempotent-replayed")).toBe("true");
 });
 
-test("an agent that was moved to another board gets no stored answer of its former one", async () => {
+test("an agent that was moved to another board does not get stored answers of its former board", async () => {
   const { board_id } = await addBoard(world, home, "Next");
   const path = `/api/v1/agent/boards/${home.board_id}/memory`;
   const send = (options: CallOptions = {}) =>

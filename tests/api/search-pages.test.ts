@@ -163,7 +163,7 @@ test("count=limited counts up to 1,000, says whether there are more, and links t
   expect(await listTasks({ q: "word1", count: "limited" })).toMatchObject({ total: COUNT * 0.11 });
 });
 
-test("a search is counted on every page by offset, also past its end", async () => {
+test("a search is counted on every page by offset, even past its end", async () => {
   const q = "common word5";
   const expected = COUNT * 0.11;
   for (const offset of [0, 20, expected - 1, expected, 1_000_000, 2_147_483_647]) {

@@ -61,7 +61,7 @@ test("where a body can have several forms, the form that it names decides which 
   expect((await send("POST", "/api/v1/gateways", { name: "Inbox", kind: "pull" })).status).toBe(200);
 });
 
-test("an unknown query parameter is refused and named, also by an operation without parameters", async () => {
+test("an unknown query parameter is refused and named, even by an operation without parameters", async () => {
   const list = await send("GET", `${tasks}?limit=5&stauts=done`);
   expect([list.status, list.body.detail]).toEqual([422, [unknown(["query", "stauts"], "done")]]);
   const both = await send("GET", `${tasks}?limit=0&stauts=done`);

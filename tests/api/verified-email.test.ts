@@ -64,7 +64,7 @@ test("an address that the provider no longer calls verified is removed from the 
   expect(await emailIn({ sub: "changing", email: "new@example.com", email_verified: true })).toBe("new@example.com");
 });
 
-test("an unverified address accepts no invite, also when an earlier token had stored it", async () => {
+test("an unverified address cannot accept an invite, even when an earlier token had stored it", async () => {
   const invited_email = "invited@example.com";
   const body = { invited_email };
   const { token } = (await world.call("POST", "/organizations/me/invites", { token: home.owner.token, body })).body;

@@ -138,7 +138,7 @@ test("a decision succeeds when no recipient has a session or exists", async () =
   expect([decided.status, decided.body.agent_id, await receivedLines()]).toEqual([200, null, {}]);
 });
 
-test("an unreachable host never fails a decision, and giving up is recorded for the lead alone", async () => {
+test("an unreachable host never makes a decision fail, and giving up is recorded only for the lead", async () => {
   await world.db.update(gateways).set({ url: "ws://127.0.0.1:9" }).where(eq(gateways.id, home.gateway_id));
   const [task_id] = await addTasks(world, home.board_id, ["A"]);
   const { id } = await requestApproval(world, home, { task_id });

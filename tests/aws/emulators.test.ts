@@ -99,7 +99,7 @@ describe("the SQS emulator", () => {
     expect((await sqs.take("outage")).map((message) => message.Body)).toEqual(["kept"]);
   });
 
-  test("a function that reports an unknown message fails the whole batch", async () => {
+  test("when a function reports an unknown message, the whole batch fails", async () => {
     const QueueUrl = await sqs.create("confused", { visibility_seconds: 1 });
     await sqs.send("confused", "x");
     let calls = 0;
@@ -230,7 +230,7 @@ describe("the Lambda sandbox", () => {
     await expect(start("bundle.callback")).rejects.toMatchObject({ type: "Runtime.CallbackHandlerDeprecated" });
   });
 
-  test("a crash, a kill or a timeout fails the invocation", async () => {
+  test("a crash, a kill or a timeout makes the invocation fail", async () => {
     const crashing = await start("bundle.crash");
     await expect(crashing.invoke({})).rejects.toMatchObject({
       type: "Runtime.ExitError",

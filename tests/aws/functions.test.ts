@@ -304,6 +304,6 @@ test("the migrate function makes an empty database ready", async () => {
   });
 });
 
-test("a missing setting fails the loading of a function with one line that names it", async () => {
+test("a function with a missing setting does not load, and one line names the setting", async () => {
   await expect(cloud.lambda("tags", { env: { TOKEN_PEPPER: "" } })).rejects.toThrow("TOKEN_PEPPER is required");
 });

@@ -47,7 +47,7 @@ test.each([
   ]);
 });
 
-test("text is answered as it is, and compressed or binary bytes in Base64", async () => {
+test("an answer's text is returned as it is, and compressed or binary bytes in Base64", async () => {
   const bytes = Uint8Array.from([0x1f, 0x8b, 0xff]);
   const answers: [string | Uint8Array<ArrayBuffer> | null, Record<string, string>, boolean][] = [
     ['{"ü":1}', { "content-type": "application/problem+json; charset=utf-8" }, false],

@@ -68,7 +68,7 @@ test("a refused event fails alone, with its reason", async () => {
   expect(reason.message).toBe("The event bus did not take the event: ThrottlingException Rate exceeded");
 });
 
-test("a failed call fails all its events, and the next call works", async () => {
+test("when a call fails, all its events fail, and the next call works", async () => {
   await endpoint.stop();
   const results = (await publish(createEvents(2))) as PromiseRejectedResult[];
   for (const { reason } of results) {

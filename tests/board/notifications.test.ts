@@ -96,7 +96,7 @@ describe("notifications of a changed board", () => {
     expect([refused.status, (await world.db.select().from(jobs)).length]).toEqual([422, before]);
   });
 
-  test("an unreachable host never fails the change; giving up after six attempts is recorded", async () => {
+  test("an unreachable host never makes the change fail; giving up after six attempts is recorded", async () => {
     await world.db.update(gateways).set({ url: "ws://127.0.0.1:9" }).where(eq(gateways.id, home.gateway_id));
     for (let attempt = 0; attempt < 7; attempt++) {
       await change(attempt === 0 ? { name: "Unreachable" } : {});
@@ -198,7 +198,7 @@ describe("notifications of a changed board group", () => {
     ]);
   });
 
-  test("agents without a session are not notified, and an unreachable host is recorded for its agent alone", async () => {
+  test("agents without a session are not notified, and an unreachable host is recorded only for its agent", async () => {
     const far = { name: "Far", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
     const gateway = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body: far })).body;
     const distant = await addBoard(world, { ...home, gateway_id: gateway.id }, "Distant");

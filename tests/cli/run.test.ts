@@ -16,7 +16,7 @@ afterAll(cleanUpPrograms);
 const worker = commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: home.worker.token });
 const scriptedAgent = path.resolve(import.meta.dirname, "../support/scripted-agent.mjs");
 
-test("the installed command line has the runner, also on the oldest Node: an agent works on a task in a plain folder", async () => {
+test("the installed command line has the runner, even on the oldest Node: an agent works on a task in a plain folder", async () => {
   const id = await home.addTask({ title: "Count" });
   const folder = temporaryFolder();
   const script = path.join(folder, "script.json");

@@ -169,7 +169,7 @@ describe.each(Object.entries(drivers))("%s", (driver, open) => {
     expect(await getJob(world, id)).toMatchObject({ crashes: 0 });
   });
 
-  test("a statement and an idle transaction end after their timeouts, and migrations have none", async () => {
+  test("a statement and an idle transaction end after their timeouts, and migrations have no timeouts", async () => {
     const limited = open(postgres.url(name), TIMEOUTS);
     const code = (reason: { cause?: { code?: string } }) => reason.cause?.code;
     await expect(limited.db.execute(sql`select pg_sleep(10)`)).rejects.toSatisfy((reason) => code(reason) === "57014");

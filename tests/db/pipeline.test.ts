@@ -122,7 +122,7 @@ describe.each(cases)("$name", ({ name, driver, prepare }) => {
     expect(await read()).toEqual([]);
   });
 
-  test("a constraint that is checked at the end fails the COMMIT", async () => {
+  test("a violated constraint that is checked at the end makes the COMMIT fail", async () => {
     const failing = transaction(ctx, async (ctx) => {
       await ctx.db.execute(sql`set constraints all deferred`);
       return new FinalWrites(() => Promise.all([1, 1].map((n) => ctx.db.execute(insert(n)))));
@@ -169,7 +169,7 @@ describe.each(cases)("$name", ({ name, driver, prepare }) => {
     expect(await read()).toEqual([1, 2]);
   });
 
-  test("a lock that is not acquired fails the transaction with its own error", async () => {
+  test("a lock that is not acquired makes the transaction fail with the lock's own error", async () => {
     const other = openPostgres(postgres.url(name.replaceAll(/\W/g, "_")), { max: 1, log: silentLog });
     await database.db.execute(insert(1));
     await other.db.transaction(async (db) => {

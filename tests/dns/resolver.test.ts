@@ -189,7 +189,7 @@ describe("how the machine is set up", () => {
     expect(takeNames()).toEqual(["a.b.c.d.e.example"]);
   });
 
-  test("a name with a dot is asked for as it is first, and a name without one with the search domain", async (context) => {
+  test("a name with a dot is first looked up as it is, and a name without a dot with the search domain", async (context) => {
     const { createResolver, server, files } = await startNames(context, () => "missing");
     writeFileSync(files.resolv_conf, "search corp.example");
     const resolve = createResolver();

@@ -183,7 +183,7 @@ describe('the status of a host that cannot be used is "not connected", not an er
     },
   );
 
-  test("every host is not connected while the configured minimum version is invalid", async () => {
+  test("no host counts as connected while the configured minimum version is invalid", async () => {
     const other = await createWorld({ environment: { GATEWAY_MIN_VERSION: "soon" } });
     const { token } = await other.person("owner");
     const query = asked({ gateway_url: gateway.url, gateway_token: TOKEN });
@@ -203,7 +203,7 @@ test("a connection that broke unnoticed is opened again", async () => {
   expect(lost.connections.opened).toBe(2);
 });
 
-test("a status request updates a saved gateway, but not when it sends another token", async () => {
+test("a status request updates a saved gateway, but not when it sends a different token", async () => {
   const saved = await startHost();
   await saved.stop();
   const gateway_id = await neighbours.register(saved.url, { name: "Comes and goes" });

@@ -112,7 +112,7 @@ test.each([
   expect(listRefusedKeys(refusal(`invalid config: ${text}`), [wanted("own")])).toEqual(keys);
 });
 
-test("errors of another kind name no key", () => {
+test("errors of other kinds do not name a key", () => {
   for (const error of [
     refusal("rate limit for heartbeat"),
     refusal("invalid config"),

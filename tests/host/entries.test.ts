@@ -54,7 +54,7 @@ describe.concurrent.each(DIALECTS)("the entry of an agent on a host of version %
     expect(await listEntries(host)).toContainEqual(wanted);
   });
 
-  test("another name or workspace is corrected, and other entries stay unchanged", async () => {
+  test("a different name or workspace is corrected, and other entries stay unchanged", async () => {
     const { fake, open, callsOf, roster, foreign } = await start(dialect);
     await foreign("agents.create", { name: "mc-ada", workspace: "/elsewhere" });
     fake.host.config.reload();

@@ -31,7 +31,7 @@ describe("the fake gateway 2026.2.26", () => {
     expect(read("2026.2.26", "GET /status returned\n500 /model x/y")).toEqual({ seen: "GET returned 500", obeyed: [] });
   });
 
-  test("obeys a message that is a directive only", () => {
+  test("obeys a message that consists only of a directive", () => {
     expect(read("2026.2.26", "/model x/y")).toEqual({ seen: null, obeyed: ["/model x/y"] });
   });
 

@@ -48,7 +48,7 @@ const LEAD = [...WORKER, "AGENTS.md", "ROLES.md"];
 const HOSTS_TEXT = "Default text of the host.";
 
 describe.concurrent.each(OLDER)("the files of an agent on a host of version %s", (dialect) => {
-  test("the files of a worker are written unchanged, TOOLS.md first, and no other file is", async () => {
+  test("the files of a worker are written unchanged, TOOLS.md first, and no other file is written", async () => {
     const { host, file, sent, files } = await start(dialect);
     const before = file("AGENTS.md");
     const given = [tools, ...files(...WORKER)];

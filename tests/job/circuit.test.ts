@@ -205,7 +205,7 @@ describe("other contacts with the host", () => {
     expect([await findCircuit(), loggedCircuits()]).toEqual([undefined, ["gateway.circuit_opened", "gateway.circuit_closed"]]);
   });
 
-  test("a gateway that gets another address is tried at once", async () => {
+  test("a gateway that gets a new address is tried at once", async () => {
     const ids = await openCircuit();
     await host.start();
     await call("PATCH", `/api/v1/gateways/${home.gateway_id}`, { url: `${host.url}/other`, token: "test-token-123" });

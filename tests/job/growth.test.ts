@@ -39,7 +39,7 @@ async function addBacklog(): Promise<string[]> {
   return addJobs(LANES, "queued", new Date());
 }
 
-test("a lease visits no job of other lanes when a backlog arrived after the last statistics", async () => {
+test("a lease does not visit jobs of other lanes, even when a backlog arrived after the last statistics", async () => {
   const ids = await addBacklog();
   const before = await readRowsVisited();
   for (const id of ids.slice(0, 10)) {
@@ -60,7 +60,7 @@ test("the outcome of a job that another wake-up took is read without visiting ot
   expect((await readRowsVisited()) - before).toBeLessThan(300);
 });
 
-test("a relay of a lane visits no job of other lanes, even when it was planned while there were no jobs", async () => {
+test("a relay of a lane does not visit jobs of other lanes, even when it was planned while there were no jobs", async () => {
   const sent: string[] = [];
   const relayLane = (lane: string) =>
     relay(

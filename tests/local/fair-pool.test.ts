@@ -53,7 +53,7 @@ test("a group occupies no more than its share of the slots, while others use the
   expect(started).toEqual(["a1", "a2", "b1", "b2"]);
 });
 
-test("a pool that stops waits for the running work and starts none of the rest", async () => {
+test("when a pool stops, it waits for the running work and does not start the rest", async () => {
   const pool = createFairPool({ slots: 1, slots_per_group: 1 });
   const { started, work, end } = createWork();
   for (const name of ["a1", "a2"]) pool.add({ group: "a", member: "" }, work(name));

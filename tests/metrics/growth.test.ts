@@ -35,7 +35,7 @@ async function readEntries(): Promise<number> {
   return rowsOf<{ entries: number }>(result)[0]!.entries;
 }
 
-test("a dashboard reads no agent of other organizations", async () => {
+test("a dashboard does not read agents of other organizations", async () => {
   const before = await readEntries();
   for (let n = 0; n < DASHBOARDS; n++) expect((await readDashboard(world, home.owner, {})).status).toBe(200);
   expect((await readEntries()) - before).toBeLessThan(DASHBOARDS * 20);

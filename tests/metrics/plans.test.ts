@@ -37,7 +37,7 @@ test("the statements of a dashboard keep one plan for all ranges", async () => {
   }
 });
 
-test("a dashboard counts a long backlog, so that the next one reads no single events", async () => {
+test("a dashboard counts a long backlog, so that the next one does not read single events", async () => {
   await addEvents(
     world,
     home,

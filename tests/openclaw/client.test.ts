@@ -22,7 +22,7 @@ test("concurrent calls share one connection and get their own responses, in any 
   expect(gateway.connections.opened).toBe(1);
 });
 
-test("other credentials or flags use another connection", async () => {
+test("different credentials or flags use a different connection", async () => {
   const { gateway, gateways, target } = await startHostWithClient({});
   await gateways.hello(target);
   await gateways.hello({ ...target, disable_device_pairing: true });
@@ -65,7 +65,7 @@ test("a call without a response misses its deadline, and the next call uses a ne
   expect(gateway.connections.opened).toBe(2);
 });
 
-test("a cut connection fails the waiting calls, and the next call connects again", async () => {
+test("when a connection is cut, the waiting calls fail, and the next call connects again", async () => {
   const { gateway, gateways, target } = await startHostWithClient({});
   gateway.faults.delays_ms.health = Number.POSITIVE_INFINITY;
   gateway.faults.dropped_connections.status = 1;
@@ -105,7 +105,7 @@ test("after a shutdown event new calls use another connection while waiting call
   expect(await slow).toBe("late");
 });
 
-test("a request above the host's limit fails alone and is never sent", async () => {
+test("a request above the host's limit fails without affecting others, and is never sent", async () => {
   const { gateway, gateways, target } = await startHostWithClient({ max_payload: 4_000 });
   const large = expectGatewayError(
     gateways.request(target, "agents.files.set", { agentId: "main", name: "SOUL.md", content: "é".repeat(2_000) }),

@@ -53,7 +53,7 @@ test("events and answers to unknown requests are ignored however deep or malform
   expect(opened()).toBe(1);
 });
 
-test("an answer with more values than any host would send fails its call", async () => {
+test("an answer with more values than any host would send makes its call fail", async () => {
   const { target } = await startHost((id) => [`{"type":"res","id":"${id}","ok":true,"payload":[${"{},".repeat(1_500_000)}{}]}`]);
   const error = await expectGatewayError(createClient().request(target, "config.get", {}));
   expect(error.message).toMatch(/too many values/);

@@ -9,7 +9,7 @@ test.each([
   ["2026.2.9", { year: 2026, month: 2, day: 9, revision: 0 }],
   ["v2026.02.09", { year: 2026, month: 2, day: 9, revision: 0 }],
   [" 2026.2.9-3 ", { year: 2026, month: 2, day: 9, revision: 3 }],
-])("%s is a calendar version, and zero padding has no meaning", (text, version) => {
+])("%s is a calendar version, and zero padding does not matter", (text, version) => {
   expect(parseVersion(text)).toEqual(version);
 });
 

@@ -31,7 +31,7 @@ test("an approval reaches the maker of the board, with its reason, and can be re
   expect((await inboxOf(home.owner, "?unread=true")).items).toEqual([]);
 });
 
-test("an approval reaches the board's watchers, who may write, instead of its maker", async () => {
+test("an approval reaches the followers of the board who may write to it, instead of its maker", async () => {
   const home = await world.tenant("watched");
   const follow = `/api/v1/boards/${home.board_id}/follow`;
   const writer = await world.member("watched-writer", home, "member", { write: true });

@@ -69,7 +69,10 @@ test("one function sends messages to hosts, so that no text evades its check", (
 test("a table file imports only columns and other tables", () => {
   const tables = imports.filter(({ file }) => file.endsWith(".sql.ts"));
   expect(
-    offenders(tables, ({ target }) => !/^drizzle-orm|\.sql(?:\.ts)?$|core\/src\/schema\/(?:columns|search-vector)\.ts$/.test(target)),
+    offenders(
+      tables,
+      ({ target }) => !/^drizzle-orm|\.sql(?:\.ts)?$|core\/src\/schema\/(?:columns|search-vector)\.ts$/.test(target),
+    ),
   ).toEqual([]);
 });
 

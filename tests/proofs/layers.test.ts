@@ -102,11 +102,11 @@ test("only listed imports of api lead to a higher floor, and the list only shrin
   expect(upwardArrows(api.imports, API_FLOORS)).toEqual(API_UPWARD);
 });
 
-test("core has no circle of imports, type imports included", () => {
+test("core has no circular imports, including type imports", () => {
   expect(importCircles(core)).toEqual([]);
 });
 
-test("openclaw has no circle of imports", () => {
+test("openclaw has no circular imports", () => {
   expect(importCircles(openclaw)).toEqual([]);
 });
 

@@ -60,7 +60,7 @@ test("agents that are made together are provisioned within the writes that their
   expect(provisioned).toEqual(made.map(() => ({ attempts: 1, status: "done" })));
 });
 
-test("an agent whose heartbeat settings the host refuses takes no setting from the agents that are made with it", async () => {
+test("when a host refuses the heartbeat settings of one agent, the agents that are made together with it keep theirs", async () => {
   host.faults.patch_limit = null;
   host.faults.refused_config_keys = ["mood"];
   const [odd, ...plain] = await provisionTogether([{ heartbeat_config: { every: "7m", mood: "fine" } }, {}, {}, {}]);

@@ -71,7 +71,7 @@ test("a lease that is given back ends its run as released", async () => {
   expect(await storedRuns(id)).toMatchObject([{ status: "released" }]);
 });
 
-test("a run whose lease is over is expired, and the next one is another run", async () => {
+test("a run whose lease is over is expired, and the next one is a new run", async () => {
   const { id } = await addTask(world, team);
   await next();
   world.elapse(16 * MINUTE);

@@ -85,7 +85,7 @@ test("a sync gives workers the soul of their role, which is fetched once for all
   expect(remote.requests).toEqual(["/sitemap.xml", "/api/souls/zed/writer.md"]);
 });
 
-test("a worker that gets another role gets the soul of that role", async () => {
+test("a worker that gets a new role gets the soul of that role", async () => {
   const [first] = writers;
   const body = { identity_profile: { role: "Code Reviewer" } };
   const changed = await world.call("PATCH", `/api/v1/agents/${first!.id}`, { token: fixture.home.owner.token, body });

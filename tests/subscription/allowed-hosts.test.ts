@@ -30,7 +30,7 @@ test.each(["127.0.0.0/8", "127.0.0.1,localhost"])(
   },
 );
 
-test("a receiver whose host is no longer allowed gets no message, and a test message shows none of its answer", async () => {
+test("a receiver whose host is no longer allowed gets no message, and a test message does not show its answer", async () => {
   const database = await openTestDatabase();
   onTestFinished(() => database.close());
   const before = await startWorld({ SUBSCRIPTION_ALLOWED_HOSTS: "127.0.0.1" }, { database });

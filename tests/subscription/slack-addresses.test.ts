@@ -37,7 +37,7 @@ test("a PATCH with the shown address keeps the stored one, and one with the whol
   expect(await pathsOfEvent()).toEqual([`/${CHANNEL}`]);
 });
 
-test("another Slack address replaces the stored one and is shown by its own last characters", async () => {
+test("a new Slack address replaces the stored one and is shown by its own last characters", async () => {
   const created = await subscribe({ format: "slack", url: addressOf() });
   const changed = await send("PATCH", `${BASE}/${created.id}`, { url: addressOf("services/T000/B000/another-credential-Ab12") });
   expect(changed.url).toBe(shown().replace("x7Qz", "Ab12"));

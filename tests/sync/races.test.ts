@@ -83,7 +83,7 @@ test("a run and requests for the same agents at once leave each agent with the t
   for (const agent of all) expect(await isAccepted(world, tokenOnHost(agent)!)).toBe(true);
 });
 
-test("a sync that waits for one agent releases the agents that are done, so that other syncs can go on", async () => {
+test("a sync that waits for one agent releases the agents that are done, so that other syncs can continue", async () => {
   const { sync, lead, worker, home } = await start();
   await sync("", ASYNC);
   for (const { id } of await queued("sync.start")) await deliver(world.context(), id);

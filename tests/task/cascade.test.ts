@@ -90,7 +90,7 @@ describe("reopening a dependency", () => {
 });
 
 describe("completing a dependency", () => {
-  test("completing a task changes no dependent's row and unblocks its dependents", async () => {
+  test("completing a task unblocks its dependents without changing their rows", async () => {
     for (const who of [owner, worker, lead]) {
       const [first, other] = [await add({ status: "review" }), await add()];
       const before = await dependentsOf(first);

@@ -143,7 +143,7 @@ describe("events of a change", () => {
     ]);
   });
 
-  test("moving an assigned task to in_progress wakes its assignee, and no other change does", async () => {
+  test("moving an assigned task to in_progress wakes its assignee, and no other change wakes the assignee", async () => {
     const assignedToWorker = { assigned_agent_id: team.worker.id };
     for (const status of STATUSES)
       for (const who of [owner, worker, lead]) {

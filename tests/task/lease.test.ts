@@ -60,7 +60,7 @@ describe("taking a lease", () => {
     expect(await read(id)).toMatchObject({ status: "inbox", lease: null });
   });
 
-  test.each(["review", "done", "blocked"] as const)("a task in %s has no lease to take", async (status) => {
+  test.each(["review", "done", "blocked"] as const)("the lease of a task in %s cannot be taken", async (status) => {
     const { id } = await addTask(world, team, { status, assigned_agent_id: team.worker.id });
     expect((await take(id)).status).toBe(409);
     expect(await read(id)).toMatchObject({ status, lease: null });

@@ -75,7 +75,7 @@ async function newEventTypes(task_id: string): Promise<string[]> {
   return fresh.map(({ event_type }) => event_type);
 }
 
-test("a customer's webhook post notifies the lead alone, with the path of the payload", async () => {
+test("a customer's webhook post notifies only the lead, with the path of the payload", async () => {
   const webhook = await createWebhook(world, home, { description: "Have done what customers want" });
   payload_id = await postPayload(world, webhook, "Where is my refund? Order 4711", { "content-type": "text/plain" });
   expect(await notifiedAgents()).toEqual(["lead: WEBHOOK EVENT RECEIVED"]);

@@ -40,7 +40,7 @@ test("an object that does not exist is null, and deleting it is not an error", a
 });
 
 test.each(["refusing", "failing", "silent"] as const)(
-  "every call of a bucket that is %s fails with an error that names no secret",
+  "every call to a bucket that is %s fails with an error that does not name a secret",
   async (state) => {
     bucket.state = state;
     const storage = open();

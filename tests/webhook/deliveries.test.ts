@@ -164,7 +164,7 @@ test("a filtered payload has the status `filtered` until somebody redelivers it"
   expect(await delivery(id)).toMatchObject({ status: "delivered" });
 });
 
-test("a delivered payload that is redelivered reaches the agent once more, under another idempotency key", async () => {
+test("a delivered payload that is redelivered reaches the agent once more, under a different idempotency key", async () => {
   const id = await postPayload(world, webhook);
   await world.drain();
   const answer = await redeliver(id);

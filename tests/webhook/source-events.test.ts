@@ -117,7 +117,7 @@ test.each([
   ["Issues.*", "issues.opened", false],
   ["i.s", "ixs", false],
   [`${"*a".repeat(90)}*b`, "a".repeat(200), false],
-])("the pattern %.20s and the event %.20s: %s", async (pattern, event, isTold) => {
+])("the pattern %.20s matches the event %.20s: %s", async (pattern, event, isTold) => {
   const webhook = await createWebhook(world, home, { source: "github", event_types: [pattern] });
   const payload_id = await postPayload(world, webhook, ...github(event, {}));
   expect((await memoryOf(payload_id)).length === 1).toBe(isTold);

@@ -58,7 +58,7 @@ test.each([
   ["after", "put", 1],
   ["after", "get", 1],
 ] as const)(
-  "a run that is killed %s its call of %s loses no body, and a later run moves it to the same object",
+  "a run that is killed %s its call of %s does not lose a body, and a later run moves the body to the same object",
   async (moment, call, objects) => {
     const id = await fixture.addOld(webhook, "precious");
     const read = async () =>

@@ -101,7 +101,7 @@ test("any other arguments run the command line, and a runner of any tool works o
   expect((tasks.items ?? (tasks as unknown as { status: string }[]))[0]!.status).toBe("review");
 });
 
-test("the package brings an empty PostgreSQL database to its version, and then starts on it", async () => {
+test("the package migrates an empty PostgreSQL database to the package's version, and then starts on it", async () => {
   const postgres = await startPostgres();
   onTestFinished(() => postgres.stop());
   const env = { DATABASE_URL: await postgres.createDatabase("board"), DATA_DIR: path.join(home, "on-postgres") };

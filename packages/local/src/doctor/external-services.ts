@@ -19,7 +19,9 @@ export async function checkIssuer({ auth }: Pick<Settings, "auth">): Promise<Fin
 function checkAudience(auth: OidcAuth): Finding[] {
   if (auth.audience !== null) return [];
   const remedy = "Set OIDC_AUDIENCE to the audience of this service at the issuer";
-  const findings = [warning("sign-in", "tokens of people are refused at /mcp, because their audience is not checked", `${remedy}.`)];
+  const findings = [
+    warning("sign-in", "tokens of people are refused at /mcp, because their audience is not checked", `${remedy}.`),
+  ];
   if (!acceptsAnyAudience(auth)) return findings;
   const found = "any token of the issuer is accepted, also one that was issued for another service";
   return [...findings, warning("sign-in", found, `${remedy}, or OIDC_AUTHORIZED_PARTIES to its clients.`)];
