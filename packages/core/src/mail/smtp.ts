@@ -73,5 +73,5 @@ function toMailError(error: unknown): MailError {
   return new MailError(isFinal ? "refused" : "later", `The mail server answered ${responseCode}.`);
 }
 
-/** The server's words are left out, because they may quote the address or the password. */
+/** The server's message is left out, because it may contain the address or the password. */
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? errorText(error).slice(0, 100);

@@ -27,7 +27,7 @@ export async function countNewTransitions(ctx: Context<System>, max_batches = MA
     for (const id of without_tasks) uncounted.add(id);
     if (total < BATCH_SIZE) break;
   }
-  // After the moves, because the task count of a board has to subtract every move that is not counted yet.
+  // This runs after the moves are counted, because the task count of a board has to subtract every move that is not counted yet.
   const ids = [...uncounted];
   for (let at = 0; at < ids.length; at += BOARDS_PER_BATCH)
     await withLockTimeoutRetry(ctx, (ctx) => countTasks(ctx, ids.slice(at, at + BOARDS_PER_BATCH)));

@@ -57,8 +57,8 @@ const isCutAtStart = ({ period, start }: Bucket) => start > period;
 const STATUSES = ["inbox", "in_progress", "review", "done"] as const;
 
 /**
- * Starts from the present tasks and undoes the moves of each interval, the latest first. So tasks without any move count too.
- * `later` has moves after the last edge, which exist if the clock of the database is ahead.
+ * Starts from the current tasks and undoes the moves of each interval, the latest first. So tasks without any move are counted
+ * too. `later` contains moves after the last edge, which exist if the database's clock is ahead.
  */
 function undoMoves(now: StatusCounts, later: Changes, intervals: readonly Changes[]): StatusCounts[] {
   let counts = undo(now, later);

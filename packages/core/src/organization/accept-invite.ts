@@ -23,7 +23,7 @@ export type AcceptInvite = z.infer<typeof AcceptInvite>;
 type InviteRow = typeof organization_invites.$inferSelect;
 
 /**
- * Makes the caller a member, or adds the role and rights of the invite to an existing membership. An invite can be accepted
+ * Makes the caller a member, or adds the invite's role and rights to the caller's existing membership. An invite can be accepted
  * once, and only by the user with the invited e-mail address.
  */
 export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promise<Member> {
@@ -33,7 +33,7 @@ export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promi
     const { email, active_organization_id } = await lockUser(ctx, user_id);
     const [invite] = await ctx.db.select().from(organization_invites).where(isOpen);
     if (!invite) throw notFound();
-    // Accounts are made by the links of invites, so the holder of a link counts as the invited person.
+    // In this mode the link of an invite creates the account, so the person who has the link counts as the invited person.
     const isLink = ctx.settings.auth.mode === "accounts";
     if (!isLink && email?.toLowerCase() !== invite.invited_email)
       throw new DomainError("forbidden", "Invite is for another email");
@@ -60,8 +60,8 @@ export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promi
 }
 
 /**
- * The person who sent the invite, who must still be an owner or admin: an invite gives no more than its sender could give now.
- * The caller must hold the lock on the organization.
+ * The person who sent the invite. This person must still be an owner or admin, because an invite gives no rights that its sender
+ * could not give now. The caller must hold the lock on the organization.
  */
 async function requireInviter(ctx: Context, { organization_id, created_by_user_id }: InviteRow): Promise<Member["user"]> {
   const [inviter] = await ctx.db
@@ -82,7 +82,9 @@ async function requireInviter(ctx: Context, { organization_id, created_by_user_i
 const RANKS: readonly MemberRole[] = ["member", "admin", "owner"];
 const higherRole = (a: MemberRole, b: MemberRole) => (RANKS.indexOf(a) > RANKS.indexOf(b) ? a : b);
 
-/** Creates the membership, or adds to the existing one; it never lowers a role or removes a right. */
+/**
+ * Creates the membership, or adds to the existing one. An existing role is never lowered, and an existing right never removed.
+ */
 async function upsertMembership(
   ctx: Context,
   invite: InviteRow,
@@ -109,7 +111,7 @@ async function upsertMembership(
   return { member_id: stored.id, previous_role: stored.role };
 }
 
-/** Adds the invite's rights on single boards to those of the member. */
+/** Adds the invite's rights to single boards to the member's rights. */
 async function mergeInviteAccess(ctx: Context, invite_id: string, member_id: string): Promise<void> {
   await ctx.db.execute(sql`
     insert into ${organization_board_access} as stored (organization_member_id, board_id, can_read, can_write)

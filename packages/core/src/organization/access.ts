@@ -16,8 +16,8 @@ export type BoardGroupRow = typeof board_groups.$inferSelect;
 
 /**
  * Reads a board and checks that the caller may access it (docs/reference/conventions.md#board-access). A user needs rights
- * through a membership, an agent must belong to the board, and a main agent to its gateway. It sends no statement when the
- * sign-in has just read the board.
+ * through a membership, an agent must belong to the board, and a main agent to its gateway. If the sign-in has just read the
+ * board, no statement is sent.
  */
 export async function boardFor(ctx: Context<User | Agent>, board_id: string, need: "read" | "write"): Promise<BoardRow> {
   const { actor } = ctx;
@@ -94,12 +94,12 @@ export function readableBoards(actor: Member): Filter {
   };
 }
 
-/** What a member may read in the active organization: all boards, or the boards with these ids, sorted. */
+/** What a member may read in the active organization: all boards, or the boards with these sorted ids. */
 export type VisibleBoards = "all" | readonly string[];
 
 /**
- * The boards that each of these members may read now, in the order of the members; with `board_id`, only that board is checked.
- * One statement serves any number of members, and a right to all boards needs none.
+ * The boards that each of these members may read now, in the order of the members. With `board_id`, only that board is checked.
+ * All members together take one statement, and members with a right to all boards take none.
  */
 export async function readVisibleBoards(ctx: Context, members: readonly Member[], board_id?: string): Promise<VisibleBoards[]> {
   const canReadAll = (member: Member) => board_id === undefined && mayReadAll(member);
@@ -108,7 +108,7 @@ export async function readVisibleBoards(ctx: Context, members: readonly Member[]
   return members.map((member) => (canReadAll(member) ? "all" : (visible.get(member.active.member_id) ?? [])));
 }
 
-/** Board ids by member id. A member who may read none of the boards has no entry. */
+/** Board ids by member id. A member who may not read any of the boards has no entry. */
 async function queryVisibleBoards(ctx: Context, member_ids: string[], board_id?: string): Promise<Map<string, string[]>> {
   const member = sql`${organization_members} as member`;
   const access = sql`${organization_board_access} as access on access.organization_member_id = member.id`;
@@ -150,8 +150,8 @@ export function boardsOfAgent({ organization_id, gateway_id, board_id }: Agent):
 }
 
 /**
- * Reads a board group in one statement and checks that the caller may access it. A right to all boards or to one of the
- * group's boards grants access to the group; an empty group is open to admins only. An agent belongs to its board's group.
+ * Reads a board group in one statement and checks that the caller may access it. A right to all boards or to one of the group's
+ * boards gives access to the group; only admins may access an empty group. An agent belongs to its board's group.
  */
 export async function groupFor(ctx: Context<Member | Agent>, group_id: string, need: "read" | "write"): Promise<BoardGroupRow> {
   const { actor } = ctx;
@@ -190,7 +190,7 @@ function isGroupOpen(actor: Member, need: "read" | "write", member_id: string | 
   return actor.active.role === "member" ? granted : sql<boolean>`(${granted} or not exists (select 1 ${board}))`;
 }
 
-/** Whether a person may read a group now, by the rules of `groupFor`. The arguments are columns or values. */
+/** Whether a person may now read a group, by the rules of `groupFor`. The arguments are columns or values. */
 export const mayReadGroupNow = (of: Record<"user_id" | "organization_id" | "group_id", SQLWrapper>): SQL =>
   sql`exists (select 1 from ${organization_members} as member
     join ${board_groups} as place on place.id = ${of.group_id} and place.organization_id = member.organization_id

@@ -7,8 +7,8 @@ import { seedPacks } from "../skill/pack.ts";
 const PERSONAL_ORGANIZATION_NAME = "Personal";
 
 /**
- * Activates an organization for a user who has no valid active one: the oldest membership, else a new personal organization. The
- * lock on the user keeps two first requests from creating two organizations.
+ * Activates an organization for a user who has no valid active one: that of the oldest membership, else a new personal
+ * organization. The lock on the user prevents two simultaneous first requests from creating two organizations.
  */
 export function ensureActiveOrganization(ctx: Context<UserActor>): Promise<Membership> {
   return transaction(ctx, async (ctx) => {
@@ -29,13 +29,13 @@ async function createPersonalOrganization(ctx: Context, user_id: string): Promis
   return membership;
 }
 
-/** The same context for the caller as a member, after ensuring that the caller has an active organization. */
+/** Returns the caller's context as a member, after making sure that the caller has an active organization. */
 export async function withActiveOrganization(ctx: Context<UserActor>): Promise<Context<Member>> {
   const active = ctx.actor.active ?? (await ensureActiveOrganization(ctx));
   return { ...ctx, actor: { ...ctx.actor, active } };
 }
 
-/** Signs the caller in: ensures an active organization and returns the user. */
+/** Signs the caller in: makes sure that there is an active organization, and returns the user. */
 export async function bootstrap(ctx: Context<UserActor>): Promise<User> {
   return getUser(await withActiveOrganization(ctx));
 }

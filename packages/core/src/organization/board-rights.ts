@@ -7,8 +7,8 @@ import { boards } from "../schema/board.sql.ts";
 import { organization_members } from "../schema/organization.sql.ts";
 
 /*
- * A person's rights to a board come from the membership in the board's organization and from an optional access row for that
- * membership and board. The right to write includes the right to read. No other file may repeat these rules.
+ * A person's rights to a board come from the membership in the board's organization and from an access row for that membership
+ * and board, if there is one. The right to write includes the right to read. No other file may repeat these rules.
  */
 
 /** The columns of `StoredRights`, for a query that joins memberships (perhaps under an alias) and access rows. */
@@ -33,11 +33,11 @@ export const mayWriteAll = ({ active }: Member): boolean => active.all_boards_wr
 /** `mayReadAll` as a condition, for a query in which the memberships have the alias `member`. */
 export const readsAll: SQL = sql`(member.all_boards_read or member.all_boards_write)`;
 
-/** A condition that an access row grants the right to its board, for a query in which these rows have the alias `access`. */
+/** A condition that an access row gives the right to its board, for a query in which access rows have the alias `access`. */
 export const grants = (need: "read" | "write"): SQL =>
   need === "write" ? sql`access.can_write` : sql`(access.can_read or access.can_write)`;
 
-/** A condition on `boards`: an access row of the membership grants the right. */
+/** A condition on `boards`: an access row of the membership gives the right to the board. */
 export const isGranted = (member_id: string | Placeholder, need: "read" | "write", board_id: SQL = sql`${boards}.id`): SQL =>
   sql`exists (select 1 from ${organization_board_access} as access
     where access.organization_member_id = ${member_id} and access.board_id = ${board_id} and ${grants(need)})`;
@@ -59,13 +59,13 @@ export const membersWith = (need: "read" | "write", board: { id: string; organiz
 
 type Place = Record<"user_id" | "organization_id" | "board_id", SQLWrapper>;
 
-/** Whether a person may read a board now, or is a member of the organization if the board is null. The arguments are columns. */
+/** Whether a person may now read a board or, if the board is null, is a member of the organization. The arguments are columns. */
 export const mayReadNow = (of: Place): SQL => hasNow("read", of);
 
-/** Whether a person may write to a board now. The arguments are columns. */
+/** Whether a person may now write to a board. The arguments are columns. */
 export const mayWriteNow = (of: Place): SQL => hasNow("write", of);
 
-/** Whether a person is an admin or owner of an organization now. The arguments are columns. */
+/** Whether a person is now an admin or owner of an organization. The arguments are columns. */
 export const isAdminNow = (of: Pick<Place, "user_id" | "organization_id">): SQL =>
   sql`exists (select 1 from ${organization_members} as member
     where member.organization_id = ${of.organization_id} and member.user_id = ${of.user_id} and member.role in ('owner', 'admin'))`;

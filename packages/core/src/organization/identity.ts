@@ -3,19 +3,19 @@ import type { Context } from "../context/context.ts";
 import { users } from "../schema/organization.sql.ts";
 
 /**
- * The person that a verified credential names. `email` and `name` are null when the credential has no such claim. Subjects
- * are unique within their issuer only.
+ * The person that a verified credential identifies. `email` and `name` are null if the credential does not contain them. Subjects
+ * are unique only within their issuer.
  */
 export interface Identity {
   issuer: string;
   subject: string;
   email: string | null;
-  /** Whether the credential has an address but none that the issuer has verified. A stored address is then removed too. */
+  /** True if the credential has an e-mail address that the issuer has not verified. A stored address is then removed too. */
   email_unverified: boolean;
   name: string | null;
 }
 
-/** The only user of local mode. Its issuer is no URL, so no identity provider can have it. */
+/** The only user of local mode. Its issuer is not a URL, so no identity provider can have it. */
 export const LOCAL_IDENTITY: Identity = {
   issuer: "local",
   subject: "local-auth-user",
@@ -27,15 +27,16 @@ export const LOCAL_IDENTITY: Identity = {
 const isLocalUser = eq(users.auth_subject, LOCAL_IDENTITY.subject);
 
 /**
- * Matches users without an issuer who may be assigned to this one; early versions did not store it. The local user belongs to
- * local mode, and all others belong to the identity provider that is configured when the first of them signs in.
+ * A condition on users who have no issuer and may be assigned to this one. Early versions did not store the issuer. The local
+ * user belongs to local mode; all others belong to the identity provider that is configured when the first of them signs in.
  */
 export const isUnassigned = (issuer: string) =>
   and(eq(users.auth_issuer, ""), issuer === LOCAL_IDENTITY.issuer ? isLocalUser : not(isLocalUser));
 
 /**
- * Stores the issuer for all users without one when the first of them signs in. Otherwise a later issuer with the same subjects
- * could take over the remaining accounts. It skips locked rows until a later sign-in, since waiting for them could deadlock.
+ * When the first user without an issuer signs in, this stores the issuer for all such users. Otherwise a later issuer with the
+ * same subjects could take over the remaining accounts. Locked rows are left for a later sign-in, because waiting for them could
+ * deadlock.
  */
 export async function assignIssuer(ctx: Context, issuer: string): Promise<void> {
   // During a deployment, the previous version may have stored a user a second time without an issuer.

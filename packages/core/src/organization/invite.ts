@@ -49,7 +49,7 @@ export type CreateInvite = z.infer<typeof CreateInvite>;
 
 const TOKEN_BYTES = 24;
 
-/** The digest by which an invite is found from its token. It needs no key, because tokens are random. */
+/** The digest by which an invite is found from its token. It is not keyed, because tokens are random. */
 export const digestInviteToken = (token: string): string => createHash("sha256").update(token).digest("base64url");
 
 const inviteList = listOf({
@@ -107,7 +107,7 @@ export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<
 
 const alreadyInvitedError = () => new DomainError("conflict", "An open invite for this email exists");
 
-/** Removes an invite and returns it. This revokes an open invite; removing an accepted one does not change the member. */
+/** Removes an invite and returns it. An open invite is thereby revoked; removing an accepted one does not change the member. */
 export function removeInvite(ctx: Context<Admin>, invite_id: string): Promise<Invite> {
   const { organization_id } = ctx.actor.active;
   return transaction(ctx, async (ctx) => {
@@ -122,7 +122,7 @@ export function removeInvite(ctx: Context<Admin>, invite_id: string): Promise<In
   });
 }
 
-/** The open invite with this token, without its sealed token. */
+/** The open invite with this token, without the encrypted token. */
 export async function findOpenInvite(ctx: Context, token: string): Promise<{ id: string; invited_email: string } | null> {
   const [invite] = await ctx.db
     .select({ id: organization_invites.id, invited_email: organization_invites.invited_email })

@@ -20,7 +20,7 @@ export const BoardGrant = lazyObject(() => ({
 })).meta({ id: "BoardGrant", description: "Rights to give on one board." });
 export type BoardGrant = z.infer<typeof BoardGrant>;
 
-/** The board rights of a member or of an invite. The flags and the rows of single boards add up. */
+/** The board rights of a member or an invite. The flags and the rows for single boards are combined. */
 export const AccessFields = lazyObject(() => ({
   all_boards_read: z.boolean().default(false).describe("May read every board."),
   all_boards_write: z.boolean().default(false).describe("May write to every board."),
@@ -81,7 +81,10 @@ const toComparableAccess = ({ all_boards_read, all_boards_write, board_access }:
   boards: board_access.map(({ board_id, can_read, can_write }) => `${board_id} ${can_read} ${can_write}`).toSorted(),
 });
 
-/** Checks that the boards belong to the organization and are named once, and locks them so that they cannot be removed. */
+/**
+ * Checks that the boards belong to the organization and that no board is listed twice, and locks them so that they cannot be
+ * removed.
+ */
 export async function requireBoards(
   ctx: Context,
   organization_id: string,

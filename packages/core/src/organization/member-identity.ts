@@ -8,8 +8,8 @@ import type { Identity } from "./identity.ts";
 import { readMember } from "./member.ts";
 
 /**
- * Who a member is at the sign-in, for an owner who makes a link for this member, which is recorded. The link opens everything of
- * the person, so there is none for owners, nor for people with memberships where the caller is no owner.
+ * Returns the sign-in identity of a member, for a link that an owner creates, and records that. The link opens everything of that
+ * person. So there is none for owners, or for members of organizations that the caller does not own.
  */
 export function readIdentityForLink(ctx: Context<Member>, member_id: string): Promise<Pick<Identity, "issuer" | "subject">> {
   const { organization_id, role } = ctx.actor.active;

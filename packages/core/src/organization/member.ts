@@ -45,7 +45,7 @@ export const Member = lazyObject(() => ({
 })).meta({ id: "Member", description: "A membership in an organization." });
 export type Member = z.infer<typeof Member>;
 
-/** A lower bound of the bytes of a `BoardAccess` as JSON. It tells how many of them an answer can hold. */
+/** A lower bound for the size of a `BoardAccess` as JSON, to estimate how many fit into an answer. */
 const MIN_ACCESS_BYTES = 150;
 
 const memberColumns = {
@@ -57,7 +57,10 @@ type AccessRow = typeof organization_board_access.$inferSelect;
 
 const oldestFirst = [asc(organization_board_access.created_at), asc(organization_board_access.id)];
 
-/** A boolean key before each nullable column tells whether it is null, because a cursor needs a value for every key. */
+/**
+ * Before each nullable column there is a boolean key that tells whether the column is null, because a cursor needs a value for
+ * every key.
+ */
 const memberOrder: SortOrder<{ id: string; email: string | null; name: string | null }> = [
   booleanKey(sql`(${users.email} is null)`, ({ email }) => email === null),
   lowerCaseKey(sql`coalesce(${users.email}, '')`, ({ email }) => email ?? ""),
@@ -111,7 +114,10 @@ export async function getMember(ctx: Context<MemberActor>, member_id: string): P
 export const getOwnMember = (ctx: Context<MemberActor>): Promise<Member> =>
   readMembership(ctx, ctx.actor.active.organization_id, ctx.actor.active.member_id);
 
-/** A person who is a member of the organization, with its board rights, in one statement. The user of a key is not found. */
+/**
+ * A person who is a member of the organization, with the member's board rights, read with one statement. Users of keys are not
+ * found.
+ */
 export const readMember = (ctx: Context, organization_id: string, member_id: string): Promise<Member> =>
   readMembership(ctx, organization_id, member_id, isNull(users.service_organization_id));
 
@@ -136,7 +142,7 @@ export async function grantBoardAccess(ctx: Context, organization_member_id: str
   await ctx.db.insert(organization_board_access).values({ organization_member_id, board_id, can_read: true, can_write: true });
 }
 
-/** Adds the board rights of each member. When an answer cannot hold all of them, the list of every member is cut. */
+/** Adds the board rights of each member. If an answer cannot hold all of them, the list of every member is shortened. */
 async function readBoardAccess(ctx: Context, rows: Row[]): Promise<Member[]> {
   const ids = rows.map(({ member }) => member.id);
   const ofMember = sql`partition by ${organization_board_access.organization_member_id}`;

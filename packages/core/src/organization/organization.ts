@@ -81,7 +81,8 @@ export function createOrganization(ctx: Context<User>, { name }: CreateOrganizat
 const toLimitText = (limit: number) => `You have created ${limit} organizations today, which is the limit. Try again tomorrow.`;
 
 /**
- * Renames the active organization. The lock on the caller keeps two concurrent requests from giving two organizations one name.
+ * Renames the active organization. The lock on the caller prevents two concurrent requests from giving two organizations the same
+ * name.
  */
 export function updateOrganization(ctx: Context<Admin>, { name }: UpdateOrganization): Promise<Organization> {
   const { user_id, active } = ctx.actor;
@@ -98,7 +99,7 @@ export function updateOrganization(ctx: Context<Admin>, { name }: UpdateOrganiza
   });
 }
 
-/** Checks that no other organization of the caller has the name. The caller must hold the lock on the user. */
+/** Checks that no other organization of the caller has this name. The caller must hold the lock on the user. */
 async function requireNewName(ctx: Context<User>, name: string, own_id?: string): Promise<void> {
   const [existing] = await ctx.db
     .select({ id: organizations.id })

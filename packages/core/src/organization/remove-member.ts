@@ -10,7 +10,7 @@ import { recordAudit } from "../audit/record.ts";
 
 /**
  * Removes a member with its board rights. If the organization was the user's active one, the user's oldest other organization
- * becomes active; a user without another gets a personal organization at the next request.
+ * becomes active. A user without another organization gets a personal one at the next request.
  */
 export function removeMember(ctx: Context<Admin>, member_id: string): Promise<void> {
   const { organization_id, member_id: own_id, role } = ctx.actor.active;
@@ -41,7 +41,10 @@ export function removeMember(ctx: Context<Admin>, member_id: string): Promise<vo
   });
 }
 
-/** Moves users off this organization: their oldest other one, or none, becomes active. `user_id` limits it to one user. */
+/**
+ * Changes the active organization of users for whom it is this organization, to their oldest other one or to none. `user_id`
+ * limits this to one user.
+ */
 export function reassignActiveOrganization(ctx: Context, organization_id: string, user_id?: string) {
   const next = sql`(
     select other.organization_id from ${organization_members} as other

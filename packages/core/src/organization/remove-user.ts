@@ -11,7 +11,7 @@ import { ownerRequiredError } from "./member-role.ts";
 
 /**
  * Removes the caller, the caller's memberships, and every organization in which the caller is the only member. The account at the
- * identity provider stays; signing in again creates a new user.
+ * identity provider is not removed, and signing in again creates a new user.
  */
 export async function removeUser(ctx: Context<User>): Promise<void> {
   if (ctx.settings.auth.mode === "local") throw new DomainError("forbidden", "The shared local user cannot be deleted");
@@ -29,7 +29,7 @@ export async function removeUser(ctx: Context<User>): Promise<void> {
   });
 }
 
-/** Locks in the order of ids, so that two users who are removed at the same time cannot deadlock. */
+/** Locks the organizations in the order of their ids, so that removing two users at the same time cannot cause a deadlock. */
 async function lockOrganizationsOfUser(ctx: Context, user_id: string): Promise<string[]> {
   const memberships = ctx.db
     .select({ id: organization_members.organization_id })

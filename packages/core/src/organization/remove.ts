@@ -25,7 +25,7 @@ export async function removeActiveOrganization(ctx: Context<Admin>): Promise<voi
 }
 
 /**
- * Removes an organization and, by cascade, its rows. The clean-up jobs of its agents stay: they carry the connection data of
+ * Removes an organization and, by cascade, its rows. The clean-up jobs of its agents are kept, and contain the connection data of
  * the removed gateways. Call it in `withLockTimeoutRetry`.
  */
 export async function removeOrganization(ctx: Context, organization_id: string): Promise<void> {
@@ -34,7 +34,7 @@ export async function removeOrganization(ctx: Context, organization_id: string):
   await lockOrganization(ctx, organization_id, "update");
   await removeOrganizationJobs(ctx, organization_id);
   await removeAnswersOfOrganization(ctx, organization_id);
-  // The lock keeps new agents from being created on a gateway after its agents were read.
+  // The lock prevents new agents from being created on a gateway after its agents were read.
   const organizationGateways = await ctx.db
     .select()
     .from(gateways)
@@ -52,8 +52,8 @@ export async function removeOrganization(ctx: Context, organization_id: string):
 }
 
 /**
- * Waits for running changes of the busiest rows and blocks new ones. It must come before the lock on the organization:
- * running changes need that row for their foreign keys and would deadlock.
+ * Waits for running changes of the busiest rows and blocks new changes. Call it before locking the organization: running changes
+ * need the organization's row for their foreign keys, so they would deadlock with the lock.
  */
 async function quiesce(ctx: Context, organization_id: string): Promise<void> {
   const lockRows = (rows: SQL) => ctx.db.execute(sql`select count(*) from (${rows} order by id for no key update) as locked`);

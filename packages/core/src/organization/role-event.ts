@@ -11,7 +11,7 @@ interface RoleChange {
   /** Null for a new member. */
   from: MemberRole | null;
   to: MemberRole;
-  /** Who sent the invite that gives the role; null when an admin changed it. */
+  /** The person who sent the invite that gives the role; null if an admin changed the role. */
   invited_by: Member["user"];
 }
 

@@ -1,12 +1,12 @@
 import type { Context } from "../context/context.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 
-/** The issuer of service users. It is no URL, so no identity provider can have it. */
+/** The issuer of service users. It is not a URL, so no identity provider can have it. */
 const SERVICE_ISSUER = "key";
 
 /**
- * Creates a service user as a member of an organization, without rights, and returns its id. It is no person: it is in no list of
- * members, cannot sign in, and acts only by the key with its id.
+ * Creates a service user as a member of an organization, without rights, and returns its id. A service user is not a person: it
+ * appears in no list of members, cannot sign in, and acts only through the key with the same id.
  */
 export async function createServiceUser(ctx: Context, organization_id: string, name: string): Promise<string> {
   const id = crypto.randomUUID();

@@ -19,20 +19,20 @@ import { task_custom_field_definitions, task_custom_field_values } from "../sche
 import { usage_counts } from "../schema/usage.sql.ts";
 import { board_webhooks } from "../schema/webhook.sql.ts";
 
-/** Bytes that each row counts in addition to its texts, so that a great number of rows with short texts has a limit too. */
+/** The bytes that each row counts in addition to its texts, so that rows with short texts are limited too. */
 export const ROW_BYTES = 200;
 
 interface StoredText {
   columns: readonly PgColumn[];
-  /** The column with the organization's id, or with the id of a row of `through`, which belongs to an organization. */
+  /** The column with the organization's id, or with the id of the row of `through` that belongs to the organization. */
   owner: PgColumn;
   through?: PgTable;
-  /** Only these rows count. All other rows of the table contain texts that the service wrote itself. */
+  /** Only rows that meet this condition count. The other rows contain texts that the service itself wrote. */
   only?: SQL;
 }
 
 /**
- * The texts of members and agents that no other limit or retention covers. The triggers of the migration `stored_text` count
+ * The texts of members and agents to which no other limit or retention applies. The triggers of the migration `stored_text` count
  * exactly these, so a new entry or column needs a migration that replaces the triggers.
  */
 export const STORED_TEXTS = {
@@ -130,7 +130,10 @@ const toSize = (columns: readonly PgColumn[]): SQL =>
     sql` + `,
   );
 
-/** The bytes of an organization's texts, measured on the rows themselves. The sum of its counter shards should be equal. */
+/**
+ * The bytes of an organization's texts, measured on the rows themselves. The sum of the organization's counter shards should be
+ * the same.
+ */
 export function storedTextBytes(organization_id: string): SQL {
   const sums = Object.values<StoredText>(STORED_TEXTS).map(({ columns, owner, through, only }) => {
     const owners = through

@@ -30,7 +30,7 @@ export const User = lazyObject(() => ({
 })).meta({ id: "User", description: "A person." });
 export type User = z.infer<typeof User>;
 
-/** Leaves out the long texts, because every request reads these columns, and open streams read them for many users at once. */
+/** Without the long texts, because every request reads these columns, and open streams read them for many users at once. */
 const identityColumns = {
   id: users.id,
   auth_issuer: users.auth_issuer,
@@ -50,8 +50,8 @@ export const membershipColumns = {
 };
 
 /**
- * Reads a user and the membership in the active organization in one statement, and creates the user at the first request. The
- * e-mail address follows the credential; the name of the credential is stored only if the user has none.
+ * Reads a user and the membership in the active organization with one statement, and creates the user at the first request. The
+ * e-mail address is updated from the credential; the name is taken from the credential only if the user has none.
  */
 export async function resolveUser(ctx: Context, identity: Identity): Promise<UserActor> {
   const stored = await findUserByIdentity(ctx, identity);
@@ -64,15 +64,18 @@ export async function resolveUser(ctx: Context, identity: Identity): Promise<Use
   return toActor({ ...user, email, name }, active);
 }
 
-/** The user of an open connection. `organization_id` is the organization that the connection shows, null when it needs none. */
+/**
+ * The user of an open connection. `organization_id` is the organization that the connection shows, or null if it does not need
+ * one.
+ */
 export interface Session {
   identity: Pick<Identity, "issuer" | "subject">;
   organization_id: string | null;
 }
 
 /**
- * Reads the users of open connections again in one statement, in the order of the sessions, with null for a deleted user.
- * `active` is the membership in the organization of the session, even if the user has another active organization now.
+ * Reads the users of open connections again with one statement, in the order of the sessions; deleted users are null. `active` is
+ * the membership in the organization of the session, even if the user has activated a different organization since.
  */
 export async function recheckUsers(ctx: Context, sessions: readonly Session[]): Promise<(UserActor | null)[]> {
   const [first] = sessions;
@@ -90,7 +93,7 @@ export async function recheckUsers(ctx: Context, sessions: readonly Session[]): 
   const bySubject = Map.groupBy(rows, ({ user }) => user.auth_subject);
   return sessions.map(({ identity, organization_id }) => {
     const found = bySubject.get(identity.subject);
-    // Ascending order puts a row with the issuer last, after an old row without one.
+    // In ascending order, the row with the issuer comes last, after an old row without an issuer.
     const user = found?.at(-1)?.user;
     if (!found || !user) return null;
     const membership = found.find((row) => row.user.id === user.id && row.active?.organization_id === organization_id);
@@ -124,7 +127,7 @@ const hasIdentity = and(
   inArray(users.auth_issuer, [sql.placeholder("issuer"), sql.placeholder("or_issuer")]),
 );
 
-/** The descending order prefers a user with the issuer to an old row without one. */
+/** The descending order prefers a row with the issuer to an old row without an issuer. */
 const selectUserByIdentity = preparedQuery((db) => selectUsers(db).where(hasIdentity).orderBy(desc(users.auth_issuer)).limit(1));
 
 /** The membership in the organization of the board that the path names. */
@@ -151,7 +154,8 @@ const selectUserWithBoard = preparedQuery((db) =>
       ),
     )
     .where(hasIdentity)
-    // A user has one membership in an organization. The order lets a test notice if a membership of another user was read.
+    // A user has only one membership in an organization. The order lets a test detect a query that reads another user's
+    // membership.
     .orderBy(desc(users.auth_issuer), asc(board_member.created_at))
     .limit(1),
 );
@@ -160,7 +164,7 @@ async function createUser(ctx: Context, { issuer, subject, email, name }: Identi
   const values = { auth_issuer: issuer, auth_subject: subject, email, name };
   const [inserted] = await ctx.db.insert(users).values(values).onConflictDoNothing().returning();
   if (inserted) return inserted;
-  // Another first request of this user inserted the row at the same time.
+  // Another first request of this user has inserted the row at the same time.
   const isCreated = and(eq(users.auth_subject, subject), eq(users.auth_issuer, issuer));
   const [existing] = await ctx.db.select().from(users).where(isCreated);
   if (!existing) throw unauthenticated();
@@ -197,7 +201,7 @@ export async function createOrganizationWithOwner(ctx: Context, user_id: string,
   return { organization: organization!, membership: membership! };
 }
 
-/** Sets the user's active organization. It keeps `updated_at`, because that is the time of the last profile change. */
+/** Sets the user's active organization. `updated_at` stays the same, because it is the time of the last profile change. */
 export async function setActiveOrganization(ctx: Context, user_id: string, organization_id: string): Promise<void> {
   await ctx.db
     .update(users)

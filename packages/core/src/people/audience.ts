@@ -8,18 +8,18 @@ import { api_keys } from "../schema/key.sql.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { user_notifications } from "../schema/people.sql.ts";
 
-/** The most people of one job. More follow in the next one, so that other work gets its turn in between. */
+/** The maximum number of people per job. The next job continues, so that other work can run in between. */
 export const PAGE = 500;
 
 export interface Audience {
   user_ids: string[];
-  /** The group of those who may decide; null for other alerts. */
+  /** The group of people who are asked to decide; null for other alerts. */
   group: DeciderGroup | null;
 }
 
 export const isDecision = ({ type }: Pick<Alert, "type">): boolean => type === "approval.requested" || type === "question.asked";
 
-/** The next people after `after` whom an alert concerns and who have the right to know of it. */
+/** The next people after `after` whom an alert concerns and who may know about it. */
 export async function readAudience(ctx: Context, alert: Alert, after: string | null): Promise<Audience> {
   if (!isDecision(alert)) return { user_ids: await findMembers(ctx, alert, audienceOf(alert), after), group: null };
   const groups = alert.group ? [alert.group] : groupsAfter(alert.escalation?.after ?? null);
@@ -46,7 +46,7 @@ async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined
         id === null && alert.type === "mention" ? readersOfGroup(alert) : undefined,
         audience,
         isPerson,
-        // Nobody is notified of what they did themselves.
+        // People are not notified of what they did themselves.
         actor.type === "user" && actor.id !== null ? ne(organization_members.user_id, actor.id) : undefined,
         after === null ? undefined : gt(organization_members.user_id, after),
         alert.escalation ? wasNotAsked(alert) : undefined,
@@ -57,10 +57,10 @@ async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined
   return rows.map(({ user_id }) => user_id);
 }
 
-/** A key acts as a user too, but nobody reads its inbox. */
+/** Excludes the service users of keys, because nobody reads their inboxes. */
 const isPerson = sql`not exists (select from ${users} as service
   where service.id = ${organization_members.user_id} and service.service_organization_id is not null)`;
-/** Groups overlap. A group is skipped if everybody in it was asked before. */
+/** Groups overlap. A group is skipped if all of its people have already been asked. */
 const wasNotAsked = ({ key }: Alert): SQL => sql`not exists (select from ${user_notifications} as earlier
   where earlier.user_id = ${organization_members.user_id} and earlier.key = ${key})`;
 
@@ -93,7 +93,7 @@ function audienceOf({ type, board_id, task_id, subject_id, names = [] }: Alert):
   return board_id === null ? isAdmin : or(isAdmin, isIn(makerOfBoard(board_id)));
 }
 
-/** People are named by their name, its first word, or the part of their address before the @. */
+/** A person can be mentioned by name, by the first word of the name, or by the part of the e-mail address before the @. */
 const peopleNamed = (names: readonly string[]): SQL => sql`(
   select person.id from ${users} as person where array[lower(trim(person.preferred_name)), lower(trim(person.name)),
     lower(split_part(trim(person.preferred_name), ' ', 1)), lower(split_part(trim(person.name), ' ', 1)),

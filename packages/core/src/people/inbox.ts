@@ -15,7 +15,7 @@ import { mayBeShown } from "./notification-rights.ts";
 import { type NotificationFacts, toText, toTitle } from "./notification-text.ts";
 
 const MAX_LIMIT = 100;
-/** Counting stops here, so that a long backlog is not slower to read. */
+/** Counting stops at this number, so that a long backlog does not take longer to read. */
 const MAX_UNREAD = 100;
 
 export const UserNotification = lazyObject(() => ({
@@ -72,7 +72,7 @@ const inboxList = listOf({
   order: newestFirst(user_notifications),
 });
 
-/** What a person was notified about boards, groups and organizations that they may still read. */
+/** A person's notifications about boards, groups and organizations that the person may still read. */
 const visibleTo = (user_id: string): Filter => ({
   name: "of the person",
   values: { user_id },
@@ -81,7 +81,7 @@ const visibleTo = (user_id: string): Filter => ({
 
 const isUnread: SQL = isNull(user_notifications.read_at);
 
-/** What the caller was notified, newest first. */
+/** The caller's notifications, newest first. */
 export async function getUserInbox(ctx: Context<User>, query: UserInboxQuery): Promise<UserInbox> {
   const { user_id } = ctx.actor;
   const page = await inboxList.read(ctx, byCursor(query), {
@@ -93,7 +93,7 @@ export async function getUserInbox(ctx: Context<User>, query: UserInboxQuery): P
   return { items, next_cursor, ...(await countUnread(ctx)) };
 }
 
-/** Marks what the caller was notified as read. Ids of others change nothing. */
+/** Marks notifications of the caller as read. Ids of other people's notifications are ignored. */
 export async function readUserInbox(ctx: Context<User>, { ids }: ReadInbox): Promise<UnreadCount> {
   await ctx.db
     .update(user_notifications)

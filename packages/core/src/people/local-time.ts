@@ -1,6 +1,6 @@
 import { DAY_MS, MINUTE_MS } from "../values/time.ts";
 
-/** Whether the name is one of a time zone, such as `Europe/Berlin`. */
+/** Whether the name is that of a time zone, such as `Europe/Berlin`. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
@@ -33,14 +33,14 @@ export function nextTimeOfDay(now: Date, time: string, zone: string): Date {
   const midnight = Math.floor(start / DAY_MS) * DAY_MS;
   for (let day = 0; ; day++) {
     const shown = midnight + day * DAY_MS + minutesOf(time) * MINUTE_MS;
-    // The offset before the guess may be another one than at it, when the clocks change in between.
+    // If the clocks change near this time, the offset that leads to the guess may differ from the offset at the guess.
     const guess = shown - offsetAt(zone, shown);
     const at = shown - offsetAt(zone, guess);
     if (at > now.getTime()) return new Date(at);
   }
 }
 
-/** Whether the clocks of the zone show a time from `from` until before `until`, which may be on the next day. */
+/** Whether the clocks of the zone show a time from `from` up to but not including `until`, which may be on the next day. */
 export function isBetween(now: Date, from: string, until: string, zone: string): boolean {
   const minute = Math.floor(((now.getTime() + offsetAt(zone, now.getTime())) % DAY_MS) / MINUTE_MS);
   const [first, end] = [minutesOf(from), minutesOf(until)];

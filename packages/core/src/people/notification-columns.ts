@@ -11,12 +11,15 @@ import { tasks } from "../schema/task.sql.ts";
 import { user_notifications } from "../schema/people.sql.ts";
 import type { NotificationFacts } from "./notification-text.ts";
 
-/** No text of others is read beyond this. */
+/** The maximum number of characters to read of a text that somebody wrote. */
 const MAX_CHARS = 2_000;
 const notification = user_notifications;
 const cut = (text: string) => sql.raw(`left(${text}, ${MAX_CHARS})`);
 
-/** The columns of a notification with what it is about. Each look-up names the place, so that no id of another place is shown. */
+/**
+ * The columns of a notification and of what it is about. Each look-up also compares the organization or board, so that nothing
+ * from a different one is shown.
+ */
 export const notificationColumns = {
   ...getTableColumns(user_notifications),
   board_name: sql<string | null>`(select board.name from ${boards} as board

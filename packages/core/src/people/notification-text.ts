@@ -7,21 +7,24 @@ export interface AskedApproval {
   reason: string | null;
   title: string | null;
   status: string;
-  /** What a question offers; null for other approvals. Its agent wrote it. */
+  /** The options of a question, as its agent wrote them; null for other approvals. */
   offer: Record<string, unknown> | null;
 }
 
-/** What a notification is about, as it is now. Names and texts are of others, and null if they are gone. */
+/**
+ * What a notification is about, in its current state. Names and texts were written by others, and are null if they no longer
+ * exist.
+ */
 export interface NotificationFacts {
   type: AlertType;
   board_name: string | null;
   task_title: string | null;
   actor_name: string | null;
-  /** The name of the agent, gateway or subscription's host. */
+  /** The name of the agent or gateway, or the host of the subscription. */
   subject_name: string | null;
-  /** The action or question that waits for a decision. */
+  /** The action or question to decide. */
   approval: AskedApproval | null;
-  /** The latest comment of the actor on the task. */
+  /** The latest comment on the task by the person or agent who caused the notification. */
   comment: string | null;
 }
 
@@ -49,10 +52,10 @@ const TITLES: Titles = {
   "delivery.dead": ({ subject_name }) => `Events could not be delivered to ${short(subject_name, "a removed subscription")}`,
 };
 
-/** One line that says what happened. */
+/** One line that says what has happened. */
 export const toTitle = (facts: NotificationFacts): string => TITLES[facts.type](facts);
 
-/** The words of others that belong to it, of several lines; null if there are none. */
+/** The text of others that belongs to the notification, which may have several lines; null if there is none. */
 export function toText({ type, approval, comment }: NotificationFacts): string | null {
   const text = type === "mention" ? comment : (approval?.reason ?? null);
   return text === null || text.trim() === "" ? null : ellipsize(text.trim(), MAX_TEXT);

@@ -19,7 +19,7 @@ const TimeOfDay = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, valueError("ti
 const choice = (type: AlertType, channel: ChannelType) =>
   z.enum(CHOICES).describe(`How a person is notified of \`${type}\` by ${channel}.`);
 
-/** `wrap` makes the fields of a request optional. */
+/** With a `wrap` that makes a schema optional, the result describes a request. */
 const choicesOf = <Wrapped extends z.ZodType>(wrap: (schema: z.ZodType) => Wrapped) =>
   z.object(
     Object.fromEntries(
@@ -71,7 +71,7 @@ export const UpdatePreferences = lazyObject(() => ({
 })).meta({ id: "NotificationPreferencesUpdate" });
 export type UpdatePreferences = z.infer<typeof UpdatePreferences>;
 
-/** Decisions come at once, because somebody waits for them. */
+/** Requests to decide are sent at once by default, because somebody waits for the decision. */
 const defaultChoice = (type: AlertType): Choice =>
   type === "approval.requested" || type === "question.asked" ? "now" : "digest";
 
@@ -108,7 +108,7 @@ async function readRow(ctx: Context<User>) {
   return { row: found?.row ?? null, zone: found?.zone ?? null };
 }
 
-/** Changes what was sent and keeps the rest. */
+/** Changes the preferences that were sent and keeps the others. */
 export async function updatePreferences(ctx: Context<User>, input: UpdatePreferences): Promise<NotificationPreferences> {
   const { row, zone } = await readRow(ctx);
   const before = toPreferences(row, zone);
@@ -133,7 +133,7 @@ export async function updatePreferences(ctx: Context<User>, input: UpdatePrefere
 const withoutUndefined = (channels: Partial<Record<string, Choice>> = {}): Record<string, Choice> =>
   Object.fromEntries(Object.entries(channels).filter((entry): entry is [string, Choice] => entry[1] !== undefined));
 
-/** When a person is notified by a channel; null if not at all. */
+/** When to notify a person through a channel; null if the person is not to be notified there. */
 export function whenToTell(
   now: Date,
   preferences: NotificationPreferences,

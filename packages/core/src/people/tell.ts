@@ -36,23 +36,23 @@ export const tellPeople = (schedule: ScheduleDeliveries): JobHandler<"people.tel
   },
 });
 
-/** Stores how new notifications are sent outside the console, in the transaction that stores them. */
+/** Schedules sending new notifications outside the console, in the transaction that stores them. */
 type ScheduleDeliveries = (ctx: Context, alert: Alert, stored: readonly Stored[]) => Promise<void>;
 
-/** When others are asked if nobody decides; null if the board asks nobody else. */
+/** When the next group is asked if nobody has decided; null if the board asks no other group. */
 interface Escalation {
   after_minutes: number | null;
-  /** When the approval last changed, by which a later job recognizes that it was decided and reopened. */
+  /** When the approval last changed. A later job compares this time, to detect that the approval was decided and reopened. */
   pending_since: string;
 }
 
 interface CurrentAlert {
   alert: Alert;
-  /** Null for an alert that asks for no decision. */
+  /** Null for an alert that does not ask for a decision. */
   escalation: Escalation | null;
 }
 
-/** The alert as it is now: null if an approval was decided in the meantime. A question is an approval of its own kind. */
+/** The current alert, or null if an approval was decided in the meantime. A question is stored as an approval. */
 async function readAlert(ctx: Context, { after: _, ...alert }: AlertPayload): Promise<CurrentAlert | null> {
   if (!isDecision(alert)) return { alert, escalation: null };
   const [approval] = await ctx.db
@@ -72,11 +72,14 @@ async function readAlert(ctx: Context, { after: _, ...alert }: AlertPayload): Pr
   return { alert: { ...alert, type: isQuestion(approval) ? "question.asked" : "approval.requested" }, escalation };
 }
 
-/** A reopened approval has a later job, and the setting of the board may have changed. */
+/**
+ * Not due if the approval was decided and reopened, because there is a later job for that, or if the board's setting was switched
+ * off.
+ */
 const isStillDue = (expected: Required<Alert>["escalation"], { after_minutes, pending_since }: Escalation): boolean =>
   after_minutes !== null && expected.pending_since === pending_since;
 
-/** The job that asks the group after this one. */
+/** The job that asks the next group if this one does not decide. */
 function escalationJobs(ctx: Context, alert: Alert, group: DeciderGroup, escalation: Escalation | null) {
   if (!escalation?.after_minutes || group === DECIDER_GROUPS.at(-1)) return [];
   const { after_minutes, pending_since } = escalation;
@@ -88,7 +91,7 @@ interface Stored {
   user_id: string;
 }
 
-/** Stores a notification for each person who has none with the same key. Removed people, boards and tasks get none. */
+/** Stores a notification for each person who has none with the same key. Removed people, boards and tasks are skipped. */
 async function storeNotifications(ctx: Context, alert: Alert, user_ids: readonly string[]): Promise<Stored[]> {
   const { type, organization_id, board_id, task_id, subject_id, key, actor } = alert;
   const found = (table: typeof boards | typeof tasks | typeof organizations, id: string) =>

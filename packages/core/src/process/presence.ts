@@ -5,9 +5,11 @@ import { stream_leases } from "../schema/stream-lease.sql.ts";
 
 /** How often a process renews its presence. */
 export const PRESENCE_MS = 15_000;
-/** A process that was not seen for this long is gone: it missed two renewals. */
+/** A process that was not seen for this long counts as gone, since it has missed two renewals. */
 export const GONE_AFTER_SECONDS = 45;
-/** Rows of gone processes are kept for a while, because a database that was down delays the renewals of all processes. */
+/**
+ * The rows of processes that are gone are kept for a while. When the database was down, the renewals of all processes are late.
+ */
 const REMOVE_AFTER_SECONDS = 600;
 
 export interface ServiceProcess {
@@ -16,7 +18,7 @@ export interface ServiceProcess {
   name: string;
 }
 
-/** Tells the other processes that this one is there, and how far its clock is ahead of the database's. */
+/** Tells the other processes that this process is running, and how far its clock is ahead of the database's. */
 export async function announcePresence(ctx: Context, { id, name }: ServiceProcess): Promise<void> {
   const clock_ahead_ms = sql`extract(epoch from ${ctx.now().toISOString()}::timestamptz - clock_timestamp()) * 1000`;
   await ctx.db
@@ -25,7 +27,7 @@ export async function announcePresence(ctx: Context, { id, name }: ServiceProces
     .onConflictDoUpdate({ target: processes.id, set: { clock_ahead_ms, seen_at: sql`clock_timestamp()` } });
 }
 
-/** Removes a process that stops. Its streams no longer count at once. */
+/** Removes a process that stops, so that its streams stop counting at once. */
 export async function withdrawPresence(ctx: Context, id: string): Promise<void> {
   await ctx.db.delete(processes).where(eq(processes.id, id));
 }
@@ -34,7 +36,7 @@ const secondsAgo = (seconds: number): SQL => sql`clock_timestamp() - make_interv
 
 const isPresent = () => gt(processes.seen_at, secondsAgo(GONE_AFTER_SECONDS));
 
-/** The condition that a stream still counts: its lease has not expired and its process, if it has one, is there. */
+/** The condition that a stream still counts: its lease has not expired and its process, if it has one, is running. */
 export const isStreamCounted = (ctx: Pick<Context, "db">): SQL =>
   and(
     gt(stream_leases.expires_at, sql`clock_timestamp()`),
@@ -44,7 +46,7 @@ export const isStreamCounted = (ctx: Pick<Context, "db">): SQL =>
     )})`,
   )!;
 
-/** Removes processes that have been gone for long. */
+/** Removes processes that have been gone for a long time. */
 export async function removeGoneProcesses(ctx: Context): Promise<void> {
   await ctx.db.delete(processes).where(lt(processes.seen_at, secondsAgo(REMOVE_AFTER_SECONDS)));
 }
@@ -56,7 +58,7 @@ export const isProcessRemoved = (ctx: Pick<Context, "db">): SQL =>
     notInArray(stream_leases.process_id, ctx.db.select({ id: processes.id }).from(processes)),
   )!;
 
-/** The processes that are there, for operators. */
+/** The running processes, for operators. */
 export const listProcesses = (
   ctx: Pick<Context, "db">,
 ): Promise<Pick<typeof processes.$inferSelect, "name" | "started_at" | "clock_ahead_ms">[]> =>

@@ -2,7 +2,7 @@ import { and, eq, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { schedule_turns } from "../schema/process.sql.ts";
 
-/** How often the process that runs a tick renews its turn. */
+/** How often a process that runs a tick renews its turn. */
 export const TURN_RENEW_MS = 10_000;
 /** A turn that was not renewed for this long belongs to a process that has ended. */
 const ABANDONED_AFTER_SECONDS = 30;
@@ -22,7 +22,8 @@ const isOwn = ({ name, tick_at, process_id }: Turn) =>
   and(eq(schedule_turns.name, name), eq(schedule_turns.tick_at, tick_at), eq(schedule_turns.process_id, process_id));
 
 /**
- * Takes the tick of a schedule for this process. Returns false if another process has taken it, or still runs the tick before.
+ * Takes the tick of a schedule for this process. Returns false if another process has taken it or is still running the previous
+ * tick.
  */
 export async function takeTurn(ctx: Context, turn: Turn): Promise<boolean> {
   const { tick_at, process_id } = turn;

@@ -12,13 +12,13 @@ import { type Run, type RunRow, toRun } from "./run.ts";
 
 const MAX_LINKS = 20;
 const MAX_REASON = 500;
-/** A runner that was cut off can deliver what it knows for this long after the end of its run. */
+/** After the end of its run, a runner that was disconnected can deliver what it still has for this long. */
 export const LATE_MS = DAY_MS;
 
-/** Addresses without spaces and control characters, of https or of git. Other schemes could run code where they are shown. */
+/** https and git addresses without spaces and control characters. Other schemes could run code where the address is shown. */
 const ADDRESS = /^(?:https:\/\/|ssh:\/\/|git:\/\/|git\+ssh:\/\/|git@[\w.-]+:)[^\s\p{C}]+$/u;
 
-/** One sentence that a person or an agent gives as a reason. */
+/** One sentence in which a person or an agent gives a reason. */
 export const Reason = TextOrNull(MAX_REASON);
 
 const SentClient = lazyObject(() => ({
@@ -40,7 +40,7 @@ export const UpdateRun = lazyObject(() => ({
 })).meta({ id: "RunUpdate" });
 export type UpdateRun = z.infer<typeof UpdateRun>;
 
-/** Matches a run of the calling agent, wherever the agent is now. */
+/** A condition on `runs`: this run of the calling agent, even if the agent has moved since. */
 export const ownRun = (ctx: Context<Agent>, run_id: string) => and(eq(runs.id, run_id), eq(runs.agent_id, ctx.actor.agent_id));
 
 /** A run of the calling agent; throws `not_found`. With `lock`, the row stays locked until the transaction ends. */
@@ -54,16 +54,16 @@ export async function readOwnRun(ctx: Context<Agent>, run_id: string, lock = fal
   return row;
 }
 
-/** Runs that ended before this time get nothing more. */
+/** Nothing can be added to runs that ended before this time. */
 export const lateSince = (ctx: Context): Date => addMs(ctx.now(), -LATE_MS);
 
-/** Throws when a run has ended so long ago that nothing can be added to it. */
+/** Throws if a run ended too long ago for anything to be added to it. */
 export function requireOpen(ctx: Context, { ended_at }: RunRow): void {
   if (ended_at !== null && ended_at < lateSince(ctx))
     throw new DomainError("conflict", "The run ended more than a day ago.", { fields: { code: "run_closed" } });
 }
 
-/** Stores what an agent says about its run, also for a day after the end. */
+/** Stores what an agent reports about its run. This is possible until a day after the end of the run. */
 export const updateRun = (ctx: Context<Agent>, run_id: string, input: UpdateRun): Promise<Run> =>
   transaction(ctx, async (ctx) => {
     const stored = await readOwnRun(ctx, run_id, true);

@@ -21,7 +21,7 @@ export const StopRun = lazyObject(() => ({
 })).meta({ id: "RunStop" });
 export type StopRun = z.infer<typeof StopRun>;
 
-/** A run of a board that the caller may stop: a person who may write to the board, or its lead. */
+/** A run of a board that the caller may stop. Only the board's lead and people who may write to the board may. */
 export async function requireStoppable(ctx: CallerContext, board_id: string, run_id: string): Promise<BoardRow> {
   const board = await boardFor(ctx, board_id, "write");
   await readRun(ctx, board.id, run_id);
@@ -31,7 +31,7 @@ export async function requireStoppable(ctx: CallerContext, board_id: string, run
   return board;
 }
 
-/** Stops a running run: the agent loses the task, which returns to the inbox without an assignee. */
+/** Stops a running run: the agent loses the task, which goes back to the inbox without an assignee. */
 export async function stopRun(ctx: CallerContext, board_id: string, run_id: string, { reason }: StopRun): Promise<Run> {
   const board = await requireStoppable(ctx, board_id, run_id);
   return withDeadlockRetry(ctx, async (ctx) => {
@@ -48,8 +48,8 @@ interface RunRef {
 }
 
 /**
- * Stops those runs of an organization that are still running, in the caller's transaction, and returns their ids. It locks boards
- * by id, then tasks by id. `reason` is one sentence that people and the agents read.
+ * Stops the runs of an organization that are still running, in the caller's transaction, and returns their ids. It locks boards
+ * by id, then tasks by id. `reason` is one sentence for people and agents.
  */
 export async function stopRuns(
   ctx: Context<User | Agent | System>,

@@ -10,7 +10,7 @@ export const activity_counts = pgTable(
     board_id: uuid()
       .notNull()
       .references(() => boards.id, { onDelete: "cascade" }),
-    /** Start of the hour. The row with `-infinity` has the sum of all hours, so that a total reads one row per board. */
+    /** The start of the hour. The row with `-infinity` contains the sum of all hours, so that a total reads one row per board. */
     hour: instant().notNull(),
     events: integer().notNull(),
     /** Events whose type ends with `failed`. */
@@ -22,8 +22,8 @@ export const activity_counts = pgTable(
 );
 
 /**
- * The sums of `activity_counts` per UTC day, so that long ranges read few rows. The row with `-infinity`, which has zeros, shows
- * that all days of a board are present; until it exists, the hours are read.
+ * The sums of `activity_counts` per UTC day, so that long ranges read few rows. The row with `-infinity` contains zeros and marks
+ * that all days of a board are present. Without that row, the hours are read.
  */
 export const activity_day_counts = pgTable(
   "activity_day_counts",

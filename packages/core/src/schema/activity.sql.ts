@@ -8,7 +8,7 @@ import { tasks } from "./task.sql.ts";
 
 export const ANCHOR_SIDES = ["old", "new"] as const;
 
-/** The place in an artifact that a comment is about. Without a line it is a file, without a path the whole artifact. */
+/** The place in an artifact that a comment is about. Without a line it is a whole file, without a path the whole artifact. */
 export interface CommentAnchor {
   artifact_id: string;
   path: string | null;
@@ -50,7 +50,7 @@ export const activity_events = pgTable(
     index("comments_by_organization").on(t.organization_id, t.created_at, t.id).where(sql`event_type = 'task.comment'`),
     index("comments_in_commit_order").on(t.organization_id, t.tx, t.seq).where(sql`event_type = 'task.comment'`),
     index("activity_in_commit_order").on(t.board_id, t.tx, t.seq),
-    // For readers of the events of all boards, which would otherwise read each board separately.
+    // For code that reads the events of all boards. Otherwise it would have to read each board separately.
     index("activity_of_all_boards").on(t.tx, t.seq).concurrently(),
   ],
 );

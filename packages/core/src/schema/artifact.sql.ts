@@ -8,8 +8,8 @@ import { tasks } from "./task.sql.ts";
 export const ARTIFACT_STATUSES = ["uploading", "ready"] as const;
 
 /**
- * Files of tasks. A small content is in the row. A larger one is in the file storage, under a key made of the ids of the
- * organization and the artifact. A trigger notes the object of a removed row in `artifact_orphans`.
+ * Files of tasks. Small content is in the row. Larger content is in the file storage, under a key made of the ids of the
+ * organization and the artifact. When a row is removed, a trigger records its object in `artifact_orphans`.
  */
 export const artifacts = pgTable(
   "artifacts",
@@ -24,10 +24,10 @@ export const artifacts = pgTable(
     task_id: uuid()
       .notNull()
       .references(() => tasks.id, { onDelete: "cascade" }),
-    /** The run in which it was made. Without a foreign key, because it is only a name. */
+    /** The run that created it. There is no foreign key, because this is only a reference for display. */
     run_id: uuid(),
     name: text().notNull(),
-    /** As its maker says while it is uploaded, afterwards as its content shows. */
+    /** The type that the uploader declared; once the upload is complete, the type detected from the content. */
     content_type: text().notNull(),
     size: bigint({ mode: "number" }).notNull(),
     sha256: text().notNull(),
@@ -48,7 +48,9 @@ export const artifacts = pgTable(
   ],
 );
 
-/** The bytes of an organization's artifacts, with those that are being uploaded. A trigger subtracts those that are removed. */
+/**
+ * The bytes of an organization's artifacts, including uploads in progress. A trigger subtracts the bytes of removed artifacts.
+ */
 export const artifact_usage = pgTable("artifact_usage", {
   organization_id: uuid()
     .primaryKey()
@@ -56,13 +58,15 @@ export const artifact_usage = pgTable("artifact_usage", {
   bytes: bigint({ mode: "number" }).notNull(),
 });
 
-/** Objects in the file storage whose artifact was removed. Without foreign keys, because they outlive their organization. */
+/**
+ * Objects in the file storage whose artifact was removed. There are no foreign keys, because the rows outlive their organization.
+ */
 export const artifact_orphans = pgTable(
   "artifact_orphans",
   {
     artifact_id: uuid().primaryKey(),
     organization_id: uuid().notNull(),
-    /** When the object is deleted. An upload that was running during the removal has ended by then. */
+    /** When the object is deleted. By then, an upload that was running during the removal has ended. */
     due_at: instant().notNull(),
   },
   (t) => [index("artifact_orphans_by_due").on(t.due_at)],

@@ -2,7 +2,7 @@ import { bigint, index, pgTable, text, unique, uuid } from "drizzle-orm/pg-core"
 import { bytes, id, instant, json } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 
-/** Who changed what. A trigger refuses updates; each row has the hash of the row before it and of its own values. */
+/** Who changed what. A trigger refuses updates. Each row contains a hash over its values and the hash of the previous row. */
 export const audit_events = pgTable(
   "audit_events",
   {
@@ -29,7 +29,7 @@ export const audit_events = pgTable(
   (t) => [unique("audit_events_seq").on(t.organization_id, t.seq), index("audit_events_by_age").on(t.at)],
 );
 
-/** The ends of the chain of an organization: its newest row, and the newest row that was removed because of its age. */
+/** The ends of an organization's chain: its newest row, and the newest row that was removed because of its age. */
 export const audit_chains = pgTable("audit_chains", {
   organization_id: uuid()
     .primaryKey()

@@ -35,8 +35,8 @@ export const boards = pgTable(
       .notNull()
       .references(() => organizations.id, { onDelete: "cascade" }),
     /**
-     * A migration makes this key deferrable, so that it is checked when the transaction ends: removing an organization removes
-     * its boards and gateways in any order.
+     * A migration makes this foreign key deferrable, so that it is checked when the transaction ends: removing an organization
+     * removes its boards and gateways in any order.
      */
     gateway_id: uuid()
       .notNull()
@@ -57,7 +57,7 @@ export const boards = pgTable(
     block_status_changes_with_pending_approval: boolean().notNull().default(false),
     only_lead_can_change_status: boolean().notNull().default(false),
     max_agents: integer().notNull().default(1),
-    /** Null never asks further people. */
+    /** If null, no further group of people is asked. */
     escalate_after_minutes: integer(),
     ...timestamps,
   },

@@ -19,17 +19,17 @@ export const budgets = pgTable(
       .notNull()
       .references(() => organizations.id, { onDelete: "cascade" }),
     scope: text({ enum: BUDGET_SCOPES }).notNull(),
-    /** Only the column that the scope names is set; the others are null. */
+    /** Only the column for the budget's scope is set; the others are null. */
     board_id: uuid().references(() => boards.id, { onDelete: "cascade" }),
     agent_id: uuid().references(() => agents.id, { onDelete: "cascade" }),
     task_id: uuid().references(() => tasks.id, { onDelete: "cascade" }),
     period: text({ enum: BUDGET_PERIODS }).notNull(),
     timezone: text().notNull(),
-    /** Null limits nothing. */
+    /** Null means no limit. */
     limit_cost_usd: numeric(),
     limit_total_tokens: bigint({ mode: "number" }),
     limit_runs: integer(),
-    /** What is set aside for each running run. */
+    /** The amount that is reserved for each running run. */
     reserve_cost_usd: numeric(),
     reserve_total_tokens: bigint({ mode: "number" }),
     warn_at: real().notNull(),
@@ -54,19 +54,19 @@ export const budgets = pgTable(
 );
 
 /**
- * What was spent in the current period. Reports and new runs lock this row, so that they agree about what is left. It is separate
- * from the budget, so that a change of the budget and a report do not wait for each other.
+ * What was spent in the current period. Reports and new runs lock this row, so that they agree on what is left. It is separate
+ * from the budget, so that changing the budget and reporting usage do not wait for each other.
  */
 export const budget_spending = pgTable("budget_spending", {
   budget_id: uuid()
     .primaryKey()
     .references(() => budgets.id, { onDelete: "cascade" }),
-  /** End of the period; null if it has none. After it, the numbers count as zero until they are next written. */
+  /** The end of the period; null if there is none. After that, the numbers are treated as zero until they are next written. */
   resets_at: instant(),
   cost_usd: numeric().notNull().default("0"),
   total_tokens: bigint({ mode: "number" }).notNull().default(0),
   runs: integer().notNull().default(0),
-  /** Whether the warning and the end of the budget were announced in this period. */
+  /** Whether the budget has reached its warning and its limit in this period. Both are announced when they become true. */
   warned: boolean().notNull().default(false),
   exhausted: boolean().notNull().default(false),
 });

@@ -10,7 +10,7 @@ const acting = (part: 1 | 2) => sql.raw(`nullif(split_part(current_setting('${AC
 
 /**
  * The entries of the changes feed, at most one per action, item and transaction. Triggers of a migration write them
- * (docs/decisions/changes-by-trigger.md). They have no foreign keys, because an entry outlives the item that it names.
+ * (docs/decisions/changes-by-trigger.md). They have no foreign keys, because an entry outlives its item.
  */
 export const changes = pgTable(
   "changes",
@@ -28,7 +28,7 @@ export const changes = pgTable(
       .notNull()
       .default(sql`coalesce(${acting(1)}, 'system')`),
     actor_id: uuid().default(sql`${acting(2)}::uuid`),
-    /** Only set for a removed board: its gateway, and the members who could read it by a right to this board alone. */
+    /** Set only for a removed board: its gateway, and the members who could read it through a right to this board alone. */
     readers: uuid().array(),
   },
   (t) => [
@@ -44,7 +44,8 @@ export const changes = pgTable(
 );
 
 /**
- * One row with the position of the newest entry that was removed because of its age. A reader at or before it has missed entries.
+ * One row with the position of the newest entry that was removed because of its age. A reader whose cursor is at or before this
+ * position has missed entries.
  */
 export const changes_removed = pgTable(
   "changes_removed",

@@ -8,7 +8,7 @@ export const CHANNEL_TYPES = ["email", "push", "slack"] as const;
 export type ChannelType = (typeof CHANNEL_TYPES)[number];
 export const CHANNEL_DELIVERY_STATUSES = ["pending", "sent", "failed", "dropped"] as const;
 
-/** The ways by which people are notified outside the console. */
+/** The channels through which people are notified outside the console. */
 export const channels = pgTable(
   "channels",
   {
@@ -17,11 +17,11 @@ export const channels = pgTable(
       .notNull()
       .references(() => users.id, { onDelete: "cascade" }),
     type: text().$type<ChannelType>().notNull(),
-    /** The organization whose notifications it sends; null for those of all organizations. */
+    /** The organization whose notifications it sends; null for the notifications of all organizations. */
     organization_id: uuid().references(() => organizations.id, { onDelete: "cascade" }),
-    /** What the person calls it, such as a browser; null for e-mail. */
+    /** What the person calls the channel, such as a browser; null for e-mail. */
     name: text(),
-    /** Digest of the address; empty for e-mail, whose address is that of the profile. */
+    /** The digest of the address; empty for e-mail, where the address in the profile is used. */
     address_digest: text().notNull().default(""),
     /** The address, encrypted; null for e-mail. */
     address_sealed: bytes(),
@@ -29,7 +29,7 @@ export const channels = pgTable(
     disabled_reason: text(),
     /** Time of the first failure after the last success. */
     failing_since: instant(),
-    /** Nothing is sent before then, because the last attempt failed. */
+    /** Nothing is sent before this time, because the last attempt failed. */
     retry_at: instant(),
     last_error: text(),
     last_sent_at: instant(),
@@ -43,7 +43,7 @@ export const channels = pgTable(
   ],
 );
 
-/** Notifications that are sent by a channel, each stored with the notification. */
+/** Notifications to send through a channel. Each is stored together with the notification. */
 export const channel_deliveries = pgTable(
   "channel_deliveries",
   {
@@ -62,7 +62,7 @@ export const channel_deliveries = pgTable(
     status: text().$type<(typeof CHANNEL_DELIVERY_STATUSES)[number]>().notNull().default("pending"),
     is_digest: boolean().notNull(),
     due_at: instant().notNull(),
-    /** A worker that took the delivery has until then to send it. */
+    /** The worker that took the delivery has until this time to send it. */
     claimed_until: instant(),
     attempts: integer().notNull().default(0),
     last_error: text(),
@@ -78,7 +78,9 @@ export const channel_deliveries = pgTable(
   ],
 );
 
-/** The decisions of buttons that were used, so that each is used once. They are removed when they would have expired. */
+/**
+ * The decisions of buttons that were used, so that each button works once. A row is removed when its button would have expired.
+ */
 export const used_decisions = pgTable("used_decisions", { ...id, ...created }, (t) => [
   index("used_decisions_by_age").on(t.created_at),
 ]);

@@ -10,7 +10,7 @@ export const created = { created_at: instant().notNull().defaultNow() };
 
 /**
  * Both times come from the clock of the database, so that a row is never updated before it was created. Every UPDATE sets
- * `updated_at`; code that must keep it sets the column to itself.
+ * `updated_at`. Code that must keep the old value sets the column to itself.
  */
 export const timestamps = {
   ...created,
@@ -23,8 +23,8 @@ export const timestamps = {
 export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => "bytea" });
 
 /**
- * Any JSON value that people write. `json` keeps the order of keys, which jsonb does not; it has no equality, so queries cannot
- * compare or group by it. Drivers return it parsed, and Drizzle's type would parse strings again: "5" would become a number.
+ * Any JSON value that people write. Unlike jsonb, `json` keeps the order of keys. It has no equality, so queries cannot compare
+ * it or group by it. Drivers return it parsed, and Drizzle's type would parse strings again: "5" would become a number.
  */
 export const json = customType<{ data: unknown; driverData: unknown }>({
   dataType: () => "json",

@@ -2,8 +2,8 @@ import { pgTable, uuid } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";
 
 /**
- * The locks for writing to hosts' configurations, one row per gateway. There is no foreign key, because clean-up jobs outlive
- * their gateway. A scheduled job deletes the rows of removed gateways.
+ * The locks for writing to the configuration of a host, one row per gateway. There is no foreign key, because clean-up jobs
+ * outlive their gateway. A scheduled job deletes the rows of removed gateways.
  */
 export const host_turns = pgTable("host_turns", {
   gateway_id: uuid().primaryKey(),
@@ -11,6 +11,6 @@ export const host_turns = pgTable("host_turns", {
   holder: uuid(),
   /** When the lease ends. A holder that does not renew it loses the lock. */
   held_until: instant().notNull(),
-  /** When the next holder may take the lock at the earliest, because hosts need a pause between writes. */
+  /** The earliest time at which the next holder may take the lock, because hosts need a pause between writes. */
   free_at: instant().notNull(),
 });

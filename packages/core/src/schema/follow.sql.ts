@@ -6,8 +6,8 @@ import { organizations, users } from "./organization.sql.ts";
 import { tasks } from "./task.sql.ts";
 
 /**
- * Who follows a board or a task, or decided not to. Makers and commenters of a task follow it without a row, unless a row says
- * that they do not.
+ * Who follows a board or task, or decided not to. The creator of a task and people who comment on it follow it without a row,
+ * unless a row says that they do not.
  */
 export const follows = pgTable(
   "follows",
@@ -25,7 +25,7 @@ export const follows = pgTable(
       .notNull()
       .references(() => users.id, { onDelete: "cascade" }),
     following: boolean().notNull(),
-    /** Whether the person made the board. */
+    /** Whether the person created the board. */
     is_maker: boolean().notNull().default(false),
     ...timestamps,
   },

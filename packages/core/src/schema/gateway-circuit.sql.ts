@@ -8,7 +8,7 @@ export const gateway_circuits = pgTable("gateway_circuits", {
     .primaryKey()
     .references(() => gateways.id, { onDelete: "cascade" }),
   ...created,
-  /** Number of failures in a row. */
+  /** The number of consecutive failures. */
   failures: integer().notNull(),
   /** When the next job may try the host. During a trial, this is the time from which another job may try. */
   retry_at: instant().notNull(),

@@ -3,7 +3,10 @@ import { boolean, check, index, integer, pgTable, text, uuid } from "drizzle-orm
 import { bytes, id, instant, isOneOf, timestamps } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 
-/** The agents of a `pull` gateway poll the service for work. It has no host, so the service connects to nothing. */
+/**
+ * The agents of a `pull` gateway poll the service for work. Such a gateway has no host, so the service does not connect to
+ * anything.
+ */
 export const GATEWAY_KINDS = ["openclaw", "pull"] as const;
 export type GatewayKind = (typeof GATEWAY_KINDS)[number];
 
@@ -16,7 +19,7 @@ export const gateways = pgTable(
       .references(() => organizations.id, { onDelete: "cascade" }),
     name: text().notNull(),
     kind: text({ enum: GATEWAY_KINDS }).notNull().default("openclaw"),
-    /** Blank if the gateway has no host, like `workspace_root`. */
+    /** Like `workspace_root`, this is blank if the gateway has no host. */
     url: text().notNull(),
     token_sealed: bytes(),
     workspace_root: text().notNull(),

@@ -10,14 +10,14 @@ export const idempotency_keys = pgTable(
   {
     /** The user or agent that sent the request. */
     caller_id: uuid().notNull(),
-    /** Method and path of the operation, with the names of its parameters. */
+    /** Method and path template of the operation, with the names of its parameters. */
     operation: text().notNull(),
     key: text().notNull(),
-    /** The organization whose budget the answer uses; the user if there is no organization. */
+    /** The organization whose budget the answer counts toward; the user if there is no organization. */
     owner_id: uuid().notNull(),
     request_hash: bytes().notNull(),
     status: smallint(),
-    /** Headers and body, encrypted because an answer may contain a token. */
+    /** Headers and body. They are encrypted, because an answer may contain a token. */
     answer_sealed: bytes(),
     shard: smallint().notNull(),
     size_bytes: integer().notNull(),
@@ -31,7 +31,7 @@ export const idempotency_keys = pgTable(
 );
 
 /**
- * The bytes of an owner's answers. They are split into shards, so that concurrent requests of an owner rarely wait for each
+ * The bytes of an owner's answers. They are split into shards, so that concurrent requests for an owner rarely wait for each
  * other.
  */
 export const idempotency_usage = pgTable(

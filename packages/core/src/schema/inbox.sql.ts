@@ -7,8 +7,8 @@ import { organizations } from "./organization.sql.ts";
 import { tasks } from "./task.sql.ts";
 
 /**
- * Messages to agents. An agent without a host gets all its messages here; any other agent only those that its host did not
- * accept.
+ * Messages to agents. An agent without a host gets all its messages here. Any other agent gets here only messages that its host
+ * did not accept.
  */
 export const inbox_messages = pgTable(
   "inbox_messages",

@@ -12,7 +12,7 @@ export const organization_invites = pgTable(
       .notNull()
       .references(() => organizations.id, { onDelete: "cascade" }),
     invited_email: text().notNull(),
-    /** The digest by which an invite is found. Admins can read the token itself, which `token_sealed` holds encrypted. */
+    /** The digest by which an invite is found. Admins can read the token itself, which is encrypted in `token_sealed`. */
     token_digest: text().notNull().unique(),
     token_sealed: bytes().notNull(),
     role: text().$type<"owner" | "admin" | "member">().notNull(),

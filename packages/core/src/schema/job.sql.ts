@@ -9,9 +9,9 @@ export const JOB_STATUSES = ["queued", "running", "done", "dead"] as const;
 /** What a due job waits for: the host of its gateway, or a free slot of its organization, gateway or subscription. */
 export type HeldBy = "circuit" | "organization" | "gateway" | "subscription";
 
-/** What a done job reports about itself. */
+/** What a completed job reports about itself. */
 export interface JobResult {
-  /** The agent that was notified; null if there was none to notify. */
+  /** The agent that was notified; null if there was no agent to notify. */
   agent_id: string | null;
 }
 
@@ -22,7 +22,7 @@ export const jobs = pgTable(
     ...id,
     ...created,
     kind: text().notNull(),
-    /** Jobs of a lane run one at a time, in their order. A job without a lane runs at any time. */
+    /** Jobs of a lane run one at a time, in order. A job without a lane runs at any time. */
     lane: text(),
     /** The fairness group of the queue. Null after the organization is deleted, because clean-up jobs outlive it. */
     organization_id: uuid().references(() => organizations.id, { onDelete: "set null" }),
@@ -38,7 +38,7 @@ export const jobs = pgTable(
     sent_at: instant(),
     attempts: integer().notNull().default(0),
     max_attempts: integer().notNull(),
-    /** Attempts that ended in an unexpected error or an expired lease. Failures of a host do not count. */
+    /** How many attempts ended in an unexpected error or an expired lease. Failures of a host do not count. */
     crashes: integer().notNull().default(0),
     lease_until: instant(),
     /** Identifies the worker that leased the job, so that it can return the lease if the answer was lost. */
@@ -47,18 +47,18 @@ export const jobs = pgTable(
     organization_slot: integer(),
     gateway_slot: integer(),
     subscription_slot: integer(),
-    /** Why a due job is held back; `run_at` is then the time of its next try. */
+    /** Why a due job is held; `run_at` is then the time of its next try. */
     held_by: text().$type<HeldBy>(),
     held_since: instant(),
     /** Set when a job first waits for a host that is down. If the host is still down after this time, the job is given up. */
     give_up_at: instant(),
     status: text().$type<(typeof JOB_STATUSES)[number]>().notNull().default("queued"),
     last_error: text(),
-    /** What the handler reports about a done job, for example the agent that was notified. */
+    /** What the handler reports about a completed job, for example the agent that was notified. */
     result: jsonb().$type<JobResult>(),
     /** Whether the job died because its host was unreachable. */
     unreachable: boolean().notNull().default(false),
-    /** When the job was revived because its host came back, which happens only once. */
+    /** When the job was revived because its host was available again. This happens only once. */
     revived_at: instant(),
     finished_at: instant(),
     seq: bigint({ mode: "bigint" }).notNull().generatedAlwaysAsIdentity(),
@@ -66,7 +66,7 @@ export const jobs = pgTable(
   (t) => [
     uniqueIndex("jobs_dedupe").on(t.dedupe_key).where(sql`status in ('queued', 'running')`),
     uniqueIndex("jobs_running").on(t.lane).where(sql`status = 'running'`),
-    // These indexes keep budgets across processes: two jobs that take the same slot at the same time collide here.
+    // These indexes enforce budgets across processes: if two jobs take the same slot at the same time, one violates the index.
     uniqueIndex("jobs_organization_slot").on(t.organization_id, t.organization_slot).where(sql`status = 'running'`),
     uniqueIndex("jobs_gateway_slot").on(t.gateway_id, t.gateway_slot).where(sql`status = 'running'`),
     uniqueIndex("jobs_subscription_slot")

@@ -5,8 +5,8 @@ import { organization_members, organizations, users } from "./organization.sql.t
 export const KEY_ACCESS = ["read", "write", "admin"] as const;
 
 /**
- * Keys of programs. A key acts as a service user, whose row has the same id and the key's name. The trigger `grant_key` keeps the
- * membership of that user at the rights of the key.
+ * Keys for programs. A key acts as a service user, whose row has the id and the name of the key. The trigger `grant_key` gives
+ * that user's membership the rights of the key.
  */
 export const api_keys = pgTable(
   "api_keys",
@@ -17,7 +17,7 @@ export const api_keys = pgTable(
     organization_id: uuid()
       .notNull()
       .references(() => organizations.id, { onDelete: "cascade" }),
-    /** The membership whose rights a personal key cannot exceed; null for a key of the organization. */
+    /** The membership that limits the rights of a personal key; null for a key of the organization. */
     owner_member_id: uuid().references(() => organization_members.id, { onDelete: "cascade" }),
     access: text().$type<(typeof KEY_ACCESS)[number]>().notNull(),
     /** Null for all boards. */
@@ -41,7 +41,7 @@ export const api_keys = pgTable(
   ],
 );
 
-/** The tokens of keys: one, and during a rotation also the previous ones. */
+/** The tokens of keys. A key has one token, and during a rotation also the previous tokens. */
 export const api_key_tokens = pgTable(
   "api_key_tokens",
   {
@@ -51,7 +51,7 @@ export const api_key_tokens = pgTable(
       .references(() => api_keys.id, { onDelete: "cascade" }),
     /** The keyed digest of the token, by which it is found. The token itself is not stored. */
     token_lookup: text().notNull().unique(),
-    /** When a replaced token ends; null for the newest. */
+    /** When a replaced token expires; null for the newest token. */
     ends_at: instant(),
     ...created,
   },

@@ -5,7 +5,7 @@ import { CHANGE_ACTORS } from "./change.sql.ts";
 import { commitOrder, created, id, isOneOf, json } from "./columns.ts";
 import { wordsVector } from "./search-vector.ts";
 
-/** Chat messages that pause and resume a board. Case does not matter, and spaces around them are ignored. */
+/** Chat messages that pause and resume a board. They are case-insensitive, and spaces around them are ignored. */
 export const PAUSE_COMMANDS = ["/pause", "/resume"] as const;
 
 /** The commands as an SQL list. The index and the queries that use it must contain exactly this SQL. */
@@ -15,7 +15,7 @@ export const pauseCommandList = sql.raw(PAUSE_COMMANDS.map((command) => `'${comm
 export const memoryWords = (t: Record<"board_id" | "words" | "memory_key" | "content", SQLWrapper>): SQL =>
   wordsVector(t.board_id, t.words, t.memory_key, t.content);
 
-/** Entries are only appended. The newest entry of a key has its value. */
+/** Entries are only ever added. The current value of a key is in its newest entry. */
 export const board_memory = pgTable(
   "board_memory",
   {
@@ -28,7 +28,7 @@ export const board_memory = pgTable(
     value: json(),
     content: text().notNull(),
     tags: text().array(),
-    /** The origin as the author states it; it proves nothing. */
+    /** The origin as the author stated it. It is not verified. */
     source: text(),
     /**
      * Who wrote the entry. Null in rows from before the column existed. There is no foreign key, because an entry outlives its

@@ -18,7 +18,10 @@ const tasksByStatus = {
 
 export const TRANSITION_SPANS = ["hour", "day"] as const;
 
-/** The effects of task moves on a board per UTC hour and per UTC day, counted up to the position in `transitions_counted`. */
+/**
+ * How moves of tasks on a board changed its figures, per UTC hour and per UTC day, counted up to the position in
+ * `transitions_counted`.
+ */
 export const transition_counts = pgTable(
   "transition_counts",
   {
@@ -27,12 +30,12 @@ export const transition_counts = pgTable(
     start: instant().notNull(),
     /** Tasks that moved into each status, minus those that moved out of it. */
     ...tasksByStatus,
-    /** Moves to review that were the first move of their task to review in the hour, day, week or month. */
+    /** Moves to review that were their task's first move to review in the hour, day, week or month. */
     reviewed_in_hour: integer().notNull(),
     reviewed_in_day: integer().notNull(),
     reviewed_in_week: integer().notNull(),
     reviewed_in_month: integer().notNull(),
-    /** Moves to done of tasks with a start of work, and the sum of the times from that start to the move. */
+    /** How many tasks with a start of work moved to done, and the sum of the times from that start to the move. */
     completed: integer().notNull(),
     cycle_ms: bigint({ mode: "bigint" }).notNull(),
   },
@@ -42,7 +45,7 @@ export const transition_counts = pgTable(
   ],
 );
 
-/** The tasks of a board by status at the position in `transitions_counted`. Readers add later moves to these numbers. */
+/** The tasks of a board by status, as of the position in `transitions_counted`. Readers add later moves to these numbers. */
 export const task_counts = pgTable("task_counts", { ...board(), ...tasksByStatus }, (t) => [
   primaryKey({ columns: [t.board_id] }),
 ]);

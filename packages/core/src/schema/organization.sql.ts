@@ -8,7 +8,7 @@ export const organizations = pgTable(
     ...id,
     name: text().notNull(),
     /**
-     * When the sum of the organization's texts was last compared with the stored texts. Null if texts from before the sum existed
+     * When the organization's text usage was last compared with the stored texts. Null if texts from before the usage was counted
      * may be missing.
      */
     texts_counted_at: instant().defaultNow(),
@@ -21,7 +21,7 @@ export const users = pgTable(
   "users",
   {
     ...id,
-    /** The `iss` claim of the user's tokens. Empty for users from before it was stored, until any user signs in. */
+    /** The `iss` claim of the user's tokens. Empty for users from before this was stored, until one of them signs in. */
     auth_issuer: text().notNull().default(""),
     auth_subject: text().notNull(),
     email: text(),
@@ -32,7 +32,7 @@ export const users = pgTable(
     notes: text(),
     context: text(),
     active_organization_id: uuid().references(() => organizations.id, { onDelete: "set null" }),
-    /** The organization of a service user, as which a key acts; null for a person. */
+    /** The organization of a service user, which a key acts as; null for a person. */
     service_organization_id: uuid().references(() => organizations.id, { onDelete: "cascade" }),
     ...timestamps,
   },

@@ -7,7 +7,10 @@ import { tasks } from "./task.sql.ts";
 
 const ACTOR_TYPES = ["user", "agent", "system"] as const;
 
-/** What people were notified, with ids only: a text is read when it is shown, by the rights that the person has then. */
+/**
+ * The notifications of people. They contain only ids: a text is read when it is shown, with the rights that the person has at
+ * that time.
+ */
 export const user_notifications = pgTable(
   "user_notifications",
   {
@@ -25,7 +28,7 @@ export const user_notifications = pgTable(
     subject_id: uuid().notNull(),
     actor_type: text().$type<(typeof ACTOR_TYPES)[number]>().notNull(),
     actor_id: uuid(),
-    /** Nobody is notified twice of alerts with the same key. */
+    /** A person gets only one notification for all alerts with the same key. */
     key: text().notNull(),
     read_at: instant(),
   },
@@ -46,7 +49,7 @@ export const notification_preferences = pgTable("notification_preferences", {
   user_id: uuid()
     .primaryKey()
     .references(() => users.id, { onDelete: "cascade" }),
-  /** What differs from the defaults, by type and channel. */
+  /** The choices that differ from the defaults, by type and channel. */
   choices: jsonb().$type<Record<string, Record<string, "now" | "digest" | "off">>>().notNull(),
   /** Times of day such as `22:00`. */
   quiet_from: text(),

@@ -2,23 +2,26 @@ import { sql } from "drizzle-orm";
 import { pgTable, doublePrecision, text, uuid } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";
 
-/** The processes on this database that hold streams or run schedules. A killed process leaves its row until it is removed. */
+/** The processes on this database that hold streams or run schedules. The row of a killed process remains until it is removed. */
 export const processes = pgTable("processes", {
   id: uuid().primaryKey(),
   /** Host name and process id, for operators. */
   name: text().notNull(),
   started_at: instant().notNull().default(sql`clock_timestamp()`),
   seen_at: instant().notNull().default(sql`clock_timestamp()`),
-  /** How far the clock of the process is ahead of the database's; negative if it is behind. */
+  /** How many milliseconds the process's clock is ahead of the database's; negative if it is behind. */
   clock_ahead_ms: doublePrecision().notNull(),
 });
 
-/** The last tick of each schedule. Processes that fire at the same time compete for the row, so that one of them runs it. */
+/**
+ * The last tick of each schedule. Processes that fire at the same time compete for the row, so that only one of them runs the
+ * tick.
+ */
 export const schedule_turns = pgTable("schedule_turns", {
   name: text().primaryKey(),
   tick_at: instant().notNull(),
   process_id: uuid().notNull(),
-  /** Renewed while the tick runs. If it is old, the process has ended and another one takes the tick over. */
+  /** Renewed while the tick runs. If this is old, the process has ended and another process takes the tick over. */
   renewed_at: instant().notNull().default(sql`clock_timestamp()`),
   ended_at: instant(),
 });

@@ -2,7 +2,7 @@ import { pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { created } from "./columns.ts";
 import { runs } from "./run.sql.ts";
 
-/** The token of a run, which coding agents get instead of the token of the agent. It counts while the run is running. */
+/** The token of a run, which coding agents get instead of the agent's token. It is valid while the run is running. */
 export const run_tokens = pgTable(
   "run_tokens",
   {

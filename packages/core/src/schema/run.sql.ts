@@ -29,7 +29,7 @@ export interface RunLink {
   title: string | null;
 }
 
-/** What one model has used in a run. */
+/** What a run has used of one model. */
 export interface ModelUsage {
   model: string;
   input_tokens: number;
@@ -45,7 +45,7 @@ const counter = () => bigint({ mode: "number" }).notNull().default(0);
 
 /**
  * One attempt of an agent on a task. Triggers on `tasks` begin and end it in the statement that changes the task
- * (docs/decisions/runs-by-trigger.md). The agent has no foreign key: a run still names an agent that was removed.
+ * (docs/decisions/runs-by-trigger.md). The agent is not a foreign key, so that a run still shows the id of a removed agent.
  */
 export const runs = pgTable(
   "runs",
@@ -57,7 +57,7 @@ export const runs = pgTable(
       .references(() => tasks.id, { onDelete: "cascade" }),
     agent_id: uuid().notNull(),
     agent_name: text().notNull(),
-    /** The fence of the lease. It increases when the agent takes the lease of its task again. */
+    /** The fence of the lease. It increases when the agent leases the same task again. */
     fence: integer().notNull(),
     status: text({ enum: RUN_STATUSES }).notNull().default("running"),
     started_at: instant().notNull(),
@@ -74,15 +74,15 @@ export const runs = pgTable(
     cost_usd: numeric(),
     turns: integer().notNull().default(0),
     models: jsonb().$type<ModelUsage[]>().notNull().default([]),
-    /** How many steps were stored, which is also the number of the next step. */
+    /** How many steps were stored. This is also the number of the next step. */
     steps: integer().notNull().default(0),
     /** Bytes of all steps before compression. */
     step_bytes: counter(),
-    /** Whether the limit of steps was reached, so that no more are stored. */
+    /** Whether the run has reached the limit of steps, so that no more are stored. */
     steps_full: boolean().notNull().default(false),
     /** When the steps were removed because of their age. */
     steps_expired_at: instant(),
-    /** When the steps were moved to the body storage, except small ones. */
+    /** When the steps, except small batches, were moved to the body storage. */
     steps_moved_at: instant(),
     /** When new steps were last recorded as a change of the run. */
     steps_recorded_at: instant(),
@@ -101,7 +101,7 @@ export const runs = pgTable(
   ],
 );
 
-/** The steps of one request, compressed together. `first` is the number of the first of them. */
+/** The steps of one request, compressed together. `first` is the number of the first step. */
 export const run_steps = pgTable(
   "run_steps",
   {
@@ -110,9 +110,9 @@ export const run_steps = pgTable(
       .references(() => runs.id, { onDelete: "cascade" }),
     first: integer().notNull(),
     count: integer().notNull(),
-    /** Position in commit order, for streams. Requests of one run store their steps one after the other. */
+    /** The position in commit order, for streams. Requests of the same run store their steps one after the other. */
     ...commitOrder,
-    /** Null after the steps have moved to the body storage. `body_key` is then their key there, and `body_bytes` their size. */
+    /** Null after the steps were moved to the body storage. Then `body_key` is their key there, and `body_bytes` their size. */
     body: bytes(),
     body_key: text(),
     body_bytes: integer().notNull(),

@@ -1,8 +1,8 @@
 import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 
-/** Characters of a text that are searched, so that a row has a limited number of words. */
+/** How many characters of a text are searched, so that a row has a limited number of words. */
 export const MAX_SEARCHED_CHARS = 10_000;
-/** Longer words are cut into pieces of this length, because PostgreSQL refuses words of more than 2,046 bytes. */
+/** Longer words are split into pieces of this length, because PostgreSQL refuses words of more than 2,046 bytes. */
 export const MAX_WORD = 64;
 /**
  * All characters that separate words: ASCII except letters and digits, and Unicode's general punctuation. They are ranges,
@@ -12,8 +12,8 @@ export const SEPARATORS =
   "\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u00a9\\u00ab-\\u00b4\\u00b6-\\u00b9\\u00bb-\\u00bf\\u2000-\\u206f\\u3000-\\u303f\\uff00-\\uff0f";
 
 /**
- * Number of digits of the owner's id in front of each word. It is small, because the index stores and compares them for every
- * word. Owners may share these digits, so a search must also filter by owner.
+ * How many digits of the owner's id are put in front of each word. They are few, because the index stores and compares them for
+ * every word. Different owners may have the same digits, so a search must also filter by owner.
  */
 const OWNER_DIGITS = 8;
 const literal = (text: string) => sql.raw(`'${text}'`);
@@ -24,13 +24,13 @@ const prefixOf = (owner: SQLWrapper) => sql`left(${owner}::text, ${sql.raw(Strin
 
 /**
  * The words of a row as a tsvector, each prefixed with digits of the owner's id, so that the index leads only to rows of that
- * owner. It is the expression of the index, and queries must repeat it exactly. `texts` may be null.
+ * owner. The index contains this expression, and queries must repeat it exactly. `texts` may be null.
  */
 export const searchVector = (owner: SQLWrapper, ...texts: SQLWrapper[]): SQL => toVector(splitTexts(owner, texts));
 
 /**
- * `searchVector` for a row that stores its words (`toSearchWords`) in a column. The column is null in rows from before it
- * existed; these are split here.
+ * `searchVector` for a row that stores its words (`toSearchWords`) in a column. In rows from before the column existed it is
+ * null, so their texts are split here.
  */
 export function wordsVector(owner: SQLWrapper, words: SQLWrapper, ...texts: SQLWrapper[]): SQL {
   const owned = sql`replace(' ' || lower(${words}), ' ', ' ' || ${prefixOf(owner)})`;

@@ -29,7 +29,7 @@ export const marketplace_skills = pgTable(
   ],
 );
 
-/** The skills that a gateway's main agent was asked to install. `created_at` is the first time. */
+/** The skills that a gateway's main agent was asked to install. `created_at` is the time of the first request. */
 export const gateway_installed_skills = pgTable(
   "gateway_installed_skills",
   {

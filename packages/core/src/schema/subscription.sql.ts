@@ -14,7 +14,7 @@ export const subscriptions = pgTable(
     organization_id: uuid()
       .notNull()
       .references(() => organizations.id, { onDelete: "cascade" }),
-    /** Null subscribes to the events of all boards. */
+    /** If null, the subscription is for the events of all boards. */
     board_id: uuid().references(() => boards.id, { onDelete: "cascade" }),
     /** The URL that messages are posted to. If the URL is sealed, this is only its host and last four characters. */
     url: text().notNull(),
@@ -32,7 +32,7 @@ export const subscriptions = pgTable(
     disabled_reason: text(),
     /** Time of the first failure after the last success. */
     failing_since: instant(),
-    /** Whether the receiver failed or was slow at its last attempt; it then gets one attempt at a time. */
+    /** Whether the receiver failed or was slow at its last attempt. In that case, it gets one attempt at a time. */
     throttled: boolean().notNull().default(false),
     ...timestamps,
   },
@@ -46,7 +46,7 @@ export const subscriptions = pgTable(
 
 export type SubscriptionRow = typeof subscriptions.$inferSelect;
 
-/** Deliveries of events to subscriptions, each stored in the transaction of the change. */
+/** Deliveries of events to subscriptions. Each is stored in the transaction of the change. */
 export const subscription_deliveries = pgTable(
   "subscription_deliveries",
   {
@@ -58,9 +58,9 @@ export const subscription_deliveries = pgTable(
     event_id: uuid().notNull(),
     event_type: text().notNull(),
     occurred_at: instant().notNull(),
-    /** The event's detail. It is `json` rather than `jsonb`, which would not keep the order of its fields. */
+    /** The details of the event. The type is `json`, because `jsonb` would not keep the order of the fields. */
     detail: json().notNull(),
-    /** The commit-order cursor of the event. All deliveries of an event have the same one. */
+    /** The commit-order cursor of the event. It is the same for all deliveries of an event. */
     tx: transactionId().notNull(),
     seq: bigint({ mode: "bigint" }).notNull(),
     status: text().$type<(typeof DELIVERY_STATUSES)[number]>().notNull().default("pending"),

@@ -17,7 +17,7 @@ export const sync_runs = pgTable(
     cause: text().$type<"request" | "schedule">().notNull(),
     status: text().$type<"running" | "done">().notNull().default("running"),
     options: jsonb().$type<Record<string, unknown>>().notNull(),
-    /** Errors and warnings that concern no agent, or an agent that was never processed. */
+    /** Errors and warnings that do not concern a single agent, or that concern an agent that was never processed. */
     errors: jsonb().$type<unknown[]>().notNull().default([]),
     warnings: jsonb().$type<unknown[]>().notNull().default([]),
     finished_at: instant(),
@@ -29,7 +29,7 @@ export const sync_runs = pgTable(
   ],
 );
 
-/** The agents of a run. A row leaves `waiting` only once, so that exactly one outcome is the last one of the run. */
+/** The agents of a run. A row leaves `waiting` only once, so that exactly one outcome completes the run. */
 export const sync_run_agents = pgTable(
   "sync_run_agents",
   {

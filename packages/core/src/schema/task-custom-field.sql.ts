@@ -61,7 +61,7 @@ export const task_custom_field_values = pgTable(
     definition_id: uuid()
       .notNull()
       .references(() => task_custom_field_definitions.id, { onDelete: "cascade" }),
-    /** JSON null and SQL null both mean that somebody emptied the value, which hides the default. */
+    /** JSON null and SQL null both mean that somebody cleared the value. The default is then not used. */
     value: json(),
     ...timestamps,
   },

@@ -7,7 +7,7 @@ import { users } from "./organization.sql.ts";
 import { tasks } from "./task.sql.ts";
 
 /**
- * Every change of a task's status, including its creation (from null) and its deletion (to null). Rows are only appended. All
+ * Every change of a task's status, including its creation (from null) and its deletion (to null). Rows are only ever added. All
  * metrics of tasks are computed from them.
  */
 export const task_transitions = pgTable(
@@ -22,14 +22,14 @@ export const task_transitions = pgTable(
     from_status: text(),
     to_status: text(),
     at: instant().notNull(),
-    /** Start of the work cycle in which the task moved. */
+    /** The start of the work cycle that the move belongs to. */
     in_progress_at: instant(),
     /**
-     * For a move to review: when the task last moved to review before, or `-infinity` if never. Null for other moves, and for
+     * For a move to review: when the task was last moved to review before, or `-infinity` if never. Null for other moves, and for
      * moves that an earlier version stored, until they are counted.
      */
     reviewed_before: instant(),
-    /** With the id, the position in commit order, which is not the order of `at`. */
+    /** Together with the id, the position in commit order, which differs from the order of `at`. */
     tx: transactionId().notNull().default(sql`pg_current_xact_id()`),
     agent_id: uuid().references(() => agents.id, { onDelete: "set null" }),
     user_id: uuid().references(() => users.id, { onDelete: "set null" }),
@@ -37,14 +37,15 @@ export const task_transitions = pgTable(
   (t) => [
     index("task_transitions_by_board").on(t.board_id, t.at, t.id),
     index("task_transitions_by_task").on(t.task_id, t.at, t.id),
-    // Only metrics read moves by their target, and only by these two targets.
+    // Only metrics read moves by their target status, and only by these two.
     index("task_transitions_finished")
       .on(t.board_id, t.to_status, t.at, t.in_progress_at)
       .where(sql`to_status in ('review', 'done')`)
       .concurrently(),
     index("task_transitions_in_commit_order").on(t.board_id, t.tx, t.id).concurrently(),
     index("task_transitions_of_all_boards").on(t.tx, t.id).concurrently(),
-    // Moves of a removed task have lost its id. Moves with the same start of work belong to the same task; see `reviewedBefore`.
+    // Moves of a removed task no longer have its id. Moves with the same start of work belong to the same task; see
+    // `reviewedBefore`.
     index("task_transitions_unnamed_reviews")
       .on(t.board_id, t.in_progress_at, t.at, t.id)
       .where(sql`task_id is null and to_status = 'review'`)

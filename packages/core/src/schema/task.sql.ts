@@ -10,11 +10,11 @@ export const TASK_STATUSES = ["inbox", "in_progress", "review", "done", "blocked
 /** The states of a run, which is one attempt of an agent on a task. */
 export const RUN_STATUSES = ["running", "submitted", "released", "blocked", "expired", "stopped", "superseded"] as const;
 
-/** The rank of a priority: known words first, all others after them. The index of waiting tasks contains this expression. */
+/** The rank of a priority. Known words come first, all others after them. The index of waiting tasks contains this expression. */
 export const priorityRank = (priority: SQLWrapper): SQL<number> =>
   sql`(case ${priority} when 'high' then 1 when 'medium' then 2 when 'low' then 3 else 4 end)`;
 
-/** The due time for sorting; tasks without one come last. */
+/** The due time for sorting. Tasks without one come last. */
 export const dueOrNever = (due_at: SQLWrapper): SQL => sql`coalesce(${due_at}, 'infinity')`;
 
 /** The words by which a search finds a task. */
@@ -41,18 +41,20 @@ export const tasks = pgTable(
     left_done_at: instant(),
     auto_created: boolean().notNull().default(false),
     auto_reason: text(),
-    /** Set while the assignee holds a lease, which is possible only in progress. */
+    /** Set while the assignee holds a lease. Only a task in progress can be leased. */
     lease_expires_at: instant(),
     lease_seconds: integer(),
-    /** Increases whenever a lease begins or is lost, so that a late write of a former holder is recognized. */
+    /** Increases whenever a lease begins or is lost, so that a late write of a previous holder is recognized. */
     lease_fence: integer().notNull().default(0),
-    /** Number of leases in a row that expired without a sign of work. */
+    /** How many leases in a row expired without any sign of work. */
     lease_expiries: integer().notNull().default(0),
-    /** The agent that last handed in the task for review. There is no foreign key, because it is only a name on a card. */
+    /**
+     * The agent that last submitted the task for review. There is no foreign key, because this is only a name to show on a card.
+     */
     submitted_by_agent_id: uuid(),
-    /** Whether the task had no assignee before the lease. If it is returned, it has none again. */
+    /** Whether the task had no assignee before the lease. If so, it has none again after it is returned. */
     lease_was_free: boolean().notNull().default(false),
-    /** The latest run. A trigger begins and ends it; a change that ends it for a reason of its own sets `run_status`. */
+    /** The latest run. A trigger begins and ends it. A change that ends the run for a special reason sets `run_status`. */
     run_id: uuid(),
     run_status: text({ enum: RUN_STATUSES }),
     run_agent_id: uuid(),
@@ -70,8 +72,8 @@ export const tasks = pgTable(
     index("tasks_by_agent").on(t.assigned_agent_id).where(sql`assigned_agent_id is not null`).concurrently(),
     index("tasks_by_creator").on(t.created_by_user_id).where(sql`created_by_user_id is not null`).concurrently(),
     index("tasks_by_lease").on(t.lease_expires_at).where(sql`lease_expires_at is not null`).concurrently(),
-    // It excludes unassigned tasks. Otherwise a search for the unassigned tasks of one board would read those of all
-    // organizations.
+    // The index excludes unassigned tasks. Otherwise PostgreSQL would use it to look for one board's unassigned tasks, and read
+    // those of all organizations.
     index("tasks_unfinished_by_agent")
       .on(t.assigned_agent_id)
       .where(sql`status in ('inbox', 'in_progress') and assigned_agent_id is not null`)

@@ -25,7 +25,7 @@ const amounts = () => ({
   output_tokens: counter(),
   cached_input_tokens: counter(),
   reasoning_tokens: counter(),
-  /** Null if nobody reported a price: a price is never invented. */
+  /** Null if nobody reported a price. The service never estimates one. */
   cost_usd: numeric(),
 });
 
@@ -36,8 +36,8 @@ const organization = () => ({
 });
 
 /**
- * The reports of agents, kept for a week so that a repeated key counts once. There are no foreign keys to agents, boards, tasks
- * and runs: what was spent stays spent when they are removed.
+ * The reports of agents, kept for a week so that a repeated key counts only once. There are no foreign keys to agents, boards,
+ * tasks and runs, because the costs must still be counted after these are removed.
  */
 export const usage_entries = pgTable(
   "usage_entries",
@@ -45,9 +45,9 @@ export const usage_entries = pgTable(
     agent_id: uuid().notNull(),
     key: text().notNull(),
     ...organization(),
-    /** Null for the main agent of a gateway that reports no task. */
+    /** Null if the main agent of a gateway reports usage without a task. */
     board_id: uuid(),
-    /** Null for idle use. */
+    /** Null for usage without a task. */
     task_id: uuid(),
     run_id: uuid(),
     at: instant().notNull(),
@@ -68,8 +68,8 @@ export const USAGE_SPANS = ["day", "month"] as const;
 const none = sql`'00000000-0000-0000-0000-000000000000'::uuid`;
 
 /**
- * The sums of all entries per UTC day and month, in the transaction of the entries. Each entry is counted once per dimension, so
- * that a report reads few rows. Names are kept for boards, agents and tasks that are removed later.
+ * The sums of all entries per UTC day and month, written in the transaction of the entries. Each entry is counted once per
+ * dimension, so that a report reads few rows. The rows of boards, agents and tasks remain after these are removed.
  */
 export const usage_counts = pgTable(
   "usage_counts",
@@ -77,7 +77,7 @@ export const usage_counts = pgTable(
     ...organization(),
     dimension: text({ enum: USAGE_DIMENSIONS }).notNull(),
     span: text({ enum: USAGE_SPANS }).notNull(),
-    /** The zero id if there is none, since a primary key has no nulls. */
+    /** The zero id if there is none, since a primary key cannot contain nulls. */
     board_id: uuid().notNull().default(none),
     start: date().notNull(),
     /** Set in the dimension `agent`, together with the model. */
@@ -99,7 +99,7 @@ export const usage_counts = pgTable(
       columns: [t.organization_id, t.dimension, t.span, t.start, t.board_id, t.agent_id, t.task_id, t.model, t.is_idle],
     }),
     index("usage_counts_by_age").on(t.start),
-    // For the sums of the few tasks that a page shows. It has no sums, so that adding to them stays cheap.
+    // For the sums of the few tasks on a page. The index does not contain the sums, so that updating them stays cheap.
     index("usage_counts_by_task").on(t.organization_id, t.task_id, t.span, t.start).where(sql`dimension = 'task'`).concurrently(),
     check("usage_counts_dimension", isOneOf(t.dimension, USAGE_DIMENSIONS)),
     check("usage_counts_span", isOneOf(t.span, USAGE_SPANS)),
@@ -107,8 +107,8 @@ export const usage_counts = pgTable(
 );
 
 /**
- * The sums of each task over all days, so that a page finds the most expensive tasks of a year without adding up all of them. A
- * task whose days all lie in the range of the page has no other sum in it.
+ * The sums of each task over all days, so that a page can find the most expensive tasks of a year without adding up all days. If
+ * all days of a task are within the range of the page, its sum in the range is the sum here.
  */
 export const usage_tasks = pgTable(
   "usage_tasks",
@@ -129,14 +129,16 @@ export const usage_tasks = pgTable(
   ],
 );
 
-/** The names of models that an organization's usage is counted under. Their number is limited; further ones count as `other`. */
+/**
+ * The names of models under which an organization's usage is counted. Their number is limited; all other models count as `other`.
+ */
 export const usage_models = pgTable("usage_models", { ...organization(), model: text().notNull() }, (t) => [
   primaryKey({ columns: [t.organization_id, t.model] }),
 ]);
 
-/** What a host has told about a model in the present session of an agent, from the first day on. */
+/** What a host has reported about a model in the agent's current session, since the first day. */
 export interface HostModelUsage {
-  /** Empty if the host names none. */
+  /** Empty if the host does not name the model. */
   model: string;
   input_tokens: number;
   output_tokens: number;
@@ -145,17 +147,20 @@ export interface HostModelUsage {
   cost: number;
 }
 
-/** How much of what hosts tell about the sessions of agents is booked. Hosts tell sums, so the difference is booked. */
+/**
+ * The host-reported usage of agents' sessions that has already been counted. Hosts report totals, so only the difference is
+ * added.
+ */
 export const host_usage = pgTable("host_usage", {
   agent_id: uuid()
     .primaryKey()
     .references(() => agents.id, { onDelete: "cascade" }),
-  /** The first day that is asked for: what an agent used before it was first read is not known as use of the service. */
+  /** The first day to ask the host for. What an agent used before it was first read is not counted as usage of the service. */
   since: date().notNull(),
   session_id: text().notNull().default(""),
   models: jsonb().$type<HostModelUsage[]>().notNull().default([]),
   /** Null until the host has answered. */
   read_at: instant(),
-  /** The run that had ended last when the host was asked. */
+  /** The agent's last ended run at the time when the host was asked. */
   run_id: uuid(),
 });

@@ -2,7 +2,7 @@ import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 
-/** The order in which organizations get their old bodies moved, and how far each of them is. */
+/** The order in which the old bodies of organizations are moved, and how far each organization is. */
 export const webhook_body_turns = pgTable(
   "webhook_body_turns",
   {
@@ -11,9 +11,9 @@ export const webhook_body_turns = pgTable(
       .references(() => organizations.id, { onDelete: "cascade" }),
     /** When bodies of the organization were last moved. The organization with the oldest time comes next. */
     turn_at: instant().notNull(),
-    /** When its bodies may be moved again. Before that, another run may still be moving them. */
+    /** When bodies of the organization may be moved again. Until then, another run may still be moving them. */
     next_at: instant().notNull(),
-    /** The payload up to which all bodies were moved or are small enough to stay. */
+    /** All bodies up to this payload were moved, or are small enough to stay. */
     moved_until: instant(),
     moved_id: uuid(),
   },
@@ -21,15 +21,15 @@ export const webhook_body_turns = pgTable(
 );
 
 /**
- * Objects in the body storage that may belong to no payload: those that are being written, and those of removed payloads. There
- * are no foreign keys, because a row outlives payloads and organizations.
+ * Objects in the body storage that may not belong to a payload: those that are being written, and those of removed payloads.
+ * There are no foreign keys, because a row outlives payloads and organizations.
  */
 export const webhook_body_orphans = pgTable(
   "webhook_body_orphans",
   {
     payload_id: uuid().primaryKey(),
     body_key: text().notNull(),
-    /** When the object is checked, and deleted if no payload refers to it. */
+    /** When to check the object. It is deleted if no payload refers to it. */
     due_at: instant().notNull(),
   },
   (t) => [index("webhook_body_orphans_by_due").on(t.due_at)],

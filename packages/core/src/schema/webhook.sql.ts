@@ -17,13 +17,13 @@ export const board_webhooks = pgTable(
     board_id: uuid()
       .notNull()
       .references(() => boards.id, { onDelete: "cascade" }),
-    /** Null notifies the board's lead. */
+    /** If null, the board's lead is notified. */
     agent_id: uuid().references(() => agents.id, { onDelete: "set null" }),
     description: text().notNull(),
     enabled: boolean().notNull().default(true),
-    /** The kind of sender, which decides how its requests are signed and read. */
+    /** The kind of sender, which determines how its requests are signed and read. */
     source: text({ enum: SOURCE_NAMES }).notNull().default("generic"),
-    /** Patterns of the event types that notify the agent; null means all. */
+    /** Patterns of the event types about which the agent is notified; null means all. */
     event_types: text().array(),
     secret_sealed: bytes(),
     /** The previous secret, which is accepted until `previous_secret_until`. */
@@ -71,7 +71,7 @@ export const board_webhook_payloads = pgTable(
     webhook_id: uuid()
       .notNull()
       .references(() => board_webhooks.id, { onDelete: "cascade" }),
-    /** Null after the body has moved to the body storage. `body_key` is then its key there, and `body_bytes` its size. */
+    /** Null after the body was moved to the body storage. Then `body_key` is its key there, and `body_bytes` its size. */
     body: bytes(),
     body_key: text(),
     body_bytes: integer(),
@@ -82,17 +82,17 @@ export const board_webhook_payloads = pgTable(
     received_at: instant().notNull(),
     /** Bytes of body and headers. Null in rows from before the column existed. */
     size_bytes: integer(),
-    /** What the code for the sender's kind read from the request; null if the request does not contain it. */
+    /** What the code for this kind of sender read from the request; null if the request does not contain it. */
     event_type: text(),
     delivery_id: text(),
     summary: text(),
-    /** The texts of the body, in rows from before `words` existed. Null in newer rows and in the oldest ones. */
+    /** The texts of the body in rows from before `words` existed. Null in newer rows and in the oldest rows. */
     search_text: text(),
-    /** The words of event, summary and body, for searches. */
+    /** The words of the event type, summary and body, for searches. */
     words: text(),
-    /** Whether the webhook's `event_types` did not match, so that nobody is notified. */
+    /** True if the webhook's `event_types` did not match, so that nobody was notified. */
     filtered: boolean().notNull().default(false),
-    /** The latest job that notifies the agent. The job is removed before the payload; `delivery` then has its outcome. */
+    /** The latest job to notify the agent. When the job is removed, its outcome is stored in `delivery`. */
     notify_job_id: uuid(),
     delivery: jsonb().$type<StoredDelivery>(),
   },
@@ -112,8 +112,8 @@ export const board_webhook_payloads = pgTable(
 export const WEBHOOK_DELIVERY_IDS_KEY = "webhook_delivery_ids_key";
 
 /**
- * Deliveries of the last days, by the sender's id, or by a space and the digest of a signed body. A row may outlive its payload,
- * so that a repeat is not stored again.
+ * Deliveries of the last days, identified by the sender's id, or by a space and the digest of a signed body. A row may outlive
+ * its payload, so that a repeat is not stored again.
  */
 export const webhook_delivery_ids = pgTable(
   "webhook_delivery_ids",

@@ -8,9 +8,9 @@ import { FetchError } from "../context/http-client.ts";
 /** Size and time limits for reading an archive. */
 export interface ArchiveLimits {
   unpacked_bytes: number;
-  /** The most entries that an archive may have, not counting folders. */
+  /** The maximum number of entries in an archive, not counting folders. */
   files: number;
-  /** When reading must end, in milliseconds. It is compared with `performance.now()`. */
+  /** When reading must end, in milliseconds on the clock of `performance.now()`. */
   deadline: number;
 }
 
@@ -18,20 +18,20 @@ export interface ArchiveFile {
   /** The path relative to the root of the repository. */
   path: string;
   content: Uint8Array;
-  /** Whether `content` is only the beginning of the file. */
+  /** True if `content` is only the beginning of the file. */
   is_cut: boolean;
 }
 
 /**
- * Bytes that may be unpacked between the end of one entry and the start of the next. The decoder reads ahead and buffers whole
- * extended headers, so this stops, for example, an archive with a PAX header of 100 MB.
+ * How many bytes may be unpacked between the end of one entry and the start of the next. The decoder reads ahead and buffers
+ * whole extended headers, so this limit rejects, for example, an archive with a PAX header of 100 MB.
  */
 const MAX_BYTES_BETWEEN_ENTRIES = 2 * 1024 * 1024;
 
 /**
- * Streams selected files of a repository's archive (tar.gz). `maxBytesOf` returns how many bytes of a path to keep in memory, or
- * null to skip it. Links, devices and paths outside the repository are skipped. Throws a DomainError, or the FetchError of the
- * source.
+ * Streams selected files of a repository's archive (tar.gz). `maxBytesOf` returns how many bytes of the file at a path to keep in
+ * memory, or null to skip the file. Links, devices and paths outside the repository are skipped. Throws a DomainError, or the
+ * FetchError of the source.
  */
 export async function* readArchive(
   compressed: AsyncIterable<Uint8Array>,
@@ -79,7 +79,7 @@ function requireTimeLeft({ deadline }: ArchiveLimits): void {
   if (performance.now() > deadline) throw new FetchError("timeout", "The repository took too long");
 }
 
-/** The path without the top folder that the code host adds to an archive; null if the path is not in that folder. */
+/** The path without the top folder that the code host adds to an archive; null if the path is not in this folder. */
 function pathInRepository(name: string): string | null {
   const parts = name.split("/").filter((part) => part !== "" && part !== ".");
   if (name.startsWith("/") || parts.includes("..")) return null;

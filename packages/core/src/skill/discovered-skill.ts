@@ -15,7 +15,7 @@ export interface DiscoveredSkill {
   metadata: Record<string, unknown>;
 }
 
-/** The repository of a pack, at the branch that is read. */
+/** The repository of a pack, and the branch to read. */
 export interface PackSource {
   source_url: string;
   branch: string;
@@ -46,7 +46,7 @@ export function folderUrl({ source_url, branch }: PackSource, folder: string): s
   return `${source_url}/tree/${branch}${folder === "" ? "" : `/${tail}`}`;
 }
 
-/** The last segment of a folder's path; for the root, the name of the repository. */
+/** The last segment of a folder's path. For the root, this is the name of the repository. */
 export const folderName = (source: PackSource, folder: string): string =>
   (folder || source.source_url).split("/").findLast((part) => part !== "") ?? "";
 

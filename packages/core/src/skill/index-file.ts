@@ -15,7 +15,7 @@ import { decodeUriOrKeep } from "./url.ts";
 
 /**
  * The first `max` skills in the index of a pack (docs/reference/skills.md#pack-index). If the text is not an index, it adds a
- * warning and returns null; the caller then reads the SKILL.md files.
+ * warning and returns null. The caller then reads the SKILL.md files.
  */
 export function parseIndex(text: string, source: PackSource, max: number, warnings: Warnings): DiscoveredSkill[] | null {
   const entries = toEntries(text);

@@ -11,7 +11,7 @@ import { skill_packs } from "../schema/skill-pack.sql.ts";
 import { selectSkillCards, type SkillCard, skillColumns, toSkillCard } from "./skill.ts";
 import { marketplace_skills } from "../schema/skill.sql.ts";
 
-/** The most skills in a list for which no limit was sent. */
+/** The maximum number of skills in a list if no limit was sent. */
 const MAX_CARDS = 5_000;
 const MAX_LIMIT = 200;
 const UNCATEGORIZED = "uncategorized";
@@ -67,11 +67,11 @@ export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promi
   return { cards: rows.map(toCard), page: { ...page, total } };
 }
 
-/** A condition on `marketplace_skills`: the URL is that of the pack or below it. */
+/** A condition on `marketplace_skills`: the URL is the pack's URL or below it. */
 export const isInPack = (pack_url: string): SQL | undefined =>
   or(eq(marketplace_skills.source_url, pack_url), sql`starts_with(${marketplace_skills}.source_url, ${`${pack_url}/`}::text)`);
 
-/** Matches the search text literally, so that `%` and `_` are not wildcards. */
+/** Matches the search text literally: `%` and `_` are not wildcards. */
 function matchesSearch(search: string): SQL | undefined {
   const { name, description, category, risk, source_label, source_url } = getTableColumns(marketplace_skills);
   const lowered = sql`lower(${search}::text)`;

@@ -59,7 +59,7 @@ export const ReplacePack = lazyObject(() => ({
 })).meta({ id: "SkillPackUpdate", description: "Replaces the pack as a whole." });
 export type ReplacePack = z.infer<typeof ReplacePack>;
 
-/** Packs that are registered in every new personal organization. */
+/** Packs that every new personal organization gets. */
 const DEFAULT_PACKS = [
   { name: "Antigravity Awesome Skills", source_url: "https://github.com/sickn33/antigravity-awesome-skills" },
   { name: "AI Marketing Skills", source_url: "https://github.com/BrianRWagner/ai-marketing-skills" },
@@ -98,7 +98,7 @@ export async function getPack(ctx: Context<Admin>, pack_id: string): Promise<Ski
   return toPack(row);
 }
 
-/** Registers a pack by its repository. If the repository is registered already, it updates the fields that were sent. */
+/** Registers a pack by its repository. If the repository is already registered, the fields that were sent are updated. */
 export async function createPack(ctx: Context<Admin>, input: CreatePack): Promise<SkillPack> {
   const { source_url } = input;
   const { name, description, branch, metadata } = input;
@@ -147,7 +147,7 @@ export function replacePack(ctx: Context<Admin>, pack_id: string, input: Replace
   });
 }
 
-/** Removes a pack. Its skills stay. */
+/** Removes a pack. Its skills are kept. */
 export async function removePack(ctx: Context<Admin>, pack_id: string): Promise<void> {
   const removed = await ctx.db.delete(skill_packs).where(isOwnPack(ctx, pack_id)).returning({ id: skill_packs.id });
   if (removed.length === 0) throw notFound();

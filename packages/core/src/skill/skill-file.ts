@@ -20,7 +20,10 @@ interface NameAndDescription {
   description: string | null;
 }
 
-/** The skill that a SKILL.md describes (docs/reference/skills.md#skill-files). `folder` is the file's path, empty for the root. */
+/**
+ * The skill that a SKILL.md describes (docs/reference/skills.md#skill-files). `folder` is the path of the file's folder, empty
+ * for the root.
+ */
 export function parseSkillFile(text: string, folder: string, source: PackSource): DiscoveredSkill {
   const { front, lines } = splitFrontMatter(text);
   const fromFrontMatter: NameAndDescription = front === null ? { name: null, description: null } : parseFrontMatter(front);
@@ -44,8 +47,8 @@ function splitFrontMatter(text: string): { front: string | null; lines: string[]
 }
 
 /**
- * Reads front matter as YAML, with scalars as strings and without aliases. Often it is invalid YAML, mostly because of a colon in
- * an unquoted string; it is then read line by line.
+ * Reads front matter as YAML, with scalars as strings and without aliases. If the YAML is invalid, which is often the case
+ * because of a colon in an unquoted string, it is read line by line.
  */
 function parseFrontMatter(front: string): NameAndDescription {
   const { name, description } = parseYaml(front) ?? parseLines(front);
@@ -70,7 +73,7 @@ const parseLines = (front: string): Record<string, unknown> =>
 const withoutQuotes = (text: string): string =>
   text.length > 1 && /^["']/.test(text) && text.at(-1) === text[0] ? text.slice(1, -1) : text;
 
-/** Takes the first heading as the name and the first line of plain text as the description, both outside code blocks. */
+/** Takes the first heading as the name and the first line of plain text as the description. Code blocks are skipped. */
 function parseBody(lines: readonly string[]): NameAndDescription {
   const result: NameAndDescription = { name: null, description: null };
   let inCodeBlock = false;
@@ -87,7 +90,7 @@ function parseBody(lines: readonly string[]): NameAndDescription {
   return result;
 }
 
-/** Removes spaces and number signs at the end of a heading. A loop does it in linear time, which a pattern would not. */
+/** Removes spaces and number signs at the end of a heading. A loop does this in linear time, which a pattern would not. */
 function withoutClosingMarks(heading: string): string {
   let end = heading.length;
   while (end > 0 && (heading[end - 1] === "#" || heading[end - 1]!.trim() === "")) end -= 1;

@@ -45,7 +45,7 @@ export type RegisterSkill = z.infer<typeof RegisterSkill>;
 type Row = typeof marketplace_skills.$inferSelect & { installed_at: Date | null };
 export const skillColumns = { ...getTableColumns(marketplace_skills), installed_at: gateway_installed_skills.created_at };
 
-/** Selects skill cards with their installation at a gateway, by default the organization's only gateway if it has exactly one. */
+/** Selects skill cards with their installation at a gateway. The default is the organization's gateway, if it has exactly one. */
 export function selectSkillCards(
   ctx: Context<Admin>,
   where: SQL | undefined,
@@ -68,7 +68,7 @@ export function selectSkillCards(
     .where(and(eq(marketplace_skills.organization_id, organization_id), where));
 }
 
-/** Registers a skill by its URL. If the URL is registered already, it updates the name and description that were sent. */
+/** Registers a skill by its URL. If the URL is already registered, the name and description that were sent are updated. */
 export async function registerSkill(ctx: Context<Admin>, { source_url, name, description }: RegisterSkill): Promise<SkillCard> {
   const sent = { ...(name === null ? {} : { name }), ...(description === null ? {} : { description }) };
   const [row] = await ctx.db

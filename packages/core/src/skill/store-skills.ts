@@ -8,14 +8,14 @@ import { endPackSync, failPackSync, type PackRow, type PackSynced } from "./pack
 import { marketplace_skills } from "../schema/skill.sql.ts";
 import { isDistinctFromExcluded, excludedColumns } from "./upsert.ts";
 
-/** Rows per statement, well below the limit of parameters. */
+/** Rows per statement, well below the maximum number of parameters. */
 const BATCH_ROWS = 1_000;
 const COLUMNS = ["name", "description", "category", "risk", "source_label", "metadata"];
 
 /**
- * Stores the discovered skills of a pack by URL and ends the run, in the caller's transaction. A skill that the pack no longer
- * has is marked as vanished, not removed. If the pack was changed or removed while it was read, it stores no skill, fails the run
- * and returns null.
+ * Stores the discovered skills of a pack by URL and ends the run, in the caller's transaction. Skills that the pack no longer has
+ * are marked as vanished, not removed. If the pack was changed or removed while it was read, no skills are stored, the run fails
+ * and null is returned.
  */
 export async function storeSkills(
   ctx: Context,
@@ -49,7 +49,7 @@ export async function storeSkills(
   return { ok: true, pack_id, ...result };
 }
 
-/** Inserts or updates skills; returns the rows that are new or changed. */
+/** Inserts or updates skills, and returns the rows that are new or changed. */
 function upsertSkills(
   ctx: Context,
   organization_id: string,
@@ -64,12 +64,12 @@ function upsertSkills(
         set: { ...excludedColumns(COLUMNS), updated_at: sql`now()` },
         setWhere: isDistinctFromExcluded(marketplace_skills, COLUMNS),
       })
-      // PostgreSQL sets `xmax` on updated rows only, so 0 means that the row was inserted.
+      // PostgreSQL sets `xmax` only on updated rows, so 0 means that the row was inserted.
       .returning({ created: sql<boolean>`${marketplace_skills}.xmax = 0` })
   );
 }
 
-/** Marks skills that an earlier sync discovered but this one did not. Returns how many it has marked now. */
+/** Marks skills that an earlier sync discovered but this one did not. Returns how many were newly marked. */
 async function markVanished(ctx: Context, pack: PackRow, discovered: readonly DiscoveredSkill[]): Promise<number> {
   const urls = discovered.map(({ source_url }) => source_url);
   const marked = await ctx.db

@@ -17,7 +17,7 @@ import {
 } from "./pack-sync-run.ts";
 import { storeSkills } from "./store-skills.ts";
 
-/** Milliseconds after which the request returns, even if the sync still runs: API Gateway times out after 29 s. */
+/** Milliseconds after which the request returns even if the sync is still running, because API Gateway times out after 29 s. */
 const ANSWER_MS = 20_000;
 /** Timers may fire a few milliseconds early. */
 const TIMER_SLACK_MS = 50;
@@ -25,18 +25,19 @@ const TIMER_SLACK_MS = 50;
 interface FoundOrCreatedRun {
   run: PackSyncRow;
   pack: PackRow;
-  /** Null if the run existed already, because another request or job works on it. */
+  /** Null if the run already existed, because another request or job is working on it. */
   job_id: string | null;
 }
 
-/** Starts a sync in the background and returns its run. If the pack is being synced already, it returns that run. */
+/** Starts a sync in the background and returns its run. If the pack is already being synced, it returns that run. */
 export async function startPackSync(ctx: Context<Admin>, pack_id: string): Promise<PackSyncRun> {
   return toPackSyncRun((await findOrCreateRun(ctx, pack_id, true)).run);
 }
 
 /**
  * Syncs a pack while the caller waits (docs/reference/skills.md#sync-of-a-pack). It stores the run and its job first, so that a
- * consumer completes the run after a timeout or crash. A pack has one run at a time, which concurrent requests return.
+ * consumer completes the run after a timeout or crash. A pack has only one run at a time, and concurrent requests return the same
+ * run.
  */
 export async function syncPack(
   ctx: Context<Admin>,
@@ -76,7 +77,7 @@ export async function getPackSync(ctx: Context<Admin>, pack_id: string, run_id: 
 const isOwnPack = (ctx: Context<Admin>, pack_id: string) =>
   and(eq(skill_packs.id, pack_id), eq(skill_packs.organization_id, ctx.actor.active.organization_id));
 
-/** The running sync of the pack, else a new run with its job. The lock on the row of the pack prevents two new runs. */
+/** The running sync of the pack, or a new run with its job. The lock on the pack's row prevents two new runs. */
 function findOrCreateRun(ctx: Context<Admin>, pack_id: string, queued: boolean): Promise<FoundOrCreatedRun> {
   return transaction(ctx, async (ctx) => {
     const [pack] = await ctx.db.select().from(skill_packs).where(isOwnPack(ctx, pack_id)).for("no key update");
@@ -94,7 +95,7 @@ function findOrCreateRun(ctx: Context<Admin>, pack_id: string, queued: boolean):
   });
 }
 
-/** Ends the job that this request has claimed and stores its result, in one transaction. */
+/** Ends the job that this request has claimed and stores the job's result, in one transaction. */
 const endJobWith = <T>(ctx: Context<Admin>, job_id: string, write: (ctx: Context<Admin>) => Promise<T>): Promise<T> =>
   transaction(ctx, async (ctx) => {
     await endJobs(ctx, [job_id]);

@@ -7,7 +7,10 @@ import { MAX_NAME, MAX_URL, NonEmpty, oneLine, isValidSoFar, valueError } from "
 const CODE_HOST = "github.com";
 const DEFAULT_BRANCH = "main";
 
-/** The URL of a skill. It must be https and have a host name, not an IP address, because agents in private networks fetch it. */
+/**
+ * The URL of a skill. It must be https and have a host name instead of an IP address, because agents in private networks fetch
+ * it.
+ */
 export const SkillUrl = NonEmpty(MAX_URL).refine(isSkillUrl, {
   ...valueError("source_url must be https, with the name of a public host"),
   when: isValidSoFar,

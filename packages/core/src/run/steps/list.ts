@@ -11,9 +11,9 @@ import { MAX_STEPS, Step, STEP_KINDS } from "./step.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
-/** Batches that one statement reads. Each may have a megabyte. */
+/** Batches that one statement reads. Each may be a megabyte. */
 const BATCHES = 10;
-/** Batches that one answer reads, when few of their steps are of the wanted kind. */
+/** The maximum number of batches to read for one answer, in case only few steps in them are of the requested kind. */
 const MAX_BATCHES = 100;
 
 export const StepQuery = lazyObject(() => ({
@@ -68,12 +68,12 @@ interface StepBatch {
   body: Uint8Array;
 }
 
-/** The next batches that have steps from a position on, or before it. */
+/** The next batches that contain steps from a position on, or before it. */
 async function readBatches(ctx: Context, run_id: string, position: number, isAscending: boolean): Promise<StepBatch[]> {
   const { tx: _tx, seq: _seq, ...columns } = getTableColumns(run_steps);
   const ofRun = eq(run_steps.run_id, run_id);
-  // A batch has at most the steps of one request and one step of the service, so the index skips all batches that end before the
-  // position.
+  // A batch can only have the steps of one request and one step of the service. So the index can skip all batches that must end
+  // before the position.
   const isNext = isAscending
     ? and(gte(run_steps.first, position - MAX_STEPS), sql`${run_steps.first} + ${run_steps.count} > ${position}`)
     : lt(run_steps.first, position);

@@ -9,14 +9,14 @@ import { boards } from "../../schema/board.sql.ts";
 import { run_steps, runs } from "../../schema/run.sql.ts";
 import { lateSince } from "../report.ts";
 
-/** Runs whose steps are moved before the next ones are looked up. */
+/** How many runs are moved before the next ones are looked up. */
 const BATCH_SIZE = 20;
-/** Time limit of one call. The next one moves the rest. */
+/** Time limit of one call. The next call moves the rest. */
 const MAX_RUN_MS = 30_000;
 
 /**
- * Moves the steps of runs that cannot get more steps to the body storage, if there is one. Small batches stay in the database, as
- * small bodies of webhooks do.
+ * Moves the steps of runs that cannot get more steps to the body storage, if there is one. Small batches stay in the database,
+ * like small webhook bodies.
  */
 export async function moveOldSteps(ctx: Context): Promise<void> {
   const { body_storage } = ctx.settings;
@@ -59,7 +59,10 @@ async function moveRun(ctx: Context, { id, organization_id }: EndedRun, min_byte
     .where(eq(runs.id, id));
 }
 
-/** Writes the object and reads it back before the database loses the body. A crash leaves a record by which it is deleted. */
+/**
+ * Writes the object and reads it back before the body is removed from the database. After a crash in between, the recorded write
+ * lets a later run delete the object.
+ */
 async function moveBatch(ctx: Context, organization_id: string, run_id: string, first: number): Promise<void> {
   const condition = and(eq(run_steps.run_id, run_id), eq(run_steps.first, first), isNotNull(run_steps.body));
   const [row] = await ctx.db.select({ body: run_steps.body }).from(run_steps).where(condition);
@@ -71,6 +74,6 @@ async function moveBatch(ctx: Context, organization_id: string, run_id: string, 
   const stored = await ctx.bodies!.get(body_key);
   if (!stored || Buffer.compare(stored, row.body) !== 0)
     throw new BodyStorageError("The body storage changed or lost a new object");
-  // The record stays: when it is due, the object turns out to be in use.
+  // The record of the write is kept. When the object is checked because of it, the object is found to be in use.
   await ctx.db.update(run_steps).set({ body: null, body_key }).where(condition);
 }

@@ -6,13 +6,13 @@ import type { SentStep, Step } from "./step.ts";
 const MAX_TEXT_BYTES = 16_384;
 /** A character of UTF-16 has at most three bytes in UTF-8. */
 const BYTES_PER_CHAR = 3;
-/** More than any stored batch has. It bounds the memory that a broken row could take. */
+/** More than any stored batch has. This limits how much memory a corrupt row could take. */
 const MAX_BATCH_BYTES = 16_000_000;
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
 
-/** A step as it is stored: without its number, which follows from its place. */
+/** A step as it is stored. Its number is left out, because the position of the step determines it. */
 export type PackedStep = Omit<Step, "n">;
 
 /** A step as JSON, with texts of at most 16 KB. */
@@ -34,7 +34,7 @@ export function prepareStep({ at, ...step }: SentStep, now: Date): PreparedStep 
   return { json, bytes: Buffer.byteLength(json) };
 }
 
-/** Cuts every text of a value. The value matches its schema, so it is not nested deeply. */
+/** Shortens every text in a value. The value matches its schema, so it is not deeply nested. */
 function cutTexts(value: unknown, cut: { truncated: boolean }): unknown {
   if (typeof value === "string") return cutText(value, cut);
   if (Array.isArray(value)) return value.map((item) => cutTexts(item, cut));
@@ -42,7 +42,7 @@ function cutTexts(value: unknown, cut: { truncated: boolean }): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cutTexts(item, cut)]));
 }
 
-/** Short JSON stays as it is; longer JSON becomes a text with its beginning. */
+/** Keeps short JSON unchanged. Longer JSON becomes a text with its beginning. */
 function cutJson(value: unknown, cut: { truncated: boolean }): unknown {
   if (value === undefined || typeof value === "string") return value === undefined ? value : cutText(value, cut);
   const json = JSON.stringify(value);

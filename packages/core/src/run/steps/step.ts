@@ -3,7 +3,7 @@ import { CostUsd } from "../../values/cost.ts";
 import { ModelName, TokenCount, UsageKey } from "../../values/usage.ts";
 import { Id, Instant, InstantInput, Integer, lazyObject, MAX_NAME, NonEmpty } from "../../values/wire.ts";
 
-/** Steps that one request may have. */
+/** The maximum number of steps in one request. */
 export const MAX_STEPS = 200;
 const MAX_ENTRIES = 200;
 const MAX_TITLE = 1_000;
@@ -43,7 +43,7 @@ const diff = (form: Form) =>
     new: z.string().describe("Its text after."),
   })).meta(named("RunDiff", "A change of a file", form));
 
-/** The fields of a step by its kind, with the names of the Agent Client Protocol where it has them. */
+/** The fields of each kind of step. They have the names of the Agent Client Protocol, where it has such fields. */
 const fieldsOf = (form: Form) => ({
   message: { text },
   thought: { text },
@@ -81,7 +81,7 @@ const fieldsOf = (form: Form) => ({
 export type StepKind = keyof ReturnType<typeof fieldsOf>;
 export const STEP_KINDS = ["message", "thought", "tool_call", "plan", "permission", "usage", "log"] as const satisfies StepKind[];
 
-/** A schema of every kind of step, with more fields for all of them. */
+/** A schema for every kind of step. `shape` adds fields to all of them. */
 function steps<Shape extends z.ZodRawShape>(form: Form, shape: () => Shape) {
   const fields = fieldsOf(form);
   const kinds = STEP_KINDS.map((kind) =>

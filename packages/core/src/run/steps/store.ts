@@ -15,12 +15,12 @@ import type { PostSteps, StoredSteps } from "./step.ts";
 export const RUN_LIMITS = { steps: 100_000, bytes: 52_428_800 };
 /** How often new steps are recorded as a change of their run. */
 const RECORD_MS = 2_000;
-/** Requests of one run compete only when a client repeats one while it is still running. */
+/** Requests of one run conflict only if a client repeats a request that is still running. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * Stores steps of a run behind those that it has. A repeated request stores nothing twice, and one that leaves a gap is refused.
- * Usually it takes one statement, in which the number of stored steps decides.
+ * Appends steps to a run. A repeated request stores nothing twice, and a request that would leave a gap is refused. Usually this
+ * takes one statement, which compares the number of stored steps.
  */
 export async function storeSteps(ctx: Context<Agent>, run_id: string, { from, steps }: PostSteps): Promise<StoredSteps> {
   const now = ctx.now();
@@ -59,7 +59,7 @@ interface Batch {
   is_last: boolean;
 }
 
-/** Returns false unless the batch comes next, the run may get steps, and they fit. */
+/** Returns false unless the batch comes next, the run can still get steps, and the steps fit. */
 async function append(ctx: Context<Agent>, run_id: string, { first, steps, is_last }: Batch): Promise<boolean> {
   const body = await pack(steps);
   const count = steps.length;
