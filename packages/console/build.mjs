@@ -26,6 +26,11 @@ try {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
+      rolldownOptions: {
+        input: { index: path.join(root, "index.html"), "service-worker": path.join(root, "src/worker/worker.ts") },
+        // A browser finds the worker by its address, which therefore stays the same.
+        output: { entryFileNames: ({ name }) => (name === "service-worker" ? "[name].js" : "assets/[name]-[hash].js") },
+      },
     },
   });
   const assets = path.join(draft, "assets");

@@ -64,6 +64,41 @@ test("only files of the console are served, and other unknown paths stay unknown
   expect((await world.app.request("/", { method: "DELETE" })).status).toBe(405);
 });
 
+test("a device finds what it needs to install the console", async () => {
+  const page = await get("/");
+  expect(await page.text()).toContain('<link rel="manifest" href="/manifest.webmanifest" />');
+  expect(page.headers.get("content-security-policy")).toContain("manifest-src 'self'");
+  const answer = await get("/manifest.webmanifest");
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/manifest+json"]);
+  const manifest = (await answer.json()) as { icons: { src: string; sizes: string; purpose: string }[] };
+  expect(manifest).toMatchObject({ id: "/", start_url: "/", scope: "/", display: "standalone" });
+  expect(manifest.icons.map(({ sizes, purpose }) => `${purpose} ${sizes}`)).toEqual([
+    "any 192x192",
+    "any 512x512",
+    "maskable 512x512",
+  ]);
+  for (const { src, sizes } of manifest.icons) {
+    const icon = Buffer.from(await (await get(src)).arrayBuffer());
+    // The head of a PNG has its width and height.
+    expect([src, `${icon.readUInt32BE(16)}x${icon.readUInt32BE(20)}`]).toEqual([src, sizes]);
+  }
+  expect((await get("/icons/..%2findex.html")).status).toBe(404);
+});
+
+test("the service worker is one script that may only call the service, and browsers ask for a newer one", async () => {
+  const answer = await get("/service-worker.js");
+  expect([answer.status, answer.headers.get("content-type"), answer.headers.get("cache-control")]).toEqual([
+    200,
+    "text/javascript; charset=utf-8",
+    "no-cache",
+  ]);
+  expect(answer.headers.get("content-security-policy")).toBe("default-src 'none'; connect-src 'self'");
+  const script = await answer.text();
+  expect(script).not.toMatch(/\b(?:import|export|importScripts)\b/);
+  // It sees no request of the page, so that it can neither change nor keep an answer.
+  expect(script).not.toMatch(/addEventListener\(.fetch/);
+});
+
 test("the script of the board stays below 80 KB", async () => {
   const scripts = linksOf(await (await get("/")).text()).filter((target) => target.endsWith(".js"));
   const sizes = scripts.map((target) => readFileSync(path.join(BUILT, `${target}.gz`)).length);

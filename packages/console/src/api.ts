@@ -2,7 +2,7 @@ import { createClient } from "@board/client/client";
 import { ApiError, ConnectionError } from "@board/client/error";
 import { computed, signal } from "@preact/signals";
 
-/** The key of the token, the only thing about a person that the browser stores. */
+/** The key of the token. About a person, the browser also stores the drafts of a tab, and by which channel it is notified. */
 const STORAGE_KEY = "board.token";
 
 const storage = () => globalThis.localStorage;

@@ -3,10 +3,11 @@ import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { messageOf, reachable, refused, signedIn } from "./api.ts";
 import { BoardView } from "./board/board.tsx";
+import { renewBrowser } from "./inbox/browser.ts";
 import { isHelpOpen, isJumpOpen, Navigation, shownLinks } from "./navigation.tsx";
 import { hasReturned } from "./oidc.ts";
 import { go, replace, route, toBoard, toView, type ViewName } from "./route.ts";
-import { boards, loadSession, member } from "./session.ts";
+import { boards, followLink, linkedOrganization, loadSession, member } from "./session.ts";
 import { answerOffer, isCheckingLink, offeredToken } from "./sign-in-link.ts";
 import { nextTheme } from "./theme.ts";
 import { lazy } from "./ui/lazy.tsx";
@@ -20,6 +21,7 @@ const Agents = lazy("the agents", async () => (await import("./views/agents.tsx"
 const AgentPage = lazy("the agent", async () => (await import("./agent/agent.tsx")).AgentPage);
 const FirstUse = lazy("the first steps", async () => (await import("./views/first-use.tsx")).FirstUse);
 const Jump = lazy("the search", async () => (await import("./jump/jump.tsx")).Jump);
+const InboxPage = lazy("the inbox", async () => (await import("./inbox/inbox.tsx")).InboxPage);
 const NeedsYou = lazy("what needs you", async () => (await import("./views/needs-you.tsx")).NeedsYou);
 const Webhooks = lazy("the webhooks", async () => (await import("./views/webhooks.tsx")).Webhooks);
 const Usage = lazy("the usage", async () => (await import("./usage/usage.tsx")).Usage);
@@ -41,6 +43,7 @@ async function start(): Promise<void> {
   startError.value = null;
   try {
     await loadSession();
+    renewBrowser().catch(() => {});
   } catch (error) {
     startError.value = messageOf(error);
   }
@@ -119,7 +122,9 @@ export function App() {
 }
 
 function Shell() {
-  const { view, board_id } = route.value;
+  const { view, board_id, query } = route.value;
+  const isReady = member.value !== null && boards.value !== null;
+  const isLinked = query.has("organization");
   const home = homeBoard();
   useEffect(() => {
     if (boards.value === null) return;
@@ -129,6 +134,9 @@ function Shell() {
       sessionStorage.setItem("board.last", board_id);
     }
   }, [view, board_id, boards.value === null, home]);
+  useEffect(() => {
+    if (isReady && isLinked) followLink().catch((error: unknown) => (startError.value = messageOf(error)));
+  }, [isReady, isLinked]);
   return (
     <div class="shell">
       <a class="skip" href="#content" onClick={skip}>
@@ -142,7 +150,7 @@ function Shell() {
           </p>
         )}
         <Problem error={startError.value} retry={start} />
-        {member.value && boards.value ? <View /> : startError.value === null && <Loading what="your boards" />}
+        {isReady && !linkedOrganization.value ? <View /> : startError.value === null && <Loading what="your boards" />}
       </div>
     </div>
   );
@@ -157,6 +165,7 @@ function skip(event: Event): void {
 const VIEWS: Partial<Record<ViewName, ComponentType>> = {
   overview: Overview,
   "needs-you": NeedsYou,
+  inbox: InboxPage,
   activity: Activity,
   usage: Usage,
   organization: OrganizationPage,

@@ -1,5 +1,7 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { followWorker } from "./inbox/browser.ts";
+import { watchUnread } from "./inbox/unread.ts";
 import { startLive } from "./live.ts";
 import { followSignInLinks } from "./sign-in-link.ts";
 import "./theme.ts";
@@ -12,4 +14,6 @@ import "./styles/views.css";
 
 followSignInLinks();
 startLive();
+watchUnread();
+followWorker();
 render(<App />, document.querySelector("#app")!);

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
-import { signOut } from "./api.ts";
+import { leave } from "./inbox/browser.ts";
+import { toCount, unread } from "./inbox/unread.ts";
 import { type OrganizationView, route, toBoard, toView } from "./route.ts";
 import { boards, isAdmin, organizations, switchOrganization } from "./session.ts";
 import { nextTheme, theme } from "./theme.ts";
@@ -20,6 +21,7 @@ interface Link {
 /** The views of every organization: first those of the daily work, then those that set it up. */
 export const LINKS: readonly Link[] = [
   { view: "needs-you", label: "Needs you", key: "n" },
+  { view: "inbox", label: "Inbox", key: "i" },
   { view: "overview", label: "Overview", key: "o" },
   { view: "activity", label: "Activity", key: "a" },
   { view: "agents", label: "Agents", key: "t" },
@@ -56,6 +58,12 @@ export function Navigation() {
         {shownLinks().map((link) => (
           <a key={link.view} href={toView(link.view)} aria-current={current(view === link.view)}>
             {link.label}
+            {link.view === "inbox" && unread.value > 0 && (
+              <span class="count">
+                {toCount(unread.value)}
+                <span class="visually-hidden"> unread</span>
+              </span>
+            )}
           </a>
         ))}
       </div>
@@ -90,7 +98,7 @@ export function Navigation() {
             Keyboard <kbd>?</kbd>
           </button>
           <a href="/docs">API reference</a>
-          <button type="button" class="plain" onClick={signOut}>
+          <button type="button" class="plain" onClick={leave}>
             Sign out
           </button>
         </div>

@@ -8,6 +8,7 @@ addEventListener("hashchange", () => (fragment.value = location.hash));
 const VIEWS = [
   "overview",
   "needs-you",
+  "inbox",
   "activity",
   "agents",
   "webhooks",

@@ -1,6 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import { api } from "./api.ts";
 import { onChanges } from "./live.ts";
+import { replace, route, withQuery } from "./route.ts";
 import type { Board, Member, Organization } from "./types.ts";
 
 /** The person who is signed in, with the rights in the active organization. Null until it is known. */
@@ -14,6 +15,20 @@ export const organizations = signal<readonly Organization[]>([]);
 export async function switchOrganization(organization_id: string): Promise<void> {
   await api.patch("/api/v1/organizations/me/active", { body: { organization_id } });
   location.assign("/");
+}
+
+/** The organization of a link in a message, if it is another one of the person's than the active one. */
+export const linkedOrganization = computed(() => {
+  const wanted = route.value.query.get("organization");
+  return organizations.value.find(({ id, is_active }) => id === wanted && !is_active) ?? null;
+});
+
+/** Changes to the organization that a link names, and stays at its place. */
+export async function followLink(): Promise<void> {
+  const organization_id = linkedOrganization.value?.id;
+  if (organization_id) await api.patch("/api/v1/organizations/me/active", { body: { organization_id } });
+  replace(withQuery(route.value.query, { organization: "" }));
+  if (organization_id) location.reload();
 }
 
 export const isAdmin = computed(() => member.value !== null && member.value.role !== "member");
@@ -40,8 +55,8 @@ export async function loadSession(): Promise<void> {
     api.get("/api/v1/organizations/me/list"),
     loadBoards(),
   ]);
-  member.value = who;
   organizations.value = list;
+  member.value = who;
 }
 
 export const boardName = (board_id: string | null): string =>

@@ -43,6 +43,9 @@ export type NewKey = Schemas["NewKey"];
 export type KeyCreate = Schemas["KeyCreate"];
 export type KeyRotate = Schemas["KeyRotate"];
 export type AuditEvent = Schemas["AuditEvent"];
+export type Channel = Schemas["Channel"];
+export type NotificationPreferences = Schemas["NotificationPreferences"];
+export type UserNotification = Schemas["UserNotification"];
 export type Delivery = Schemas["SubscriptionDelivery"];
 
 /** The columns of a board, from left to right. */

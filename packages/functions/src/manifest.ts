@@ -42,9 +42,16 @@ export const groups = {
       { from: "node_modules/swagger-ui-dist/swagger-ui-bundle.js", to: "docs/swagger-ui-bundle.js" },
     ],
   },
-  /** The console's built files. Browsers cache all but two small ones, and an open page requests no file. */
+  /** The console's built files. Browsers cache all but some small ones, and an open page requests no file. */
   console: {
-    routes: ["GET /", "GET /assets/{proxy+}", "GET /console/config.json"],
+    routes: [
+      "GET /",
+      "GET /assets/{proxy+}",
+      "GET /icons/{proxy+}",
+      "GET /service-worker.js",
+      "GET /manifest.webmanifest",
+      "GET /console/config.json",
+    ],
     ...defaultSize,
     enqueues: false,
     files: [{ from: "packages/console/dist", to: "console" }],

@@ -34,11 +34,21 @@ export interface Page {
 /** A connection to the tools of the browser for one page. */
 export interface DevTools {
   send(method: string, params?: object): Promise<unknown>;
+  on(event: string, listener: (data: unknown) => void): void;
   detach(): Promise<void>;
+}
+
+/** Something that runs in the browser, such as a page or a service worker. */
+interface Target {
+  type(): string;
+  worker(): Promise<{ evaluate(expression: string): Promise<unknown> } | null>;
 }
 
 export interface BrowserContext {
   newPage(): Promise<Page>;
+  /** Grants permissions, such as `notifications`, to the pages of an origin. */
+  overridePermissions(origin: string, permissions: string[]): Promise<void>;
+  waitForTarget(isWanted: (target: Target) => boolean): Promise<Target>;
   close(): Promise<void>;
 }
 

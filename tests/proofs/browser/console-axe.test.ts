@@ -63,7 +63,9 @@ async function fill() {
   });
   await api.post("/api/v1/boards/{board_id}/webhooks", { params, body: { description: "Read the orders" } });
   await api.post("/api/v1/budgets", { body: { scope: "task", scope_id: task_id, limit: { total_tokens: 1_000 } } });
-  const run = await work(createClient({ url: service.url, agent_token: agent.auth_token! }), board_id, first);
+  const milo = createClient({ url: service.url, agent_token: agent.auth_token! });
+  const run = await work(milo, board_id, first);
+  await milo.post("/api/v1/agent/boards/{board_id}/approvals", { params, body: { action_type: "Sail", description: "Asked" } });
   await api.post("/api/v1/tags", { body: { name: "Urgent" } });
   await api.post("/api/v1/board-groups", { body: { name: "Coast" } });
   await api.post("/api/v1/organizations/me/custom-fields", { body: { field_key: "region", board_ids: [board_id] } });
@@ -127,6 +129,8 @@ const { board_id, task_id, run, agent_id, gateway_id, artifact_id } = await fill
 const VIEWS: Record<string, Shown[]> = {
   "the daily work": [
     ["needs-you", "main", "refund.pay"],
+    ["inbox", ".rows", "Milo asks for approval: Sail"],
+    ["personal/notifications", ".rows", "An approval is requested"],
     ["overview", ".figures", "Throughput"],
     ["activity", ".feed", "Seen by axe"],
     ["agents", ".rows", "Milo"],

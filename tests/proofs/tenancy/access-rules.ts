@@ -53,6 +53,7 @@ const PUSH_KEYS = {
 export const INPUTS: Record<string, Input> = {
   "GET /docs/{file}": { answers: 404 },
   "GET /assets/{file}": { answers: 404 },
+  "GET /icons/{file}": { answers: 404 },
   /** The last owner cannot leave while there are other members. */
   "DELETE /api/v1/users/me": { rule: ({ role, visitor }) => (role === "owner" && !visitor ? 422 : "through") },
   "DELETE /organizations/me": { rule: ownersOnly },

@@ -27,6 +27,9 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 const YEAR_SECONDS = 31_536_000;
+const DAY_SECONDS = 86_400;
+/** The icons of the installed console. Their names stay the same, since the manifest has them. */
+const ICON = /^[a-z]+-\d{2,3}\.png$/;
 const SUFFIXES = { br: ".br", gzip: ".gz" } as const;
 
 const ConsoleConfig = lazyObject(() => ({
@@ -41,6 +44,12 @@ const ConsoleConfig = lazyObject(() => ({
     }),
   ]),
 })).meta({ id: "ConsoleConfig", description: "How people sign in to the console." });
+
+/** A file of the console whose name stays the same in every build. */
+const file = <Path extends `/${string}`>(path: Path, summary: string, headers: PublicFile["headers"]) =>
+  endpoint("GET", path, { as: anyone, in_memory: true, summary, returns: z.string(), hidden: true }, (_ctx, { http }) =>
+    answerFile(http, path.slice(1), headers),
+  );
 
 /** The console, a page of static files that uses this API like any other client. */
 export const consolePage = [
@@ -64,12 +73,29 @@ export const consolePage = [
     { as: anyone, in_memory: true, summary: "Get a file of the console", returns: z.string(), hidden: true },
     async (_ctx, { params: { file }, http }) => {
       if (!ASSET.test(file)) throw notFound();
-      const asset = await loadFile(http, `assets/${file}`, {
+      return answerFile(http, `assets/${file}`, {
         "content-type": CONTENT_TYPES[file.split(".").at(-1)!]!,
         "cache-control": `public, max-age=${YEAR_SECONDS}, immutable`,
       });
-      if (!asset) throw notFound();
-      return answerPublicFile(asset, http.headers);
+    },
+  ),
+  file("/service-worker.js", "Get the service worker of the console", {
+    "content-type": CONTENT_TYPES["js"]!,
+    "cache-control": "no-cache",
+    "content-security-policy": "default-src 'none'; connect-src 'self'",
+  }),
+  file("/manifest.webmanifest", "Get what a device needs to install the console", {
+    "content-type": "application/manifest+json",
+    "cache-control": "no-cache",
+  }),
+  endpoint(
+    "GET",
+    "/icons/{file}",
+    { as: anyone, in_memory: true, summary: "Get an icon of the console", returns: z.string(), hidden: true },
+    async (_ctx, { params: { file }, http }) => {
+      if (!ICON.test(file)) throw notFound();
+      const headers = { "content-type": "image/png", "cache-control": `public, max-age=${DAY_SECONDS}` };
+      return answerFile(http, `icons/${file}`, headers);
     },
   ),
   endpoint(
@@ -79,6 +105,12 @@ export const consolePage = [
     async (ctx) => json(toConfig(ctx.settings), 200, { "cache-control": "no-store" }),
   ),
 ];
+
+async function answerFile(http: HttpExchange, name: string, headers: PublicFile["headers"]): Promise<Response> {
+  const found = await loadFile(http, name, headers);
+  if (!found) throw notFound();
+  return answerPublicFile(found, http.headers);
+}
 
 /** Returns a file of the console with the encodings from its build, or null if the file does not exist. */
 const loadFile = (http: HttpExchange, name: string, headers: PublicFile["headers"]): Promise<EncodedFile | null> =>
@@ -114,6 +146,7 @@ function toContentSecurityPolicy({ auth, file_origin }: Settings): string {
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
+    "manifest-src 'self'",
     `connect-src ${["'self'", ...new Set(origins)].join(" ")}`,
     "base-uri 'none'",
     "form-action 'none'",

@@ -26,6 +26,7 @@ function knownTargets(): Target[] {
   return [
     ...list.map(({ id, name }) => ({ key: id, kind: "Board", label: name, act: () => go(toBoard(id)) })),
     ...shownLinks().map(({ view, label }) => page(label, toView(view))),
+    page("How you are notified", toView("personal", "notifications")),
     ...list.map(({ id, name }) => page(`Settings of ${name}`, toBoardView(id, "settings"))),
     ...["members", "tags", "fields", "groups", "budgets", "general", ...(isAdmin.value ? ["keys", "audit"] : [])].map((tab) =>
       page(`Organization: ${tab === "fields" ? "custom fields" : tab}`, toView("organization", tab)),

@@ -1,4 +1,5 @@
 import type { ComponentType } from "preact";
+import { Preferences } from "../inbox/preferences.tsx";
 import { OwnKeys } from "../key/keys.tsx";
 import { route, toView } from "../route.ts";
 import { Tabs } from "../ui/tabs.tsx";
@@ -6,6 +7,7 @@ import { Profile } from "./profile.tsx";
 
 const TABS: readonly { name: string; label: string; page: ComponentType }[] = [
   { name: "profile", label: "Profile", page: Profile },
+  { name: "notifications", label: "Notifications", page: Preferences },
   { name: "keys", label: "Keys", page: OwnKeys },
 ];
 

@@ -1,4 +1,5 @@
-import { api, signOut } from "../api.ts";
+import { api } from "../api.ts";
+import { leaveDeleted } from "../inbox/browser.ts";
 import { useResource } from "../resource.ts";
 import { loadSession } from "../session.ts";
 import { THEMES, theme } from "../theme.ts";
@@ -84,7 +85,7 @@ export function Profile() {
           failure="The account was not deleted"
           typed="delete"
           act={() => api.delete(ME)}
-          onDone={signOut}
+          onDone={leaveDeleted}
         />
       </section>
     </>

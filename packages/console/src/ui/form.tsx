@@ -9,7 +9,18 @@ export type Value = string | boolean | readonly string[];
 export type Typed = Readonly<Record<string, Value>>;
 
 /** What a field looks like. A secret is never stored with the draft. */
-export type FieldKind = "text" | "long" | "number" | "check" | "choice" | "many" | "date" | "moment" | "color" | "secret";
+export type FieldKind =
+  | "text"
+  | "long"
+  | "number"
+  | "check"
+  | "choice"
+  | "many"
+  | "date"
+  | "time"
+  | "moment"
+  | "color"
+  | "secret";
 export type Option = readonly [value: string, label: string];
 
 export interface FieldSpec {
@@ -149,6 +160,7 @@ interface InputProps {
 
 const TYPES = {
   date: "date",
+  time: "time",
   moment: "datetime-local",
   color: "color",
   secret: "password",

@@ -8,6 +8,7 @@ const SHORTCUTS: [string, [string[], string][]][] = [
       [["Ctrl", "K"], "Jump to a task, board, agent, page or action"],
       [["g", "b"], "Board"],
       [["g", "n"], "Needs you"],
+      [["g", "i"], "Inbox"],
       [["g", "a"], "Activity"],
       [["g", "t"], "Agents"],
       [["g", "w"], "Webhooks"],

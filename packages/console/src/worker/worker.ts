@@ -1,0 +1,116 @@
+// The service worker. It shows push messages and decides by their buttons. It sees no request of the page and stores nothing.
+export {};
+declare const self: ServiceWorkerGlobalScope;
+
+/** What the service sends (packages/core/src/push/message.ts). */
+interface PushMessage {
+  title: string;
+  body: string;
+  tag: string;
+  url: string;
+  decision?: Decision;
+}
+
+interface Decision {
+  token: string;
+  buttons: Button[];
+}
+
+interface Button {
+  title: string;
+  status: "approved" | "rejected";
+  option?: string;
+}
+
+/** What a notification keeps for the click. */
+interface Kept {
+  url: string;
+  title: string;
+  decision?: Decision;
+}
+
+interface Result {
+  status: string;
+  decided_by: string | null;
+  is_first: boolean;
+}
+
+/** The library has no types for these fields, which not every platform shows. */
+type Options = NotificationOptions & { renotify?: boolean; actions?: { action: string; title: string }[] };
+
+const LOOK = { icon: "/icons/icon-192.png", badge: "/icons/badge-96.png" };
+const UNREADABLE: PushMessage = { title: "Something happened on your boards", body: "", tag: "summary", url: "/#/inbox" };
+
+// A new version takes the place of the one before at once: no page depends on which of them runs.
+self.addEventListener("install", () => void self.skipWaiting());
+self.addEventListener("push", (event) => event.waitUntil(show(readMessage(event))));
+self.addEventListener("notificationclick", (event) => event.waitUntil(click(event)));
+
+/** A browser ends the subscription of a page that shows nothing, so an unreadable message is shown too. */
+function readMessage({ data }: PushEvent): PushMessage {
+  try {
+    return (data?.json() as PushMessage | undefined) ?? UNREADABLE;
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+async function show({ title, body, tag, url, decision }: PushMessage): Promise<void> {
+  const kept: Kept = { url, title, ...(decision && { decision }) };
+  const actions = (decision?.buttons ?? []).map((button, index) => ({ action: String(index), title: button.title }));
+  const options: Options = { ...LOOK, body, tag, renotify: true, data: kept, actions };
+  await self.registration.showNotification(title, options);
+  for (const page of await readPages()) page.postMessage({ type: "notified" });
+}
+
+async function click({ notification, action }: NotificationEvent): Promise<void> {
+  notification.close();
+  const kept = notification.data as Kept;
+  const button = action === "" ? undefined : kept.decision?.buttons[Number(action)];
+  return kept.decision && button ? decide(kept, kept.decision.token, button) : open(kept.url);
+}
+
+/** The pages of the console. */
+async function readPages(): Promise<WindowClient[]> {
+  const pages = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  return pages.filter(({ url }) => new URL(url).pathname === "/");
+}
+
+async function open(url: string): Promise<void> {
+  const [page] = url.startsWith("/#/") ? await readPages() : [];
+  if (page) {
+    page.postMessage({ type: "open", url });
+    await page.focus();
+  } else await self.clients.openWindow(new URL(url, self.location.origin));
+}
+
+/** The token stands for the person, so that nobody has to be signed in. The outcome replaces the message. */
+async function decide(kept: Kept, token: string, { status, option }: Button): Promise<void> {
+  let text: string;
+  try {
+    const answer = await fetch("/api/v1/decisions", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ token, status, ...(option !== undefined && { answer: { option } }) }),
+    });
+    if (answer.ok) return await tell(toOutcome((await answer.json()) as Result), { ...kept, url: "/#/inbox" });
+    text = answer.status === 404 ? "Not decided: this button is no longer valid" : "Not decided";
+  } catch {
+    text = "Not decided: the service was not reached";
+  }
+  await tell(`${text}. Open it to try again.`, kept);
+}
+
+/** The result of a decision, in the words of its page. */
+function toOutcome({ status, decided_by, is_first }: Result): string {
+  const [first = "", ...rest] = status;
+  if (is_first) return `${first.toUpperCase()}${rest.join("")}.`;
+  if (status === "pending") return "Not decided: this button was used before.";
+  return `Already ${status}${decided_by === null ? "" : ` by ${decided_by}`}.`;
+}
+
+async function tell(outcome: string, { title, url }: Kept): Promise<void> {
+  const data: Kept = { url, title };
+  await self.registration.showNotification(outcome, { ...LOOK, body: title, tag: `outcome:${title}`, silent: true, data });
+  for (const page of await readPages()) page.postMessage({ type: "notified" });
+}
