@@ -34,7 +34,7 @@ export const commentOnTask = (session: Session, task_id: string, content: string
     return session.client.post("/api/v1/boards/{board_id}/tasks/{task_id}/comments", { params, body: { content } });
   });
 
-/** Releases a task. The comment, if any, is posted first and tells how far the work got. */
+/** Releases a task. The comment, if any, is posted first and says how far the work got. */
 export async function releaseTask(session: Session, task_id: string, comment?: string): Promise<void> {
   if (comment) await commentOnTask(session, task_id, comment);
   await withLease(session, task_id, (board_id, header) =>

@@ -26,7 +26,7 @@ export interface Consumer {
   stop(): Promise<void>;
 }
 
-/** Jobs mostly wait for hosts, so many fit into one process. */
+/** Jobs mostly wait for hosts, so one process can run many of them. */
 const POOL_SIZES: Readonly<Record<QueueName, PoolSize>> = {
   deliveries: { slots: 64, slots_per_group: 16 },
   syncs: { slots: 8, slots_per_group: 4 },

@@ -5,8 +5,8 @@ import { createLazyFileStorage, type FileStorage } from "@board/core/context/fil
 import { createBodyFolder } from "./body-folder.ts";
 
 /**
- * Opens the storage of tasks' files: the one of bodies, else a folder next to the embedded database. Processes that share a
- * database have no folder in common unless the settings name one, so they get null.
+ * Opens the storage of tasks' files: the storage of bodies if there is one, else a folder next to the embedded database.
+ * Processes that share a database have no folder in common unless the settings name one, so they get null.
  */
 export function openFileStorage({ body_storage, database, data_dir }: Settings): FileStorage | null {
   if (body_storage === null) return database.driver === "pglite" ? openOwnFolder(path.resolve(data_dir, "files")) : null;

@@ -66,7 +66,10 @@ export function findProgram(name: string, environment: Environment, platform = p
   return null;
 }
 
-/** Windows has scripts of other systems next to its own, such as npx and npx.cmd, and starts only what has one of its endings. */
+/**
+ * On Windows, scripts for other systems are next to those for Windows, such as npx next to npx.cmd. Windows starts only files
+ * with one of its own extensions.
+ */
 function endingsOf(name: string, environment: Environment, platform: NodeJS.Platform): string[] {
   if (platform !== "win32") return [""];
   const known = (environment["PATHEXT"] ?? ".EXE;.CMD;.BAT").split(";").filter(Boolean);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { ApiError, type Client } from "@board/client";
 
-/** A longer content is uploaded on its own, since a request with it would be too large. */
+/** Longer content is uploaded on its own, since a request with it would be too large. */
 const INLINE_BYTES = 262_144;
 
 export interface NewFile {

@@ -131,7 +131,7 @@ function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
     } else if (line.line === "sent") sent = line.next;
     else lines.push(line);
   };
-  // A line without its end was being written when the process was killed. It is cut off, because nothing of it was sent.
+  // A line without its end was being written when the process was killed. It is cut off, because no part of it was sent.
   for (const { text, offset, length } of readFrom(descriptor, 0)) {
     try {
       note(JSON.parse(text) as JournalLine, offset, length);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 /** A process that can be recognized later, although the system may have given its number to another one. */
 export interface ProcessIdentity {
   pid: number;
-  /** When it started, in the words of the system; null where the system does not tell. */
+  /** When it started, in the words of the system; null where the system does not say. */
   started: string | null;
 }
 

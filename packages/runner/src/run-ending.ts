@@ -13,7 +13,7 @@ export async function tellEnding(service: BoardService, journal: Journal, ending
   const { comment, key, move, links, reason, usage } = ending;
   if (comment !== null) {
     // A comment under the fence renews the lease. When the lease is lost, the comment is posted without the fence, because it
-    // tells what was done.
+    // says what was done.
     await told(() => service.addComment(handle, comment, key, move !== null))
       .catch(async (error: unknown) => {
         if (!isLeaseLost(error)) throw error;

@@ -127,7 +127,7 @@ function textOf(content: ContentBlock): string {
   return `[${content.type}]`;
 }
 
-/** A tool call as far as the update tells: fields that it leaves out keep their earlier value. */
+/** A tool call as far as the update describes it: fields that it leaves out keep their earlier value. */
 function toToolCall(call: ToolCallUpdate): ToolCallStep {
   const { toolCallId, title, kind, status, locations, content, rawInput, rawOutput } = call;
   const diff = content?.find((part) => part.type === "diff");

@@ -6,7 +6,7 @@ import type { ToolRequest } from "./policy.ts";
 /** Folders of version control: a file in them can make the next command of git run a program. */
 const CONTROL_FOLDER = /(^|[\\/])\.(git|hg|svn|board)([\\/]|$)/i;
 
-/** Whether a file is inside the folder, also after symbolic links were followed. */
+/** Whether a file is inside the folder, even after symbolic links were followed. */
 export function isInside(folder: string, file: string): boolean {
   const root = toReal(folder);
   const relative = path.relative(root, toReal(path.resolve(folder, expandHome(file))));
@@ -18,7 +18,7 @@ const leavesFolder = (relative: string) => relative === ".." || relative.startsW
 /** Programs read `~` as the home folder, so it is outside. */
 const expandHome = (file: string) => (file.startsWith("~") ? path.join(path.parse(process.cwd()).root, file) : file);
 
-/** The real path of a file that may not exist yet: that of its nearest folder that exists. */
+/** The real path of a file that may not exist yet, found by the nearest folder above it that exists. */
 function toReal(file: string): string {
   try {
     return realpathSync(file);
@@ -38,7 +38,7 @@ export const pathsOf = (folder: string, files: readonly string[]): string[] =>
 
 const PATH_NAMES = ["path", "file_path", "filePath", "abs_path", "notebook_path", "absolute_path", "directory", "dir_path"];
 
-/** What a permission is asked for. The last report about the same tool call fills what the request leaves out. */
+/** What the agent asks permission for. The last report about the same tool call fills what the request leaves out. */
 export function toToolRequest({ toolCall }: RequestPermissionRequest, known: ToolCallUpdate | undefined): ToolRequest {
   const input = toolCall.rawInput ?? known?.rawInput;
   const locations = toolCall.locations ?? known?.locations ?? [];

@@ -83,7 +83,7 @@ export const checkWakeUp: JobHandler<"agent.wake_check"> = {
       return ifStillAwaiting(payload, agent, (ctx, { last_wake_sent_at }) =>
         enqueueWakeCheck(ctx, agent, last_wake_sent_at!, payload),
       );
-    // A wake-up would be spent from a budget that has no room. The check goes on, so that the agent is woken after the reset.
+    // A wake-up would be spent from a budget that has no room. The check continues, so that the agent is woken after the reset.
     if (await isOutOfBudget(ctx, agent))
       return ifStillAwaiting(payload, agent, (ctx) => enqueueWakeCheck(ctx, agent, ctx.now(), payload));
     if (agent.wake_attempts >= MAX_WAKE_UPS) return ifStillAwaiting(payload, agent, giveUpWaking);

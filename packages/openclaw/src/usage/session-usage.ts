@@ -39,7 +39,7 @@ function toModelUsage(name: string, totals: Record<string, unknown>): ModelUsage
   };
 }
 
-/** The same model of two providers is one model of the service. */
+/** A model that two providers offer counts as one model. */
 const addUp = (one: ModelUsage, other: ModelUsage | undefined): ModelUsage => ({
   model: one.model,
   input_tokens: Math.min(MAX_TOKENS, one.input_tokens + (other?.input_tokens ?? 0)),

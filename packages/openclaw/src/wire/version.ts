@@ -2,7 +2,7 @@ import type { CallOptions, Gateways, GatewayTarget } from "@board/core/context/g
 import { cleanText } from "./failure.ts";
 import { asRecord } from "./frame.ts";
 
-/** A host's calendar version: `YYYY.M.D` with an optional `-REV`; zero padding has no meaning. */
+/** A host's calendar version: `YYYY.M.D` with an optional `-REV`; zero padding does not matter. */
 export interface CalVer {
   year: number;
   month: number;
