@@ -11,7 +11,9 @@ import {
 
 export const SKILL_FILE = "SKILL.md";
 
-/** Longer front matter is not parsed as YAML, since a malicious file could keep the parser busy. Most have only a few lines. */
+/**
+ * Longer front matter is not parsed as YAML, since a malicious file could keep the parser busy. Usually it has only a few lines.
+ */
 const MAX_YAML = 8_000;
 const YAML = { schema: "failsafe", maxAliasCount: 0, uniqueKeys: false, prettyErrors: false, logLevel: "error" } as const;
 

@@ -2,7 +2,7 @@ import type { Budgets } from "../config/budgets.ts";
 import { DomainError } from "../values/errors.ts";
 import { usedUp } from "../values/request-limits.ts";
 
-/** The owners of the budgets that a stream counts toward. */
+/** The owners whose budgets a stream counts toward. */
 export interface StreamOwner {
   /** Id of the user or agent. All tokens of a caller count together. */
   caller_id: string;
@@ -19,14 +19,14 @@ export interface OpenStream extends AddedStream {
   id: string;
 }
 
-/** Seconds that a refused or replaced client should wait before it tries again. */
+/** How many seconds a refused or replaced client should wait before it tries again. */
 export const STREAM_RETRY_SECONDS = 30;
 
 type StreamBudgets = Pick<Budgets, "streams_per_caller" | "streams_per_organization">;
 
 /**
- * Returns the ids of the client's earlier streams of the same rows, which the new stream replaces. Throws `limited` if there is
- * still no room. No other stream is ended, because pages that reconnect at once would end each other forever.
+ * Returns the ids of the client's earlier streams of the same rows, which the new stream replaces. Throws `limited` if the budget
+ * is used up even then. It does not end other streams, because pages that reconnect at once would keep ending each other.
  */
 export function admitStream(open: readonly OpenStream[], added: AddedStream, budgets: StreamBudgets): string[] {
   const isOwn = ({ caller_id }: OpenStream) => caller_id === added.caller_id;

@@ -1,4 +1,4 @@
-/** A position right after a row, in commit order. See `commitOrder` in schema/columns.ts. */
+/** The position right after a row, in commit order. See `commitOrder` in schema/columns.ts. */
 export interface Cursor {
   readonly tx: bigint;
   readonly seq: bigint;
@@ -17,8 +17,8 @@ export const isAfter = (cursor: Cursor, other: Cursor): boolean =>
 export const toCursor = (tx: string, seq: bigint): Cursor => ({ tx: BigInt(tx), seq });
 
 /**
- * Formats an event id. In a stream of the active organization the id names the organization, so that a client that resumes stays
- * with it even if another one is active by then.
+ * Formats an event id. In a stream of the active organization, the id contains the organization, so that a client that resumes
+ * stays with that organization even if a different one is active by then.
  */
 export const formatEventId = ({ tx, seq }: Cursor, organization_id: string | null = null): string =>
   Buffer.from(`${tx}.${seq}${organization_id === null ? "" : `.${organization_id}`}`).toString("base64url");
@@ -26,7 +26,7 @@ export const formatEventId = ({ tx, seq }: Cursor, organization_id: string | nul
 const EVENT_ID = /^(\d{1,20})\.(\d{1,19})(?:\.([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}))?$/;
 const MAX_EVENT_ID_CHARS = 200;
 
-/** Parses an event id. Returns null for any other text; the stream then starts as if no id had been sent. */
+/** Parses an event id. Returns null for any other text. The stream then starts as if no id had been sent. */
 export function parseEventId(text: string): { cursor: Cursor; organization_id: string | null } | null {
   if (text.length > MAX_EVENT_ID_CHARS) return null;
   const match = EVENT_ID.exec(Buffer.from(text, "base64url").toString("latin1"));

@@ -6,23 +6,26 @@ import type { Batch, Source, StreamEvent } from "./source.ts";
 
 /** The connection to the client of a stream. */
 export interface StreamClient {
-  /** False while the client reads too slowly (backpressure). Nothing is sent until it is ready again. */
+  /** False while the client reads too slowly (backpressure). Nothing is sent until the client is ready again. */
   isReady(): boolean;
   send(event: StreamEvent): void;
   /** Ends the stream, because the caller has lost access. */
   end(): void;
 }
 
-/** What a caller may follow now: a source, null if there are no rows for it at present, or an error if it has lost access. */
+/**
+ * What a caller may follow now: a source, null if there are currently no rows for the caller, or an error if the caller has lost
+ * access.
+ */
 export type GrantResult = Source | DomainError | null;
 
 /** The right of a caller to follow a stream, renewed at every poll. */
 export interface Grant {
-  /** Followers with the same key have the same credential and request the same rows, so that they share one renewal. */
+  /** Followers with the same key use the same credential and request the same rows, so that they share one renewal. */
   key: string;
   /** Grants of the same kind request the same rows with different credentials. */
   kind: string;
-  /** Renews many grants of its kind in few statements. The results are in the order of the grants. */
+  /** Renews many grants of its kind with few statements. The results are in the order of the grants. */
   renew(grants: readonly Grant[]): Promise<GrantResult[]>;
 }
 
@@ -30,13 +33,13 @@ export interface Grant {
 export interface StreamPosition {
   /** All rows up to this cursor were sent. */
   after: Cursor;
-  /** Only rows from this time on are sent. Null once the reader has caught up. */
+  /** If set, only rows from this time on are sent. Null once the reader has caught up. */
   since: Date | null;
-  /** Whether the reader has caught up and needs only the rows of the next poll. */
+  /** True if the reader has caught up and only needs the rows of the next poll. */
   isLive: boolean;
 }
 
-/** A reader of a source, to whose client the rows are sent. */
+/** A reader of a source, with the client to which the rows are sent. */
 export interface Reader extends StreamPosition {
   source: Source | null;
   readonly client: Pick<StreamClient, "isReady" | "send">;
@@ -49,8 +52,8 @@ export interface Follower extends Reader {
 
 /**
  * Returns where a stream starts: at `after`, else after the client's last event, else at `since`, else now. A cursor above all
- * transactions comes from another database and is ignored, because it would skip rows for a long time. `horizon` bounds what can
- * be read at once.
+ * transactions comes from a different database. It is ignored, because it would skip rows for a long time. Rows below `horizon`
+ * can be read at once.
  */
 export async function startPosition(
   ctx: Context,
@@ -63,17 +66,17 @@ export async function startPosition(
   if (cursor && !isAfter(cursor, { tx: xmax, seq: 0n }))
     return { position: { after: cursor, since: null, isLive: false }, horizon };
   if (since) return { position: { after: BEGINNING, since, isLive: false }, horizon };
-  // While an older transaction is open, the stream starts before it and repeats rows that were committed since; that is better
-  // than losing any.
+  // While an older transaction is open, the stream starts before that transaction and repeats rows that were committed since.
+  // That is better than losing rows.
   return { position: { after: now, since: null, isLive: true }, horizon };
 }
 
-/** The cursor with which a client resumes after a reconnect; null if it must send its `since` again. */
+/** The cursor with which a client resumes after a reconnect; null if the client must send its `since` again. */
 export const resumeCursor = ({ after }: StreamPosition): Cursor | null => (isAfter(after, BEGINNING) ? after : null);
 
-/** Sends a reader the new events of a batch. If its client becomes unready, the reader stops there and is no longer live. */
+/** Sends a reader the new events of a batch. If the client is no longer ready, the reader stops there and is no longer live. */
 export function sendBatch(reader: Reader, batch: Batch): void {
-  // The batch starts after the reader's position, so the rows in between would be lost.
+  // The batch starts after the reader's position, so sending it would lose the rows in between.
   if (isAfter(batch.after, reader.after)) return;
   for (const event of batch.events) {
     if (!isAfter(event.cursor, reader.after)) continue;
@@ -98,7 +101,7 @@ export async function catchUp(reader: Reader, read: ReadBatch): Promise<void> {
   while (!reader.isLive && reader.client.isReady()) {
     const { source } = reader;
     const batch = await read(source, reader);
-    // A renewal may have changed the reader's source during the read.
+    // The source of the reader may have been replaced by a renewal during the read.
     if (reader.source?.key === source?.key) sendBatch(reader, batch);
   }
 }

@@ -4,9 +4,12 @@ import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { preparedQuery } from "../db/prepared.ts";
 
-/** How long a transaction may hold the horizon back before its database is looked up. The look-up costs more. */
+/**
+ * How long a transaction may hold the horizon back before it is checked which database the transaction belongs to. That check
+ * costs more.
+ */
 const GRACE_MS = 5_000;
-/** A transaction of this database that is older than this is logged. */
+/** Transactions of this database that are open for longer than this are logged. */
 const LOG_AFTER_SECONDS = 10;
 
 export interface Horizon {
@@ -17,8 +20,8 @@ export interface Horizon {
 }
 
 /**
- * Reads the horizon of a snapshot. All databases of a cluster share transaction ids, so a transaction of any of them holds it
- * back. If one does so for long, `readOwnHorizon` looks up whether it belongs to this database.
+ * Reads the horizon of a snapshot. All databases of a cluster share transaction ids, so a transaction of any of them holds the
+ * horizon back. If one does so for long, `readOwnHorizon` checks whether it belongs to this database.
  */
 export async function readHorizon(ctx: Context): Promise<Horizon> {
   const found = await selectHorizon(ctx.db).execute({});
@@ -35,14 +38,14 @@ const selectHorizon = preparedQuery(
   () => sql`select pg_snapshot_xmin(pg_current_snapshot())::text as xmin, pg_snapshot_xmax(pg_current_snapshot())::text as xmax`,
 );
 
-/** The transaction that holds a horizon back while newer ones end, and since when this app has seen it do so. */
+/** The transaction that holds a horizon back while newer ones end, and since when this app has seen that. */
 interface Hold {
   at: { id: bigint; since: number } | null;
 }
 
 /**
- * Who holds the horizon: the oldest transaction of the cluster, and the oldest one of this database; and the last one that was
- * logged.
+ * What holds the horizon back: the oldest transaction of the cluster, and the oldest one of this database. Also the last
+ * transaction that was logged.
  */
 const holdsOf = memoPerApp((): { snapshot: Hold; own: Hold; logged: bigint | null } => ({
   snapshot: { at: null },
@@ -71,8 +74,8 @@ type HolderRow = HorizonHolder & { xmax: string; id: string | null };
 
 /**
  * The horizon without transactions of other databases, which cannot write rows of this one. The snapshot lists the open
- * transactions; the lock on each id gives its process, and the process its database. If that is unknown, it counts as this one.
- * Must not run in a transaction.
+ * transactions. The lock on each id shows its process, and the process its database; an unknown one counts as this database. Must
+ * not run in a transaction.
  */
 export async function readOwnHorizon(ctx: Context): Promise<{ horizon: bigint; holder: HorizonHolder | null }> {
   const found = await ctx.db.execute(sql`
@@ -96,7 +99,7 @@ export async function readOwnHorizon(ctx: Context): Promise<{ horizon: bigint; h
   return { horizon: BigInt(id), holder: { pid, application_name, state, prepared_transaction, age_seconds: age } };
 }
 
-/** If the transaction was seen before as the oldest of the cluster, that time counts too. */
+/** If the transaction was already seen as the oldest of the cluster, it counts from that time on. */
 function observeOwn(ctx: Context, id: bigint | null): number {
   const { own, snapshot } = holdsOf(ctx);
   if (id !== null && own.at?.id !== id && snapshot.at?.id === id) own.at = snapshot.at;
@@ -112,7 +115,9 @@ function logHolder(ctx: Context, id: bigint, holder: HorizonHolder): void {
   ctx.log.warn("stream.horizon_held", "An open transaction delays all streams", { ...holder, age_seconds });
 }
 
-/** Records the age of the oldest open transaction of this database, for which streams wait; 0 if there is none. */
+/**
+ * Records the age of the oldest open transaction of this database, because streams wait for it. The age is 0 if there is none.
+ */
 export async function recordHorizonAge(ctx: Context): Promise<void> {
   const { horizon, holder } = await readOwnHorizon(ctx);
   ctx.meter.record("StreamHorizonAge", holder?.age_seconds ?? 0);

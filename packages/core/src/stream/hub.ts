@@ -12,34 +12,40 @@ export const POLL_MS = 2_000;
 
 /** All streams of a process. */
 export interface Hub {
-  /** Adds a follower. It gets the rows below the horizon, then the new rows of every poll. */
+  /** Adds a follower. It first gets the rows below the horizon, then the new rows of every poll. */
   add(follower: Follower, horizon: bigint): void;
-  /** Continues a follower whose client is ready again. */
+  /** Continues with a follower whose client is ready again. */
   resume(follower: Follower): void;
   remove(follower: Follower): void;
-  /** Polls the streams of these organizations now, because their rows have changed. It is only a hint: the timer polls anyway. */
+  /**
+   * Polls the streams of these organizations now, because their rows have changed. This only makes them faster, because the timer
+   * polls them anyway.
+   */
   pollSoon(organizations: ReadonlySet<string>): void;
 }
 
-/** The pause before a hinted poll is repeated while an open transaction may hide the rows, and how often it is repeated. */
+/**
+ * The pause before a poll that was requested by `pollSoon` is repeated, while an open transaction may hide the rows. The constant
+ * below limits the repetitions.
+ */
 const HINT_RETRY_MS = 40;
 const MAX_HINT_RETRIES = 5;
 
 /** Limits the database connections that streams use, so that some stay free for requests. */
 const MAX_CONCURRENT_READS = 4;
 
-/** Grants per renewal: large enough for few statements, small enough not to block the event loop. */
+/** Grants per renewal: enough to need few statements, but not so many that they block the event loop. */
 const RENEW_BATCH_SIZE = 100;
 
 /**
- * Followers that are written to before the event loop serves requests again. The number is small, because each step of a request
+ * How many followers are written to before the event loop serves requests again. It is small, because each step of a request
  * waits for one batch.
  */
 const SEND_BATCH_SIZE = 5;
 
 /**
  * Polls for all streams of a process: one statement for the horizon, one for each source that may have new rows, and batched
- * renewals of grants. It holds no connection between polls, and its timer stops while there are no followers.
+ * renewals of grants. It holds no connection between polls, and its timer stops when there are no followers.
  */
 export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const followers = new Set<Follower>();
@@ -69,7 +75,7 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     }
   }
 
-  /** Returns the polls, without those that run already. */
+  /** Polls the sources of these followers, except sources that are already being polled. Returns the polls. */
   function pollSources(some: Iterable<Follower>, horizon: bigint): Promise<void>[] {
     const polls: Promise<void>[] = [];
     for (const [key, group] of Map.groupBy(some, sourceKeyOf)) {
@@ -86,7 +92,7 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const followersOf = (organizations: ReadonlySet<string>) =>
     [...followers].filter(({ source }) => source !== null && organizations.has(source.organization_id));
 
-  /** One at a time, so that many hints cost no more than polls one after the other. */
+  /** Runs one at a time, so that many calls of `pollSoon` cost no more than polls that run one after the other. */
   async function followHints(): Promise<void> {
     if (isFollowingHints) return;
     isFollowingHints = true;
@@ -112,7 +118,7 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     }
   }
 
-  /** Reads rows before it renews grants, so that a follower gets only rows that were committed while it had access. */
+  /** Reads rows before it renews grants, so that a follower only gets rows that were committed while it had access. */
   async function pollSource(group: Follower[], horizon: bigint): Promise<void> {
     const source = group[0]!.source;
     const read = readBelow(horizon);
@@ -157,14 +163,14 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     return renewed;
   }
 
-  /** Reads rows for a follower that is behind, because it is new or its client was slow. */
+  /** Reads rows for a follower that is behind, either because it is new or because its client was slow. */
   function startCatchUp(follower: Follower, getHorizon: () => Promise<bigint>): void {
     if (follower.isLive || catchingUp.has(follower) || !followers.has(follower)) return;
     catchingUp.add(follower);
     const read = async () => catchUp(follower, readBelow(await getHorizon()));
     const continueIfReady = () => {
       catchingUp.delete(follower);
-      // The client may have become ready just when reading stopped; then nothing else would continue it.
+      // The client may have become ready just when reading stopped. In that case, nothing else would continue the follower.
       if (follower.client.isReady()) startCatchUp(follower, getHorizon);
     };
     void read().then(continueIfReady, (error: unknown) => {

@@ -8,22 +8,22 @@ import { stream_leases } from "../schema/stream-lease.sql.ts";
 import type { StreamRegistry } from "./registry.ts";
 
 /**
- * How often a process checks whether its streams were replaced. It is rare, because on AWS each stream has its own process, which
- * sends its own query.
+ * How often a process checks whether its streams were replaced. The interval is long, because on AWS each stream has its own
+ * process, which sends its own query.
  */
 export const LEASE_CHECK_MS = 5_000;
-/** How much longer a lease lasts than its stream can, so that only leases of crashed processes expire. */
+/** How long a lease outlives the longest possible stream, so that only leases of crashed processes expire. */
 const GRACE_SECONDS = 30;
 
 interface LeaseRegistryOptions {
   /** The time limit of a stream in seconds. Leases are not renewed. */
   max_seconds: number;
-  /** The process whose presence keeps the leases. Its streams then need no time limit. */
+  /** The process that keeps the leases alive while it is running. Its streams then need no time limit. */
   process_id?: string | undefined;
   check_ms?: number | undefined;
 }
 
-/** Counts the streams of all processes, in a table with a lease for each stream. */
+/** Counts the streams of all processes, in a table with one lease per stream. */
 export function createLeaseRegistry(
   createContext: () => Context,
   { max_seconds, process_id, check_ms = LEASE_CHECK_MS }: LeaseRegistryOptions,
@@ -71,8 +71,8 @@ export function createLeaseRegistry(
 }
 
 /**
- * Counts and inserts under locks on the caller and then on the organization, so that streams that open at the same time count
- * each other.
+ * Counts and inserts under locks, first on the caller and then on the organization, so that streams that open at the same time
+ * count each other.
  */
 function insertLease(ctx: Context, added: AddedStream & { process_id: string | null }, seconds: number): Promise<string> {
   const { caller_id, organization_id } = added;

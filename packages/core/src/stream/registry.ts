@@ -6,7 +6,7 @@ import { type AddedStream, admitStream, type OpenStream } from "./admission.ts";
 export interface StreamLease {
   /** Aborted when a newer stream of the same client replaces this one. */
   readonly replaced: AbortSignal;
-  /** Stops counting the stream. Never rejects. */
+  /** Ends counting the stream. Never rejects. */
   release(): Promise<void>;
 }
 
@@ -17,8 +17,8 @@ export interface StreamRegistry {
 }
 
 /**
- * Counts the streams of this process only. That suffices for a process that serves many streams and notices at once when a client
- * has gone.
+ * Counts only the streams of this process. That is enough for a process that serves many streams and notices at once when a
+ * client disconnects.
  */
 export function createProcessRegistry(): StreamRegistry {
   const open = new Map<string, OpenStream & { controller: AbortController }>();

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { toInstant } from "../values/wire.ts";
 
-/** A time whose `+` before the zone was not escaped in the query string, so that it arrives as a space. */
+/** A time whose `+` before the zone was not escaped in the query string. It arrives as a space. */
 const LOST_PLUS = /^(\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}\S*) (\d{2}(?::?\d{2})?)$/;
 
 /** The query parameter `since` of a stream. Null means now: the parameter is absent, blank or `null`. */

@@ -14,8 +14,8 @@ export interface Source {
   /** The event name of the stream. */
   readonly event: string;
   /**
-   * Reads at most `limit` rows of a window, by `windowCondition` and `windowOrder`. If it returns fewer than `limit`, no more
-   * exist; so filter rows in SQL and never afterwards.
+   * Reads at most `limit` rows of a window, using `windowCondition` and `windowOrder`. If it returns fewer than `limit`, there
+   * are no more rows. So filter rows in SQL and never afterwards.
    */
   read(ctx: Context, window: ReadWindow): Promise<StreamRow[]>;
 }
@@ -30,7 +30,7 @@ export interface StreamRow {
 export interface ReadWindow {
   /** Only rows after this cursor. */
   after: Cursor;
-  /** Only rows of transactions below this id. All of these have ended, so that no more of their rows can appear. */
+  /** Only rows of transactions below this id. All of these have ended, so no further rows of them can appear. */
   below: bigint;
   /** Only rows from this time on. */
   since: Date | null;
@@ -43,7 +43,7 @@ export interface StreamColumns {
   seq: PgColumn;
   /** The column that is compared with `since`. */
   at: PgColumn;
-  /** True excludes rows whose time is exactly `since`. */
+  /** If true, rows whose time is exactly `since` are excluded. */
   strictly?: boolean;
 }
 
@@ -56,8 +56,8 @@ export function windowCondition({ after, below, since }: ReadWindow, { tx, seq, 
 }
 
 /**
- * The order of a window. With `since`, it is an expression that no index has, which makes the planner use the index by time;
- * otherwise it would read the whole history in commit order.
+ * The order of a window. With `since`, it is an expression that has no index, so that the planner uses the index by time.
+ * Otherwise the planner would read the whole history in commit order.
  */
 export const windowOrder = ({ after, since }: ReadWindow, { tx, seq }: StreamColumns): SQL[] =>
   since && !isAfter(after, BEGINNING) ? [sql`(${tx}, ${seq})`] : [asc(tx), asc(seq)];
@@ -74,20 +74,20 @@ export interface StreamEvent {
 }
 
 export interface Batch {
-  /** The batch has all rows after this cursor, up to `reached`. */
+  /** The batch contains all rows after this cursor, up to `reached`. */
   after: Cursor;
   events: StreamEvent[];
   reached: Cursor;
-  /** True if no more rows below the horizon follow. */
+  /** True if there are no more rows below the horizon. */
   isComplete: boolean;
 }
 
-/** Rows per read. A backlog is never in memory as a whole. */
+/** Rows per read, so that a backlog is never in memory as a whole. */
 const BATCH_ROWS = 100;
 
 /**
- * Reads the next rows of a source; null means that there are none to read. It runs no statement while the horizon has not moved,
- * as in an idle database.
+ * Reads the next rows of a source; null if there is nothing to read. It sends no statement while the horizon has not moved, as in
+ * an idle database.
  */
 export async function readBatch(
   ctx: Context,

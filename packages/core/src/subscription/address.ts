@@ -7,22 +7,26 @@ import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 type Address = Pick<SubscriptionRow, "url" | "url_sealed">;
 
 const SHOWN_CHARS = 4;
-/** A shorter path shows no characters, because four would be too large a part of it. */
+/** For a shorter path no characters are shown, because four would be too much of it. */
 const MIN_PATH_CHARS = 16;
-/** Limit of one hourly run. The next run seals the remaining addresses. */
+/** The maximum number of addresses per hourly run. The next run encrypts the remaining ones. */
 const MAX_OLD = 1_000;
 
 /** The address to which messages are posted. */
 export const receiverUrl = (ctx: Pick<Context, "settings">, { url, url_sealed }: Address): string =>
   url_sealed ? unseal(ctx.settings.encryption_key, url_sealed) : url;
 
-/** The columns of an address. A Slack webhook address is sealed, because anyone who knows it can post to the channel. */
+/**
+ * The columns of an address. The address of a Slack webhook is encrypted, because anyone who knows it can post to the channel.
+ */
 export function addressColumns(ctx: Context, { url, format }: Pick<SubscriptionRow, "url" | "format">): Address {
   if (format !== "slack") return { url, url_sealed: null };
   return { url: toShown(url), url_sealed: seal(ctx.settings.encryption_key, url) };
 }
 
-/** The columns that a request changes. A sealed address stays sealed, since otherwise a new format would reveal it. */
+/**
+ * The columns that a request changes. An encrypted address stays encrypted, since otherwise changing the format would reveal it.
+ */
 export function changeAddress(
   ctx: Context,
   stored: Address & Pick<SubscriptionRow, "format">,
@@ -43,7 +47,7 @@ function toShown(address: string): string {
   return `${origin}/...${path.length < MIN_PATH_CHARS ? "" : path.slice(-SHOWN_CHARS)}`;
 }
 
-/** Seals addresses that an earlier version stored in plain text. */
+/** Encrypts addresses that an earlier version stored in plain text. */
 export async function sealOldAddresses(ctx: Context): Promise<void> {
   const isOld = and(eq(subscriptions.format, "slack"), isNull(subscriptions.url_sealed));
   const { id, url, format } = subscriptions;
@@ -51,6 +55,6 @@ export async function sealOldAddresses(ctx: Context): Promise<void> {
     await ctx.db
       .update(subscriptions)
       .set({ ...addressColumns(ctx, old), updated_at: subscriptions.updated_at })
-      // Skips an address that was changed since it was read.
+      // Skips an address that was changed in the meantime.
       .where(and(eq(id, old.id), eq(url, old.url), isOld));
 }

@@ -29,7 +29,7 @@ function toPublishJobs(ctx: Context, events: readonly BoardEvent[]): NewJob[] {
 
 /**
  * Stores a delivery of each event to each matching subscription, in the caller's transaction. Returns the jobs that publish the
- * events, which the caller inserts together with its own jobs.
+ * events. The caller must insert them together with its own jobs.
  */
 export async function storeBoardEvents(ctx: Context, new_events: readonly NewBoardEvent[]): Promise<NewJob[]> {
   const events = toBoardEvents(ctx, new_events);
@@ -50,7 +50,7 @@ function toEventActor(actor: Actor): BoardEvent["actor"] {
   return { type: "system", id: null };
 }
 
-/** Publishes an event as it was stored. These jobs have no lane, so that a refused event does not block the others. */
+/** Publishes an event as it was stored. The jobs for this have no lane, so that a refused event does not block the others. */
 export const publishBoardEvent: JobHandler<"event.publish"> = {
   run: (ctx, payload, { id }) => ctx.bus.publish({ ...payload, id }),
 };

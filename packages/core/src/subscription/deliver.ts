@@ -15,11 +15,11 @@ import { type Attempt, sendMessage } from "./send.ts";
 import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
 
-/** A subscription is switched off when every attempt has failed for this long. */
+/** A subscription is switched off when every attempt over this period has failed. */
 const MAX_FAILING_MS = 5 * DAY_MS;
-/** A receiver that takes longer is slow. It gets one message at a time, so that it does not delay other receivers. */
+/** A receiver that takes longer counts as slow. It then gets one message at a time, so that it does not delay other receivers. */
 const SLOW_MS = 5_000;
-/** How many held deliveries to wake when a receiver is fast again. */
+/** How many held deliveries to wake once a receiver is fast again. */
 const WAKE_UPS = 20;
 
 const INACTIVE = "The subscription is not active.";
@@ -39,13 +39,13 @@ class DeliveryFailed extends ExpectedFailure {
 }
 
 /**
- * Sends an event to one subscription. Even if the last attempt fails, the job ends as done, not dead: the delivery shows the
- * failure to the organization, and the operator cannot repair it.
+ * Sends an event to one subscription. Even if the last attempt fails, the job ends as done, not dead. The organization sees the
+ * failure in the delivery, and the operator cannot fix it.
  */
 export const deliverEvent: JobHandler<"subscription.deliver"> = {
   async run(ctx, payload, { is_last_attempt }) {
     const found = await findDelivery(ctx, payload);
-    // A failed delivery is sent again: only a redriven job finds it in this state.
+    // A failed delivery is sent again, because only a job that was redriven finds it in this state.
     if (!found || found.delivery.status === "delivered") return;
     const { delivery, subscription } = found;
     if (!subscription.active) return (ctx) => markFailed(ctx, delivery.id, INACTIVE);
@@ -117,7 +117,9 @@ const deadDeliveryAlert = (ctx: Context, { id, organization_id, board_id }: Subs
   actor: toAlertActor(ctx.actor),
 });
 
-/** Updates the health of the receiver if the attempt changes it. Switches off a receiver that is gone or has failed for days. */
+/**
+ * Updates the receiver's health if the attempt changes it. Switches off a receiver that no longer exists or has failed for days.
+ */
 async function recordHealth(ctx: Context, subscription: SubscriptionRow, attempt: Attempt): Promise<void> {
   const { failing_since: since, url, url_sealed } = subscription;
   const failing_since = attempt.error === null ? null : (since ?? attempt.sent_at);
@@ -133,7 +135,8 @@ async function recordHealth(ctx: Context, subscription: SubscriptionRow, attempt
       ...(reason === null ? {} : { active: false, disabled_reason: reason }),
       updated_at: reason === null ? sql`${subscriptions.updated_at}` : sql`now()`,
     })
-    // Skips a subscription that was changed or switched off since: the attempt says nothing about its new receiver.
+    // Skips a subscription that was changed or switched off in the meantime, because the attempt was not made with its new
+    // receiver.
     .where(
       and(
         eq(subscriptions.id, subscription.id),

@@ -181,7 +181,10 @@ export function redeliver(ctx: Context<User>, owner: Owner, subscription_id: str
   });
 }
 
-/** Locks the open jobs of a subscription or of one delivery. Jobs are locked before deliveries, as at the end of an attempt. */
+/**
+ * Locks the open jobs of a subscription or of one delivery. Jobs are locked before deliveries, in the same order as at the end of
+ * an attempt.
+ */
 const lockOpenJobs = (ctx: Context, subscription: SubscriptionRow, delivery_id?: string) =>
   ctx.db
     .select({ id: jobs.id })
@@ -196,10 +199,10 @@ const lockOpenJobs = (ctx: Context, subscription: SubscriptionRow, delivery_id?:
     .orderBy(asc(jobs.id))
     .for("no key update");
 
-/** How many deliveries one request sends again. The caller repeats the request for more. */
+/** The maximum number of deliveries that one request sends again. For more, the caller repeats the request. */
 const RECOVER_LIMIT = 10_000;
 
-/** Sends the deliveries again that have failed since a time, oldest first. */
+/** Sends the deliveries that have failed since a time again, oldest first. */
 export function recoverDeliveries(
   ctx: Context<User>,
   owner: Owner,
@@ -232,8 +235,8 @@ export function recoverDeliveries(
 }
 
 /**
- * Throws `conflict` for a subscription that is off, because its deliveries would fail again. It locks the subscription before its
- * deliveries, as a removal does; otherwise the two could deadlock.
+ * Throws `conflict` for a subscription that is switched off, because its deliveries would fail again. It locks the subscription
+ * before its deliveries, as a removal does; otherwise the two could deadlock.
  */
 async function getActive(ctx: Context, owner: Owner, subscription_id: string): Promise<SubscriptionRow> {
   const subscription = await getSubscriptionRow(ctx, owner, subscription_id, "locked");
@@ -243,7 +246,7 @@ async function getActive(ctx: Context, owner: Owner, subscription_id: string): P
 
 function toDelivery(row: Row): Delivery {
   const { id, subscription_id, event_id, event_type, attempts, last_error, response_status } = row;
-  // A failed delivery has a next attempt if its dead job was redriven.
+  // If a failed delivery has a next attempt, its dead job was redriven.
   const status = row.status === "failed" && row.next_attempt_at !== null ? "pending" : row.status;
   return {
     id,

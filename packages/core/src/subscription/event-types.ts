@@ -3,7 +3,7 @@ import { BOARD_EVENT_TYPES } from "../context/event-body.ts";
 import { valueError } from "../values/wire.ts";
 
 const MAX_PATTERN = 50;
-/** Enough for `*.x.*`. More stars would make matching slow. */
+/** The maximum number of stars. Two are enough for `*.x.*`, and more would make matching slow. */
 const MAX_STARS = 2;
 const PATTERN = /^[a-z.*]+$/;
 
@@ -34,7 +34,7 @@ const EventPattern = z
     valueError("event_types must name board events, such as task.created or task.*"),
   );
 
-/** The event types, or patterns of them, that a subscription receives. */
+/** The event types that a subscription receives, which may be patterns. */
 export const EventTypes = z
   .array(EventPattern)
   .min(1)

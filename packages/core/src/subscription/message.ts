@@ -15,7 +15,7 @@ interface Content {
   data: Record<string, unknown>;
 }
 
-/** The message of a delivery, the same at every attempt. */
+/** The message of a delivery. It is the same for every attempt. */
 export function toMessage(settings: Settings, { format }: Pick<SubscriptionRow, "format">, delivery: DeliveryRow): Message {
   const { event_id, event_type, occurred_at, detail } = delivery;
   const data = { ...(detail as Record<string, unknown>), sequence: toSequence(delivery) };

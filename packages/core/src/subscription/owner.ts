@@ -5,13 +5,13 @@ import type { Admin, User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { subscriptions } from "../schema/subscription.sql.ts";
 
-/** The scope in which subscriptions are managed: one board, or an organization with all its boards (`board_id` null). */
+/** Whose subscriptions are managed: those of one board, or of an organization with all its boards (`board_id` null). */
 export interface Owner {
   organization_id: string;
   board_id: string | null;
 }
 
-/** For admins only, because it covers every address to which the organization's events are sent. */
+/** Only for admins, because it covers every address to which the organization's events are sent. */
 export const organizationOwner = (ctx: Context<Admin>): Owner => ({
   organization_id: ctx.actor.active.organization_id,
   board_id: null,

@@ -9,7 +9,7 @@ import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 
 const LIMITS: FetchLimits = { connect_ms: 10_000, total_ms: 15_000, max_bytes: Number.MAX_SAFE_INTEGER };
 export const RESPONSE_CHARS = 1_000;
-/** How much of an answer is read: enough for the characters that are stored. */
+/** How much of an answer is read. This is enough for the characters that are stored. */
 const RESPONSE_BYTES = 4_096;
 const GONE = 410;
 
@@ -27,7 +27,7 @@ export interface Attempt {
   retry_after_ms: number | null;
 }
 
-/** Posts a message, signed with the subscription's secrets, to its receiver. A failure of the receiver is in the result. */
+/** Posts a message, signed with the subscription's secrets, to its receiver. A failure of the receiver is part of the result. */
 export async function sendMessage(ctx: Context, subscription: SubscriptionRow, { id, body }: Message): Promise<Attempt> {
   const sent_at = ctx.now();
   const timestamp = String(Math.floor(sent_at.getTime() / 1000));
@@ -64,7 +64,10 @@ const toProblem = (status: number): string =>
     ? `The receiver redirected with ${status}; redirects are not followed.`
     : `The receiver answered ${status}.`;
 
-/** The start of the answer's body. It ignores a body that breaks off, because the status already decides the attempt. */
+/**
+ * The start of the answer's body. If the body breaks off, that is ignored, because the status already decides whether the attempt
+ * succeeded.
+ */
 async function readStart({ body }: HttpResponse): Promise<string> {
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -81,7 +84,10 @@ async function readStart({ body }: HttpResponse): Promise<string> {
   return truncate(text.replaceAll("\0", "\uFFFD").toWellFormed(), RESPONSE_CHARS);
 }
 
-/** The wait that the receiver asks for by `retry-after`, which is a number of seconds or a date. Null if there is none. */
+/**
+ * The wait that the receiver asks for with `retry-after`, which is a number of seconds or a date. Null if there is no such
+ * header.
+ */
 function retryAfterMs({ now }: Context, { headers }: HttpResponse): number | null {
   const value = headers["retry-after"];
   if (typeof value !== "string" || value.length > 100) return null;

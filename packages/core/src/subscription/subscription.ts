@@ -151,10 +151,10 @@ export async function updateSubscription(
   });
 }
 
-/** A changed or reactivated receiver starts without its earlier failures. */
+/** The state of a receiver that was changed or reactivated: earlier failures no longer count. */
 const HEALTHY = { disabled_reason: null, failing_since: null, throttled: false };
 
-/** Removes the subscription and its deliveries; the database removes their jobs by cascade. */
+/** Removes the subscription and its deliveries. The database removes their jobs by cascade. */
 export async function removeSubscription(ctx: Context<User>, owner: Owner, subscription_id: string): Promise<void> {
   await withLockTimeoutRetry(ctx, async (ctx) => {
     const [removed] = await ctx.db
@@ -204,7 +204,7 @@ async function requireReceiver(ctx: Context, { organization_id }: Owner, url: st
   }
 }
 
-/** The lock makes concurrent requests count one after the other. */
+/** The lock makes concurrent requests count one at a time. */
 async function requireRoom(ctx: Context, { organization_id }: Owner): Promise<void> {
   await lockOrganization(ctx, organization_id);
   const limit = ctx.settings.budgets.organization_subscriptions;

@@ -3,8 +3,8 @@ import type { Context } from "../context/context.ts";
 import { tag_assignments, tags } from "../schema/tag.sql.ts";
 
 /**
- * Returns the ids that are not tags of the organization, in their order. It locks the existing tags until the transaction ends.
- * Tags are locked before assignments, as when a tag is removed.
+ * Returns the ids that are not tags of the organization, in their order. Locks the existing tags until the transaction ends. Tags
+ * are locked before their assignments, in the same order as when a tag is removed.
  */
 export async function listMissingTagIds(ctx: Context, organization_id: string, tag_ids: readonly string[]): Promise<string[]> {
   if (tag_ids.length === 0) return [];

@@ -75,7 +75,7 @@ export type UpdateTag = z.infer<typeof UpdateTag>;
 
 const slugTakenError = () => new DomainError("conflict", "Tag slug already exists in this organization.");
 
-// The subquery names its tables, because Drizzle omits them in a query over one table, and a bare `id` would not be the tag's.
+// The subquery names its tables. Drizzle leaves them out in a query of one table, and a bare `id` would then not be the tag's id.
 const task_count = sql<number>`(select count(*) from ${tag_assignments} where ${tag_assignments}.tag_id = ${tags}.id)`.mapWith(
   Number,
 );
@@ -87,10 +87,10 @@ const tagOrder: SortOrder<Pick<Row, "name" | "created_at" | "id">> = [
   timeKey(tags.created_at, ({ created_at }) => created_at),
   idKey(tags.id, ({ id }) => id),
 ];
-/** The order in which every list has its tags. */
+/** The order of tags in every list. */
 export const byName = toOrderBy(tagOrder);
 
-/** Matches a tag of the active organization. */
+/** A condition on `tags`: the tag with this id, if it belongs to the active organization. */
 const tagCondition = (ctx: Context<Member>, tag_id: string) =>
   and(eq(tags.id, tag_id), eq(tags.organization_id, ctx.actor.active.organization_id));
 

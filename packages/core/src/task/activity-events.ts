@@ -38,7 +38,10 @@ interface TaskChange {
   agents: readonly BoardAgent[];
 }
 
-/** The events of a change, in order (docs/reference/tasks.md#events-of-a-task), without `task.created`, which the caller adds. */
+/**
+ * The events of a change, in order (docs/reference/tasks.md#events-of-a-task). The caller adds `task.created`, which is not
+ * included.
+ */
 export function changeEvents(
   actor: User | Agent | System,
   board: BoardRow,
@@ -75,7 +78,7 @@ function wakeEvent(
   { name, gateway_kind, openclaw_session_id }: BoardAgent,
   reason: string,
 ): NewActivityEvent {
-  // A pull agent has no host to wake: it reads the message in its inbox.
+  // A pull agent has no host that could be woken. It reads the message in its inbox.
   if (gateway_kind === "pull") return event("task.assignee_woken", `Assignee told in its inbox (${reason}): ${name}.`);
   return openclaw_session_id
     ? event("task.assignee_woken", `Assignee woken (${reason}): ${name}.`)

@@ -1,7 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
 import { tasks } from "../schema/task.sql.ts";
 
-/** Builds the statement that adds the new usage entries in `used` to the sums of their tasks, which keep `updated_at`. */
+/**
+ * Builds the statement that adds the new usage entries in `used` to the sums of their tasks. The tasks keep their `updated_at`.
+ */
 export const addToTasks = (used: SQL): SQL => sql`
   update ${tasks} as task set
     total_tokens = task.total_tokens + added.total_tokens,

@@ -15,7 +15,7 @@ interface TaskChange {
   changed_fields: readonly string[];
 }
 
-/** The board events of a change: the change itself, and also `task.assigned` or `task.completed` when they apply. */
+/** The board events of a change: the change itself and, where they apply, `task.assigned` or `task.completed`. */
 export function taskBoardEvents(board: BoardRef, { before, after, changed_fields }: TaskChange): NewBoardEvent[] {
   const { id, status, assigned_agent_id } = after;
   const fields = { ...toBoardRef(board), subject: { type: "task" as const, id }, status, assigned_agent_id };
@@ -39,13 +39,13 @@ export interface LinkChanges {
   custom_field_values: boolean;
 }
 
-/** The names of the changed fields, as in the API. It leaves out the times, because they follow from the status. */
+/** The names of the changed fields, as in the API. Times are left out, because they follow from the status. */
 export const toChangedFields = (changes: Partial<TaskRow>, links: LinkChanges): string[] => [
   ...TASK_FIELDS.filter((name) => name in changes),
   ...Object.entries(links).flatMap(([name, changed]) => (changed ? [name] : [])),
 ];
 
-/** The field of a task that changes when one of its dependencies is finished or reopened. */
+/** The field that changes in a task when one of the task's dependencies is finished or reopened. */
 const BLOCKED_BY = "blocked_by_task_ids";
 
 /** Events of tasks that depend on a reopened task. */

@@ -51,7 +51,9 @@ function storeNewTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask, ma
 
 type NewTask = TaskPatch & Required<Pick<CreateTask, "title" | "status" | "priority">> & Pick<CreateTask, "budget">;
 
-/** Checks a new task in the documented order (docs/reference/tasks.md#creating-a-task) and returns the agents that it concerns. */
+/**
+ * Checks a new task in the documented order (docs/reference/tasks.md#creating-a-task). Returns the agents that the task concerns.
+ */
 async function requireCreatable(ctx: CreatorContext, board: BoardRow, newTask: NewTask): Promise<BoardAgent[]> {
   const { status, assigned_agent_id, depends_on_task_ids = [], tag_ids = [] } = newTask;
   if (depends_on_task_ids.length > 0) await lockDependencies(ctx, board);
@@ -94,7 +96,7 @@ const TASK_COLUMNS = [
   "auto_reason",
 ] as const;
 
-/** Inserts a task. The columns in `times` get the time of the transaction. */
+/** Inserts a task. The columns in `times` are set to the time of the transaction. */
 const insertTask = preparedQuery((db, ...times: (typeof TASK_TIMES)[number][]) =>
   db
     .insert(tasks)

@@ -14,7 +14,7 @@ import type { TaskStatus } from "./task-status.ts";
 import type { NewTransition } from "./transition.ts";
 
 /**
- * What a change of tasks writes in addition to the tasks themselves. The functions of this file are pure: they compute the
+ * What a change of tasks writes in addition to the tasks themselves. The functions in this file are pure: they compute the
  * effects of a change, and `storeEffects` writes them.
  */
 export interface TaskEffects {
@@ -52,16 +52,19 @@ export interface TaskUpdate {
   agents: readonly BoardAgent[];
   before: TaskRow;
   after: TaskRow;
-  /** False for an update that only repeats stored values or only adds a comment. */
+  /** False for an update that only repeats stored values, or that only adds a comment. */
   is_changed: boolean;
-  /** Can be empty for a changed task, because the times of a task are never named here. */
+  /** May be empty for a changed task, because changed times are not listed here. */
   changed_fields: readonly string[];
   comment: string | undefined;
   /** The lead's latest comment since the task last moved to review. */
   review_comment: string | null;
-  /** Set when a person sends the task back from its review: what others have said in it. */
+  /**
+   * What was said in the review, without the comments of the agent that submitted the task. Set only if a person sends the task
+   * back.
+   */
   requested?: string | null | undefined;
-  /** Tasks that depend on this one and were affected when it left `done`. */
+  /** Tasks that depend on this task and were affected when it left `done`. */
   returned: readonly ReturnedTask[];
   dependents: TaskFacts["dependents"];
 }
@@ -79,7 +82,7 @@ const isMoved = ({ before, after }: TaskUpdate) => before.status !== after.statu
 const unblockedTasks = (update: TaskUpdate) =>
   isMoved(update) && update.after.status === "done" ? update.dependents.filter(({ open }) => open) : [];
 
-/** False for a task that was in the inbox already: it only loses its assignee and keeps its status. */
+/** False for a task that was already in the inbox: it loses its assignee but keeps its status. */
 const isTransition = ({ moved, from_status }: ReturnedTask) => moved && from_status !== "inbox";
 
 function updateTransitions(update: TaskUpdate): NewTransition[] {
@@ -128,7 +131,7 @@ function updateNotifications(update: TaskUpdate): Notification[] {
           { former_assignee_id, agents, acting_agent_id },
         ),
       ),
-    // What the assignee is requested to do contains the comment.
+    // With `requested`, the assignee is not notified here, because `requested` already contains the comment.
     ...(comment
       ? commentNotifications(
           actor,
@@ -150,7 +153,7 @@ function updateBoardEvents(update: TaskUpdate): NewBoardEvent[] {
   ];
 }
 
-/** Removing a task notifies no agent, but counts as a change of the tasks that depended on it. */
+/** The effects of removing a task. No agent is notified, but the removal counts as a change of the tasks that depended on it. */
 export function toRemovalEffects(
   actor: User | Agent,
   board: BoardRow,

@@ -43,15 +43,15 @@ export const UpdateTask = lazyObject(() => ({
 })).meta({ id: "TaskUpdate" });
 export type UpdateTask = z.infer<typeof UpdateTask>;
 
-/** Fields that only people may change and that are stored as sent. A changed field is named in the `task.updated` event. */
+/** Fields that only people may change and that are stored as sent. The `task.updated` event lists those that changed. */
 export const PLAIN_FIELDS = ["title", "description", "priority", "due_at"] as const;
 type PlainField = (typeof PLAIN_FIELDS)[number];
 
-/** The plain fields of a request; a field that was not sent is undefined. */
+/** The plain fields of a request. A field that was not sent is undefined. */
 export const plainFields = (patch: TaskPatch): Pick<TaskPatch, PlainField> =>
   Object.fromEntries(PLAIN_FIELDS.map((name) => [name, patch[name]]));
 
-/** A normalized request: aliases are resolved, nulls that mean "not sent" are gone, and no id is repeated. */
+/** A normalized request: aliases are resolved, nulls that mean "not sent" are removed, and no id is repeated. */
 export interface TaskPatch extends Pick<UpdateTask, PlainField | "status" | "assigned_agent_id"> {
   depends_on_task_ids?: string[] | undefined;
   tag_ids?: string[] | undefined;

@@ -40,7 +40,7 @@ const taskList = listOf({
   words: taskWords(tasks),
   scan: {
     text: sql`${tasks.title} || ' ' || coalesce(${tasks.description}, '')`,
-    // `-due_at` has no index.
+    // The order `-due_at` has no index.
     orders: Object.entries(TASK_ORDERS).flatMap(([sort, order]) => (sort === "-due_at" ? [] : [order])),
   },
   skips_in_index: true,
@@ -85,7 +85,7 @@ function toStatuses(list: string): TaskStatus[] {
 /** A done task never counts as blocked, even if a dependency of it was reopened. */
 const isBlocked = sql`(${tasks}.status <> 'done' and ${hasOpenDependency})`;
 
-/** Compares a single status by equality, because PostgreSQL can then take the order of the page from the index. */
+/** A single status is compared by equality, because PostgreSQL can then read the page in the order of the index. */
 function toStatusFilter(list: string): Filter {
   const statuses = [...new Set(toStatuses(list))];
   const [first] = statuses;

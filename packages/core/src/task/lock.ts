@@ -19,15 +19,15 @@ import { task_transitions } from "../schema/task-transition.sql.ts";
 
 /** Which other tasks to lock together with a task. */
 interface LockOptions {
-  /** Ids of further tasks of the board to lock. */
+  /** The ids of more tasks of the board to lock. */
   also_ids?: readonly string[] | undefined;
-  /** Whether to lock the tasks that depend on it, because the change may return them to the inbox. */
+  /** Whether to lock the tasks that depend on this task, because the change may return them to the inbox. */
   dependents: boolean;
 }
 
 export interface LockedTask {
   task: TaskRow;
-  /** Ids of all locked tasks; null when the dependents are not locked. */
+  /** The ids of all locked tasks; null if the dependents are not locked. */
   locked_ids: readonly string[] | null;
 }
 
@@ -36,9 +36,9 @@ export const lockedBoard = ({ id, organization_id }: Record<"id" | "organization
   sql`(select id from ${boards} where id = ${id} and organization_id = ${organization_id} for key share)`;
 
 /**
- * Locks a task, and the other tasks that the change may touch, until the transaction ends. Every transaction locks the board
- * first (PostgreSQL runs the subquery first) and then tasks by id, which avoids deadlocks. Rows of other tables can still refer
- * to the locked tasks.
+ * Locks a task, and other tasks that the change may affect, until the transaction ends. Every transaction locks the board first
+ * (PostgreSQL runs the subquery first) and then the tasks by id, which avoids deadlocks. Rows of other tables can still refer to
+ * the locked tasks.
  */
 export async function lockTask(
   ctx: Context,
@@ -63,7 +63,7 @@ const selectLocked = preparedQuery((db, dependents: boolean, others: boolean) =>
     dependents || others
       ? inArray(tasks.id, sql`(select ${taskIds} ${dependents ? sql`union ${dependentIds(task_id)}` : sql``})`)
       : eq(tasks.id, task_id);
-  // Descriptions can be long, and the change needs only the description of the task itself.
+  // Descriptions can be long, and a change only needs the description of its own task.
   const description = sql<string | null>`case when ${tasks.id} = ${task_id} then ${tasks.description} end`;
   return db
     .select({ ...getTableColumns(tasks), description })
@@ -75,13 +75,13 @@ const selectLocked = preparedQuery((db, dependents: boolean, others: boolean) =>
 
 const selectAssignee = preparedQuery((db) => db.select({ assigned_agent_id: tasks.assigned_agent_id }).from(tasks).where(isTask));
 
-/** The current assignee of a task, read without waiting for a lock; undefined when the task does not exist. */
+/** The current assignee of a task, read without waiting for a lock. Undefined if the task does not exist. */
 export async function findAssigneeId(ctx: Context, board: BoardRow, task_id: string): Promise<string | null | undefined> {
   const [row] = await selectAssignee(ctx.db).execute({ board_id: board.id, task_id });
   return row?.assigned_agent_id;
 }
 
-/** Agents that wrote a non-blank comment since the work on the task last started. */
+/** The agents that wrote a non-blank comment since work on the task last started. */
 const commenters = sql<string[]>`coalesce((
   select jsonb_agg(distinct comment.agent_id) from ${activity_events} as comment
   where comment.task_id = ${tasks}.id and comment.event_type = 'task.comment' and comment.agent_id is not null
@@ -129,9 +129,9 @@ const selectFacts = preparedQuery((db, dependents: boolean) =>
 );
 
 /**
- * Reads what decides about a change, in a statement after the lock, since only a later statement sees what others committed
- * during the wait. A dependent that was added during the wait is not locked, and locking it now could deadlock, so the
- * transaction then starts again, with the board's dependencies locked.
+ * Reads everything that a change depends on. This is a statement after the lock, because only a later statement sees what others
+ * committed during the wait. A dependent that was added during the wait is not locked, and locking it now could deadlock. So the
+ * transaction starts again and also locks the board's dependencies.
  */
 export async function readTaskFacts(
   ctx: Context,

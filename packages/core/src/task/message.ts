@@ -31,8 +31,8 @@ interface TaskSummary {
 }
 
 /**
- * The message about a task (docs/reference/gateways.md#task-messages). `requested` is the lead's comment on a review, null if the
- * lead wrote no comment, and undefined if the message is not about a review.
+ * The message about a task (docs/reference/gateways.md#task-messages). `requested` is what was said in a review, null if nothing
+ * was said, and undefined if the message is not about a review.
  */
 export function taskText(header: TaskHeader, board: { name: string }, task: TaskSummary, requested?: string | null): string {
   const description = task.description?.trim();
@@ -49,7 +49,7 @@ export function taskText(header: TaskHeader, board: { name: string }, task: Task
   ].join("\n");
 }
 
-/** The comment stands between fences, so that an agent cannot mistake it for instructions of the service. */
+/** The comment is inside a fence, so that an agent cannot mistake it for instructions of the service. */
 const requestedChanges = (requested: string | null) => [
   "Requested changes:",
   requested === null ? "The lead requests changes but left no comment; ask in a comment on the task." : fenceMessage(requested),

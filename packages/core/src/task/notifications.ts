@@ -13,7 +13,7 @@ import type { TaskRow } from "./status-rules.ts";
 type TaskSummary = Pick<TaskRow, "id" | "title" | "description" | "status" | "assigned_agent_id">;
 
 interface NotificationKind {
-  /** Prefix of the events that record success or failure of the delivery; undefined if it is not recorded. */
+  /** The prefix of the events that record whether the delivery succeeded or failed. If undefined, that is not recorded. */
   event_prefix?: "task.lead" | "task.assignee" | "task.rework" | "task.lead_unassigned";
   header: TaskHeader;
   requested?: string | null;
@@ -38,7 +38,7 @@ function toTaskNotifications(
   });
 }
 
-/** The notifications of a new task: to its assignee, and to the lead if a person created the task. */
+/** The notifications of a new task. They go to its assignee and, if a person created the task, to the lead. */
 export function creationNotifications(
   board: BoardRow,
   task: TaskSummary,
@@ -52,7 +52,7 @@ export function creationNotifications(
   ];
 }
 
-/** Notifies a new assignee, unless it assigned the task to itself. */
+/** Notifies a new assignee, unless the assignee itself made the change. */
 function assignmentNotifications(
   board: BoardRow,
   task: TaskSummary,
@@ -74,11 +74,16 @@ interface TaskChange {
   acting_agent_id: string | null;
   /** The lead's latest comment since the task last moved to review. */
   review_comment: string | null;
-  /** Set when a person sends the task back from its review: what others have said in it, or null if nobody said anything. */
+  /**
+   * What was said in the review, without the comments of the agent that submitted the task; null if nothing was said. Set only if
+   * a person sends the task back.
+   */
   requested?: string | null | undefined;
 }
 
-/** The notifications of a change: to a new assignee, and to the lead if the task came to the inbox without an assignee. */
+/**
+ * The notifications of a change. They go to a new assignee and, if the task came to the inbox without an assignee, to the lead.
+ */
 export function changeNotifications(
   board: BoardRow,
   { before, after, agents, acting_agent_id, review_comment, requested }: TaskChange,
@@ -98,7 +103,7 @@ export function changeNotifications(
   return [...leadNotifications, ...assignmentNotifications(board, after, agents, acting_agent_id)];
 }
 
-/** Whether the task is unassigned in the inbox now and was not before. */
+/** Whether the task is now unassigned in the inbox and was not before. */
 const isReturnedToInbox = (before: TaskSummary, after: TaskSummary) =>
   after.status === "inbox" &&
   after.assigned_agent_id === null &&
@@ -107,7 +112,7 @@ const isReturnedToInbox = (before: TaskSummary, after: TaskSummary) =>
 const inboxNotifications = (board: BoardRow, task: TaskSummary, lead: BoardAgent) =>
   toTaskNotifications(board, task, lead, { event_prefix: "task.lead_unassigned", header: "TASK BACK IN INBOX" });
 
-/** Tells the lead that a task was blocked, because leases on it expired too often in a row. */
+/** Notifies the lead that a task was blocked because too many leases in a row have expired. */
 export function blockedNotifications(board: BoardRow, task: TaskSummary, agents: readonly BoardAgent[]): Notification[] {
   const lead = findBoardLead(board, agents);
   return lead ? toTaskNotifications(board, task, lead, { event_prefix: "task.lead", header: "TASK BLOCKED" }) : [];
@@ -120,8 +125,8 @@ interface ReturnChange {
 }
 
 /**
- * The notifications of a task that returned to the inbox because a dependency was reopened: to the former assignee and the lead,
- * but not to the agent that reopened the dependency.
+ * The notifications of a task that returned to the inbox because a dependency was reopened. They go to the former assignee and
+ * the lead, but not to the agent that reopened the dependency.
  */
 export function returnNotifications(
   board: BoardRow,
@@ -139,7 +144,7 @@ export function returnNotifications(
   ];
 }
 
-/** The notifications of a comment: to the agents that it mentions, else to the assignee, but never to its author. */
+/** The notifications of a comment. They go to the agents that it mentions, else to the assignee, but never to its author. */
 export function commentNotifications(
   actor: User | Agent,
   board: BoardRow,
@@ -151,7 +156,7 @@ export function commentNotifications(
   const others = agents.filter((agent) => agent.agent_id !== author_id && canWorkOn(board, agent));
   const isAssignee = (agent: BoardAgent) => agent.agent_id === task.assigned_agent_id;
   const mentions = parseMentions(comment);
-  // A main agent serves many boards, so a mention notifies it only on a task that is assigned to it.
+  // A main agent works on many boards, so a mention only notifies it on a task that is assigned to it.
   const mentioned = others.filter((agent) => (agent.board_id !== null || isAssignee(agent)) && isMentioned(agent, mentions));
   const recipients = mentioned.length > 0 ? mentioned : others.filter(isAssignee);
   const { id: board_id, organization_id } = board;

@@ -13,7 +13,7 @@ import { storeEffects } from "./store-effects.ts";
 import { taskCondition } from "./task.ts";
 import { tasks } from "../schema/task.sql.ts";
 
-/** Removes a task with its comments and links. Other events about the task stay, but lose its id. */
+/** Removes a task with its comments and links. Other events about the task are kept, without its id. */
 export async function removeTask(
   ctx: Context<User | Lead>,
   board_id: string,
@@ -32,7 +32,7 @@ export async function removeTask(
     });
     const condition = taskCondition(board.id, locked.task.id);
     await replacePrimaryTask(ctx, locked.task.id);
-    // This stronger lock prevents new references to the task, so no comment is added after the next statement has removed the
+    // This stronger lock prevents new references to the task. So no comment can be added after the next statement has removed the
     // comments.
     await ctx.db.select({ id: tasks.id, lock: sharedCountsLock }).from(tasks).where(condition).for("update");
     await removeComments(ctx, board.id, locked.task.id);

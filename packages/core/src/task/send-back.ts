@@ -15,7 +15,7 @@ import { notInReview } from "./errors.ts";
 import { readTask, type Task } from "./task.ts";
 import { updateTask } from "./update.ts";
 
-/** Comments that the message quotes. The agent reads all of them on the task. */
+/** The maximum number of comments that the message quotes. The agent can read all of them on the task. */
 const MAX_COMMENTS = 50;
 const COMMENT_CHARS = 1_000;
 const MESSAGE_CHARS = 8_000;
@@ -27,8 +27,8 @@ export const SendBack = lazyObject(() => ({
 export type SendBack = z.infer<typeof SendBack>;
 
 /**
- * Moves a task from its review back to the agent that handed it in. The agent gets one message with all comments that others have
- * made since then.
+ * Moves a task in review back to the agent that submitted it. The agent gets one message with all comments that others have
+ * written since.
  */
 export async function sendBack(
   ctx: Context<User>,
@@ -55,7 +55,7 @@ interface ReviewComment {
   anchor: CommentAnchor | null;
 }
 
-/** The comments since the task last moved to review, without those of the agent that handed it in. */
+/** The comments since the task last moved to review, without those of the agent that submitted it. */
 async function readReviewComments(
   ctx: Context,
   board_id: string,
@@ -72,7 +72,7 @@ async function readReviewComments(
   return rowsOf<ReviewComment>(result);
 }
 
-/** The comments as one text, each with its place. Null if there is none. */
+/** The comments as one text. Each comment is shown with the place that it is about. Null if there are no comments. */
 function reviewText(comments: readonly ReviewComment[]): string | null {
   if (comments.length === 0) return null;
   const parts = comments.map(({ message, anchor }) => {

@@ -4,7 +4,7 @@ import { DomainError } from "../values/errors.ts";
 import type { TaskStatus } from "./task-status.ts";
 import type { tasks } from "../schema/task.sql.ts";
 
-// The rules of moving a task, as tables and pure functions (docs/reference/tasks.md#moving-a-task).
+// The rules for moving a task, as tables and pure functions (docs/reference/tasks.md#moving-a-task).
 
 export type TaskRow = typeof tasks.$inferSelect;
 
@@ -14,16 +14,16 @@ export type TaskRole = "user" | "worker" | "lead";
 export const toTaskRole = (actor: User | Agent, board: BoardRow): TaskRole =>
   actor.type === "user" ? "user" : actor.is_board_lead && actor.board_id === board.id ? "lead" : "worker";
 
-/** The input of the rules that choose the assignee after a move. */
+/** What the rules that choose the assignee after a move need to know. */
 export interface AssigneeInput {
   from: TaskStatus;
-  /** The assignee before the move; null when the task is unassigned. */
+  /** The assignee before the move; null if the task is unassigned. */
   current_id: string | null;
-  /** The assignee in the request; undefined when the request has none. */
+  /** The assignee in the request; undefined if the request does not contain one. */
   requested_id: string | null | undefined;
-  /** True if the request names a status, even the current one. */
+  /** True if the request contains a status, even the current one. */
   status_requested: boolean;
-  /** The agent that moves the task; null if a person does. */
+  /** The agent that moves the task; null if a person moves it. */
   acting_agent_id: string | null;
   /** The board's lead. */
   lead_id: string | null;
@@ -40,7 +40,7 @@ const requestedOrUnassigned: AssigneeRule = (move) => move.requested_id ?? null;
 const requestedOrCurrent: AssigneeRule = (move) => (move.requested_id === undefined ? move.current_id : move.requested_id);
 const leadOrUnassigned: AssigneeRule = (move) => move.lead_id;
 const leadOrRequested: AssigneeRule = (move) => move.lead_id ?? move.requested_id ?? null;
-/** Work that a lead sends back from review goes to the agent that submitted it, regardless of the request. */
+/** A task that a lead sends back from review goes to the worker that submitted it, regardless of the request. */
 const reviewSubmitterOrRequested: AssigneeRule = (move) =>
   move.from === "review" ? move.review_submitter_id : (move.requested_id ?? null);
 /** A worker claims a task by sending its own id, or by sending `in_progress` for an unassigned task in progress. */
@@ -106,7 +106,7 @@ export type BoardRules = Pick<
   | "only_lead_can_change_status"
 >;
 
-/** The input of the gates. */
+/** What the gates need to know. */
 export interface GateInput {
   /** A linked approval is pending. */
   pending: boolean;
@@ -126,7 +126,7 @@ interface Gate {
 
 const conflictError = (text: string) => () => new DomainError("conflict", text, { fields: { blocked_by_task_ids: [] } });
 
-/** The gates, in the order in which they are checked. A gate applies only while the board has its flag on. */
+/** The gates, in the order in which they are checked. A gate applies only if its flag is on for the board. */
 const GATES: readonly Gate[] = [
   {
     flag: "block_status_changes_with_pending_approval",
@@ -154,7 +154,7 @@ const GATES: readonly Gate[] = [
   },
 ];
 
-/** Throws the error of the first closed gate. A task whose status stays the same passes no gates. */
+/** Throws the error of the first closed gate. If the status stays the same, no gate applies. */
 export function requireOpenGates(rules: BoardRules, from: TaskStatus, to: TaskStatus, facts: GateInput): void {
   if (from === to) return;
   const closed = GATES.find((gate) => rules[gate.flag] && gate.applies(from, to) && !gate.isOpen(facts, from));

@@ -5,7 +5,7 @@ import { insertNotifications } from "../notification/notification.ts";
 import type { TaskEffects } from "./effects.ts";
 import { insertTransitions, type TaskContext } from "./transition.ts";
 
-/** Writes the effects of a change in one statement, in the caller's transaction. It sends nothing if there are no effects. */
+/** Writes the effects of a change with one statement, in the caller's transaction. Sends no statement if there are no effects. */
 export async function storeEffects(ctx: TaskContext, effects: TaskEffects): Promise<void> {
   const { transitions, events, notifications, board_events } = effects;
   const writes = [

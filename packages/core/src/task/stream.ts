@@ -49,14 +49,17 @@ export const TaskStreamQuery = lazyObject(() => ({
 
 const order = { tx: activity_events.tx, seq: activity_events.seq, at: activity_events.created_at, strictly: true };
 
-/** The stream of a board's task events. Each event contains the task as it is when the event is read, not when it happened. */
+/**
+ * The stream of a board's task events. Each event contains the task as it is when the event is read, not as it was when the event
+ * happened.
+ */
 export async function followTasks(ctx: CallerContext, board_id: string): Promise<Source> {
   const board = await boardFor(ctx, board_id, "read");
   const isNotComment = ne(activity_events.event_type, "task.comment");
   const condition = and(
     eq(activity_events.board_id, board.id),
     inArray(activity_events.event_type, [...EVENT_TYPES]),
-    // A comment whose task is null belonged to a task that has been removed.
+    // A comment without a task id belonged to a task that was removed.
     or(isNotComment, isNotNull(activity_events.task_id)),
   );
   const isTaskOfEvent = and(eq(tasks.id, activity_events.task_id), eq(tasks.board_id, board.id), isNotComment);

@@ -11,8 +11,9 @@ import { task_transitions } from "../schema/task-transition.sql.ts";
 import { dependentIds } from "./dependency/dependency-columns.ts";
 
 /**
- * The agents that a change of a task concerns unless a comment mentions others: the lead of the board, those with these ids, and
- * for a stored task the assignees of it and of its dependents and all that handed it in. A board may have hundreds of agents.
+ * The agents that a change of a task concerns, unless a comment mentions others: the board's lead, the agents in `ids`, and for a
+ * stored task its assignee, the assignees of its dependents, and the agents that submitted it. Only these are read, because a
+ * board may have hundreds of agents.
  */
 export function readTaskAgents(
   ctx: Context,

@@ -30,7 +30,7 @@ export type TaskSort = TaskKey | `-${TaskKey}`;
 
 const isTaskSort = (text: string): text is TaskSort => SORT.test(text);
 
-/** Not an enum, because client generators would give both directions of a key the same constant name. */
+/** This is not an enum, because client generators would give both directions of a key the same constant name. */
 export const TaskSort = z
   .string()
   .refine(isTaskSort, valueError("sort must be created_at, updated_at, due_at or priority, with - for the other direction"))

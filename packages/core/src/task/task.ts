@@ -48,7 +48,7 @@ export const Task = lazyObject(() => ({
 })).meta({ id: "Task", description: "A piece of work on a board." });
 export type Task = z.infer<typeof Task>;
 
-/** A stored null overrides the default, so the `case` tests whether the row exists, not whether its value is null. */
+/** A stored null takes precedence over the default, so the `case` tests whether the row exists, not whether its value is null. */
 const customFieldValues = aggregatedObject(
   sql`json_object_agg(field.field_key, case when stored.id is null then field.default_value else stored.value end
     order by lower(field.label), field.id)`,
@@ -58,7 +58,10 @@ const customFieldValues = aggregatedObject(
     where bound.board_id = ${tasks}.board_id`,
 );
 
-/** The columns that `toTask` needs. Subqueries add a task's tags, dependencies and fields, so that a list needs one statement. */
+/**
+ * The columns that `toTask` needs. Subqueries add a task's tags, dependencies and fields, so that a list needs only one
+ * statement.
+ */
 export const taskColumns = {
   ...getTableColumns(tasks),
   dependencies,
@@ -80,7 +83,10 @@ type Row = typeof tasks.$inferSelect & {
   custom_field_values: Record<string, unknown>;
 };
 
-/** The condition that finds a task. It names the board, whose access was checked, so that no other board's task is found. */
+/**
+ * The condition that finds a task. It includes the board to which access was checked, so that a task of another board is not
+ * found.
+ */
 export const taskCondition = (board_id: string, task_id: string) => and(eq(tasks.id, task_id), eq(tasks.board_id, board_id));
 
 /** `taskCondition` for prepared queries, with the placeholders `task_id` and `board_id`. */

@@ -20,29 +20,32 @@ export interface Assignee {
   is_lead: boolean;
 }
 
-/** Everything that decides about an update. All of it was read under the lock of the task, except `was_unassigned`. */
+/** Everything that an update depends on. All of it was read under the lock of the task, except `was_unassigned`. */
 export interface TransitionInput {
   board: BoardRow;
   role: TaskRole;
-  /** The agent that makes the update; null if a person does. */
+  /** The agent that makes the update; null if a person makes it. */
   acting_agent_id: string | null;
   task: TaskRow;
   patch: TaskPatch;
   now: Date;
-  /** The task had no assignee when the move of a worker arrived. Not read for claims, whose error is the same either way. */
+  /**
+   * Whether the task had no assignee when a worker's request to move it arrived. Not read for claims, whose error is the same in
+   * both cases.
+   */
   was_unassigned: boolean;
   lead_id: string | null;
-  /** The requested assignee; null if there is no such agent or the request has no assignee. */
+  /** The requested assignee; null if the agent does not exist or the request has no assignee. */
   assignee: Assignee | null;
   missing_tag_ids: string[];
   /** Why the requested dependencies are not allowed. */
   dependency_error: DomainError | null;
-  /** Ids of the dependencies after the update that are not done. */
+  /** The ids of the dependencies that are not done, as of after the update. */
   open_dependencies: string[];
   review_submitter_id: string | null;
   pending_approval: boolean;
   approved: boolean;
-  /** Agents that have commented since the work started. */
+  /** The agents that have commented since work on the task started. */
   commenters: string[];
 }
 
@@ -50,14 +53,17 @@ export type TransitionResult = TaskTimes & { status: TaskStatus; assigned_agent_
 
 type Check = (input: TransitionInput) => void;
 
-/** The checks in their documented order; the first that fails is the answer (docs/reference/tasks.md#checks-of-an-update). */
+/**
+ * The checks in their documented order (docs/reference/tasks.md#checks-of-an-update). The error of the first failed check is
+ * returned.
+ */
 const CHECKS: Readonly<Record<TaskRole, readonly Check[]>> = {
   user: [requireTagsExist, requireValidDependencies, requireValidAssignee],
   worker: [requireNotAssignedToOther, requireWorkerFields, requireStatusPermission, requireWorkerNotBlocked, requireNotClaimed],
   lead: [requireLeadFields, requireValidDependencies, requireTagsExist, requireLeadNotBlocked, requireValidAssignee],
 };
 
-/** Returns the task's next state, or throws the error of the failed check. Custom fields are checked afterwards. */
+/** Returns the task's next state, or throws the error of the failed check. Custom fields are checked later. */
 export function decideTransition(input: TransitionInput): TransitionResult {
   const { board, role, task, patch, now, commenters } = input;
   for (const check of CHECKS[role]) check(input);
@@ -82,13 +88,13 @@ export function decideTransition(input: TransitionInput): TransitionResult {
 
 const toTargetStatus = ({ patch, task }: TransitionInput): TaskStatus => patch.status ?? task.status;
 const changesStatus = (input: TransitionInput) => toTargetStatus(input) !== input.task.status;
-/** A task that stays done is not blocked by its dependencies. */
+/** A task that stays done is not blocked by dependencies. */
 const staysDone = (input: TransitionInput) => input.task.status === "done" && !changesStatus(input);
 
 const isWaiting = (input: TransitionInput) => input.open_dependencies.length > 0 && !staysDone(input);
 const isBlocked = (input: TransitionInput) => isWaiting(input) && !allowsOpenDependencies(toTargetStatus(input));
 
-/** A person's update is not refused because of open dependencies, but returns the task to the inbox. */
+/** An update by a person is not refused because of open dependencies. Instead, it returns the task to the inbox. */
 function goesBackToInbox(input: TransitionInput): boolean {
   const { patch } = input;
   const affectsInboxRule = changesStatusOrAssignee(patch) || patch.depends_on_task_ids !== undefined;
@@ -119,22 +125,22 @@ export function findAssignee(
   return agent ? { on_board: canWorkOn(board, agent), is_lead: agent.is_board_lead } : null;
 }
 
-/** A lead assigns tasks only to agents that are not leads. */
+/** A lead may assign tasks only to agents that are not leads. */
 export function requireAssignable(role: TaskRole, assignee: Assignee | null): void {
   if (!assignee) throw new DomainError("not_found", "Not Found");
   if (role === "lead" && assignee.is_lead) throw new DomainError("forbidden", "Board leads cannot assign tasks to themselves.");
   if (!assignee.on_board) throw new DomainError("conflict", "Assignee must be an agent of this board.");
 }
 
-/** A worker may change these two only while no other agent has the task. */
+/** Whether the request changes the status or the assignee. A worker may do so only while no other agent has the task. */
 export const changesStatusOrAssignee = ({ status, assigned_agent_id }: TaskPatch) =>
   status !== undefined || assigned_agent_id !== undefined;
 const isAssignedToOther = ({ task, acting_agent_id }: TransitionInput) =>
   task.assigned_agent_id !== null && task.assigned_agent_id !== acting_agent_id;
 
 /**
- * Whether a worker tries to take the task. If another agent has it, a claim always gets the error "already claimed", no matter
- * whether that agent took the task long ago or a moment before.
+ * Whether a worker tries to take the task. If another agent has it, a claim always fails with "already claimed", no matter
+ * whether that agent took the task long ago or just before.
  */
 export const isClaim = ({ status, assigned_agent_id }: TaskPatch, acting_agent_id: string | null) =>
   status === "in_progress" || (assigned_agent_id !== undefined && assigned_agent_id === acting_agent_id);

@@ -26,14 +26,15 @@ export function insertTransitions(ctx: TaskContext, transitions: readonly NewTra
 }
 
 /**
- * The start of the transaction, or a moment after the task's last transition if that is later: a transaction that waited for the
- * lock may have begun before the one that held it. The caller must have locked the task.
+ * The start of the transaction, or a moment after the task's last transition if that is later. A transaction that waited for the
+ * lock may have begun before the one that held the lock. The caller must have locked the task.
  */
 const nextTransitionTime = sql`greatest(now(), (
   select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = given.task_id))`;
 
 /**
- * The task's previous move to review. Metrics count a task only once, also after its removal. `reviewedBefore` handles old rows.
+ * When the task was last moved to review. Metrics need it to count a task only once, even after its removal. `reviewedBefore`
+ * handles old rows.
  */
 const previousReview = sql`case when given.to_status = 'review' then coalesce((
   select max(step.at) from ${task_transitions} as step where step.task_id = given.task_id and step.to_status = 'review'), '-infinity') end`;

@@ -10,12 +10,12 @@ import { tasks } from "../schema/task.sql.ts";
 /** The boards on which a moved agent keeps its tasks: one board, or all boards of a gateway. */
 export type AgentScope = { board_id: string } | { gateway_id: string };
 
-/** How many tasks one statement writes effects for, because PostgreSQL limits the number of parameters. */
+/** For how many tasks one statement writes effects. PostgreSQL limits the number of parameters. */
 const BATCH_SIZE = 1_000;
 
 /**
- * Unassigns the tasks of an agent that is being removed, or its tasks outside `scope` when it is being moved
- * (docs/reference/tasks.md#when-an-agent-leaves). The caller must have locked the agent, so that it gets no new task.
+ * Unassigns the tasks of an agent that is being removed. For an agent that is being moved, these are its tasks outside `scope`
+ * (docs/reference/tasks.md#when-an-agent-leaves). The caller must have locked the agent, so that it gets no new tasks.
  */
 export async function unassignAgent(
   ctx: CallerContext,
@@ -24,7 +24,7 @@ export async function unassignAgent(
 ): Promise<void> {
   const keptBoards =
     scope === null ? null : "board_id" in scope ? sql`id = ${scope.board_id}` : sql`gateway_id = ${scope.gateway_id}`;
-  // Boards are locked before tasks, and both by id. The last select shows the tasks as they were before the update.
+  // Boards are locked before tasks, and both by id. The last select returns the tasks as they were before the update.
   const found = await ctx.db.execute(sql`
     with home as materialized (
       select id from ${boards}

@@ -30,7 +30,7 @@ import { changesStatusOrAssignee, decideTransition, findAssignee, isClaim, type 
 
 /**
  * Changes a task by the rules of its board and the caller's role (docs/reference/tasks.md#updating-a-task). The checks, the row,
- * its links and all effects, also on dependent tasks, are one transaction.
+ * its links and all effects, including those on dependent tasks, are in one transaction.
  */
 export async function updateTask(
   ctx: CallerContext,
@@ -44,7 +44,7 @@ export async function updateTask(
   const patch = toTaskPatch(input);
   const isMove = changesStatusOrAssignee(patch) && !isClaim(patch, agentIdOf(ctx.actor));
   const isWorkersMove = isMove && toTaskRole(ctx.actor, board) === "worker";
-  // Read before the wait for a lock: if the task is free here but assigned under the lock, a faster agent has claimed it.
+  // Read before waiting for the lock. If the task is free here but assigned once it is locked, a faster agent has claimed it.
   const was_unassigned = isWorkersMove && (await findAssigneeId(ctx, board, task_id)) === null;
   const match = () => matchSentValues(ctx, board, patch.custom_field_values);
   return withMatchResults(match, (matched) =>
@@ -53,21 +53,21 @@ export async function updateTask(
 }
 
 interface Review {
-  /** Set to send a task in review back to an agent: the comments of the review, for the message to the agent. */
+  /** Set to send a task in review back to an agent: what was said in the review, for the message to the agent. */
   requested?: string | null;
 }
 
 type TaskChange = Pick<UpdateInput, "patch" | "was_unassigned" | "matched"> & LeaseRequest & Review;
 
 interface LeaseRequest {
-  /** The fence that the request names; null if it names none. */
+  /** The fence in the request; null if there is none. */
   fence: number | null;
   lease_action?: LeaseAction;
 }
 
 /**
- * Begins or returns an agent's lease of a task by moving the task, under the rules of an update. Inside a transaction it does not
- * retry after a deadlock; only the owner of the transaction can.
+ * Begins or returns an agent's lease of a task by moving the task, under the rules of an update. Inside a transaction, it does
+ * not retry after a deadlock. Only the owner of the transaction can do that.
  */
 export function changeLease(
   ctx: Context<Agent>,
@@ -81,7 +81,7 @@ export function changeLease(
   return transaction(ctx, (ctx) => changeInTransaction(ctx, board, task_id, change, false));
 }
 
-/** `changeLease` inside a transaction of which it is the last part: the caller returns the writes. */
+/** `changeLease` as the last part of a transaction. The caller has to return the writes. */
 export const prepareLeaseChange = (
   ctx: Context<Agent>,
   board: BoardRow,
@@ -106,7 +106,7 @@ async function changeInTransaction(
 ): Promise<FinalWrites<Task>> {
   const { patch, fence, requested } = change;
   if (patch.depends_on_task_ids || isRetry) await lockDependencies(ctx, board);
-  // A lease only moves a task between `inbox` and `in_progress`, which does not affect the tasks that depend on it.
+  // A lease only moves a task between `inbox` and `in_progress`. That does not affect the tasks that depend on it.
   const dependents = patch.status !== undefined && change.lease_action === undefined;
   const { before, facts, agents } = await lockAndRead(ctx, board, task_id, patch, dependents);
   await requireFence(ctx, before, fence);
@@ -132,12 +132,12 @@ async function changeInTransaction(
 }
 
 /**
- * Locks the task, then reads everything that decides about the change. The reads travel with the lock in one round trip, unless
- * they need the ids of the locked dependents.
+ * Locks the task, then reads everything that the change depends on. Lock and reads share one round trip, unless the reads need
+ * the ids of the locked dependents.
  */
 async function lockAndRead(ctx: CallerContext, board: BoardRow, task_id: string, patch: TaskPatch, dependents: boolean) {
   const { depends_on_task_ids: also_ids, assigned_agent_id, comment } = patch;
-  // A mention names an agent of the board, so only then are all of them read.
+  // Mentions contain names of agents of the board. Therefore all agents are read, but only if there are mentions.
   const readAgents = () =>
     comment !== undefined && parseMentions(comment).size > 0
       ? readBoardAgents(ctx, board, assigned_agent_id ? [assigned_agent_id] : [])
@@ -146,7 +146,7 @@ async function lockAndRead(ctx: CallerContext, board: BoardRow, task_id: string,
     Promise.all([readTaskFacts(ctx, { board_id: board.id, task_id, locked_ids }), readAgents()]);
   const locking = lockTask(ctx, board, task_id, { also_ids, dependents });
   const reading = dependents ? locking.then(({ locked_ids }) => read(locked_ids)) : read(null);
-  // If there is no task, `locking` throws the error that the caller gets; an error of `reading` is then ignored.
+  // If there is no task, `locking` throws the error that the caller gets. An error of `reading` is then ignored.
   reading.catch(() => {});
   const { task: before } = await locking;
   const [facts, agents] = await reading;
@@ -162,7 +162,7 @@ interface UpdateInput extends LeaseRequest {
   was_unassigned: boolean;
   /** Whether the sent values match the patterns of their custom fields. */
   matched: MatchResults;
-  /** Which of the task's lists the patch changes, as opposed to repeating the stored list. */
+  /** Which of the task's lists the patch changes. A list that is the same as the stored one does not count. */
   links: Pick<LinkChanges, "tag_ids" | "depends_on_task_ids">;
 }
 
@@ -176,7 +176,7 @@ const isSameList = (list: readonly string[], other: readonly string[]) =>
 
 const toIds = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 
-/** Whether an agent starts a new run with this change, instead of continuing its own. */
+/** Whether an agent starts a new run with this change instead of continuing its current run. */
 function beginsRun(ctx: CallerContext, { before }: UpdateInput, after: TransitionResult): ctx is Context<Agent> {
   if (ctx.actor.type !== "agent" || after.status !== "in_progress" || after.assigned_agent_id === null) return false;
   return before.run_status !== "running" || before.run_agent_id !== after.assigned_agent_id;
@@ -213,7 +213,9 @@ interface StoredLinks extends Pick<TaskUpdate, "after" | "is_changed" | "changed
   writeRow: () => Promise<Task>;
 }
 
-/** Writes tags, dependencies and custom fields. The row is written after them, because its `returning` reads them. */
+/**
+ * Writes tags, dependencies and custom fields. This happens before the row is written, because the row's `returning` reads them.
+ */
 async function storeLinks(ctx: CallerContext, update: UpdateInput, result: TransitionResult): Promise<StoredLinks> {
   const { board, before, patch, links, matched } = update;
   const { tag_ids, depends_on_task_ids, custom_field_values } = patch;
@@ -235,7 +237,7 @@ async function storeLinks(ctx: CallerContext, update: UpdateInput, result: Trans
   await storeFieldValues(ctx, before.id, values);
   const link_changes = { ...links, custom_field_values: values.length > 0 };
   const is_changed = !isEmpty(changes) || Object.values(link_changes).includes(true);
-  // An update that only begins or renews a lease does not count as a change: it has no event and keeps `updated_at`.
+  // An update that only begins or renews a lease does not count as a change: there is no event, and `updated_at` stays the same.
   const writeRow = () =>
     is_changed || !isEmpty(lease_changes)
       ? updateRow(ctx, before, { ...changes, ...lease_changes }, is_changed)
@@ -262,7 +264,7 @@ async function updateRow(
 }
 
 const updateColumns = preparedQuery((db, is_changed: boolean, left_done: boolean, ...names: (keyof TaskRow)[]) => {
-  // The current time, because an approval that was decided during the wait for the lock must count as older.
+  // The current time is needed, because an approval that was decided during the wait for the lock must count as older.
   const left_done_at = left_done ? { left_done_at: sql`clock_timestamp()` } : {};
   return db
     .update(tasks)

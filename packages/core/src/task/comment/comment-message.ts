@@ -13,9 +13,9 @@ interface CommentMessage {
   from: User | Agent;
   comment: string;
   anchor: CommentAnchor | null;
-  /** True if the comment mentions the recipient. A recipient that is not mentioned is the assignee. */
+  /** True if the comment mentions the recipient. If it does not, the recipient is the assignee. */
   mentioned: boolean;
-  /** The recipient is the assignee. */
+  /** True if the recipient is the assignee. */
   assigned: boolean;
 }
 
@@ -28,7 +28,7 @@ export function commentText({ board, task, from, comment, anchor, mentioned, ass
     `Task ID: ${task.id}`,
     fromLine(from),
     mentioned ? "You were mentioned in this comment." : "A new comment was posted on your task.",
-    // The path is a text of the author, of one line.
+    // The path is text that the author wrote, but it has only one line.
     ...(anchor ? [`About: ${anchorText(anchor)}`] : []),
     "Comment:",
     fenceMessage(ellipsize(comment.trim(), SNIPPET_CHARS)),

@@ -58,21 +58,22 @@ export const CreateComment = lazyObject(() => ({
       if (content === undefined && message === undefined)
         issues.unshift({ code: "invalid_type", expected: "string", path: ["content"], input: content });
     },
-    // Also runs when other fields have issues, so that all are reported together, but not when the body is not an object.
+    // Also runs if other fields have issues, so that all issues are reported together. It does not run if the body is not an
+    // object.
     { when: ({ issues }) => issues.every(({ path }) => path?.length) },
   )
   .meta({ id: "TaskCommentWrite" });
 export type CreateComment = z.infer<typeof CreateComment>;
 
 /**
- * Comments on a task of the board. The board is compared on the task: comparing `board_id` of the comments would make PostgreSQL
- * search the index of all comments of the board as well.
+ * Comments on a task of the board. The board is compared in `tasks`: if it were compared with `board_id` of the comments,
+ * PostgreSQL would also search the index of all comments of the board.
  */
 const commentCondition = (board_id: string | Placeholder, task_id: string | Placeholder) =>
   and(
     sql`${activity_events.task_id} = (
       select ${tasks.id} from ${tasks} where ${and(eq(tasks.id, task_id), eq(tasks.board_id, board_id))})`,
-    // Must be written exactly like the condition of the partial index; otherwise PostgreSQL does not use the index.
+    // This must be written exactly like the condition of the partial index. Otherwise PostgreSQL does not use the index.
     sql`${activity_events.event_type} = 'task.comment'`,
   );
 
@@ -105,14 +106,14 @@ export async function listComments(
 ): Promise<Page<TaskComment>> {
   const board = await boardFor(ctx, board_id, "read");
   const page = await commentList.read(ctx, query, { owner: task_id, filters: [ofTask(board.id, task_id)], toItem: toComment });
-  // A comment proves that the task exists, so only an empty page needs the check.
+  // A comment on the page proves that the task exists, so this is checked only if the page is empty.
   if (page.items.length === 0) await requireTask(ctx, board, task_id);
   return page;
 }
 
 const latestFirst = descending(...commentOrder);
 
-/** The latest comments on a task, oldest first. The caller must have checked the access to the board. */
+/** The latest comments on a task, oldest first. The caller must have checked access to the board. */
 export async function readLatestComments(ctx: CallerContext, board_id: string, task_id: string, limit: number) {
   const query = byCursor({ limit });
   const request = { owner: task_id, filters: [ofTask(board_id, task_id)], order: latestFirst, toItem: toComment };
@@ -120,8 +121,8 @@ export async function readLatestComments(ctx: CallerContext, board_id: string, t
 }
 
 /**
- * Adds a comment and its notifications in one statement. The foreign key of the comment locks the task, so the statement fails if
- * another transaction is removing the task.
+ * Adds a comment and its notifications with one statement. The foreign key of the comment locks the task, so the statement fails
+ * if another transaction is removing the task.
  */
 export async function createComment(
   ctx: CallerContext,
@@ -153,7 +154,7 @@ async function insertComment(ctx: CallerContext, board: BoardRow, task: Commente
   return toComment(row!);
 }
 
-/** A mention names an agent of the board; otherwise only the assignee is notified. */
+/** Reads agents of the board if the comment mentions some. Otherwise only the assignee is notified. */
 async function readRecipients(ctx: Context, board: BoardRow, { assigned_agent_id }: CommentedTask, message: string) {
   if (parseMentions(message).size > 0) return readBoardAgents(ctx, board);
   return assigned_agent_id === null ? [] : readTaskAgents(ctx, board, null, [assigned_agent_id]);
@@ -161,7 +162,7 @@ async function readRecipients(ctx: Context, board: BoardRow, { assigned_agent_id
 
 const statements = createStatementCache<EventRow[]>();
 
-/** One statement that inserts a comment and its notifications, and renews the lease of the author. */
+/** One statement that inserts a comment and its notifications, and renews the author's lease. */
 function selectInserted(db: Db, writes: readonly PreparedWrite[], renewal: SQLWrapper | null) {
   const comment = db.$with("comment").as(insertEventRow(db));
   const notifications = writes.map((write, index) =>

@@ -22,7 +22,9 @@ const aggregated = aggregatedList<Dependency>(
 );
 export const dependencies = aggregated.column;
 
-/** How a large answer shortens `dependencies`: open ones come first, so that the task still shows as blocked. */
+/**
+ * How `dependencies` are shortened in a large answer. Open dependencies come first, so that the task is still shown as blocked.
+ */
 export const largeDependencies = {
   ...aggregated,
   shorten: (column: SQL) => {

@@ -15,8 +15,8 @@ export interface RequestedDependencies {
 }
 
 /**
- * Serializes changes of a board's dependencies: two changes that are valid alone could together form a cycle. Call it before any
- * task is locked. It locks the board first, as the removal of a board does.
+ * Makes changes of a board's dependencies run one at a time, because two changes that are valid alone could together form a
+ * cycle. Call it before any task is locked. It locks the board first, as the removal of a board does.
  */
 export async function lockDependencies(ctx: Context, board: BoardRow): Promise<void> {
   await ctx.db.execute(sql`
@@ -25,8 +25,8 @@ export async function lockDependencies(ctx: Context, board: BoardRow): Promise<v
 }
 
 /**
- * Checks the requested dependencies of a task; `task_id` is null for a new task. It locks them: without the lock, a request that
- * reopens one could miss this task, because the link is not committed yet.
+ * Checks the requested dependencies of a task and locks them; `task_id` is null for a new task. Without the lock, a request that
+ * reopens a dependency could miss this task, because the link is not committed yet.
  */
 export async function readRequestedDependencies(
   ctx: Context,
@@ -55,7 +55,10 @@ export async function readRequestedDependencies(
   return { error: new DomainError("conflict", message), open_ids };
 }
 
-/** Whether a path of dependencies leads from these tasks to this one. `union` also ends the walk if old data has a cycle. */
+/**
+ * Whether a path of dependencies leads from these tasks to the given task. With `union`, the search also ends if old data
+ * contains a cycle.
+ */
 async function isReachable(ctx: Context, board: BoardRow, from: readonly string[], task_id: string): Promise<boolean> {
   const found = await ctx.db.execute(sql`
     with recursive walked(id) as (

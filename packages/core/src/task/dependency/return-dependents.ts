@@ -14,13 +14,13 @@ export interface ReturnedTask {
   description: string | null;
   from_status: TaskStatus;
   former_assignee_id: string | null;
-  /** False for a task that does not change, because it is unassigned in the inbox already, or blocked. */
+  /** False for a task that does not change, because it is blocked or is already unassigned in the inbox. */
   moved: boolean;
 }
 
 /**
  * Moves the tasks that depend on a reopened task to the inbox and unassigns them, except done tasks. The caller must have locked
- * them. The result has their state before the move, which the first part of the statement reads.
+ * them. The result shows their state before the move, which is read by the first part of the statement.
  */
 export async function returnDependentsToInbox(ctx: Context, board: BoardRow, task_id: string): Promise<ReturnedTask[]> {
   const found = await ctx.db.execute(sql`

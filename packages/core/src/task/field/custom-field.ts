@@ -60,7 +60,7 @@ const BoardIds = z
   .max(MAX_IDS)
   .transform((ids) => [...new Set(ids)]);
 
-/** A blank pattern means no pattern. Other patterns are not trimmed, because spaces are part of a pattern. */
+/** A blank pattern means that there is no pattern. Other patterns are not trimmed, because spaces are part of a pattern. */
 const Pattern = z
   .string()
   .max(MAX_REGEX)
@@ -80,7 +80,7 @@ const Fields = lazyObject(() => ({
 
 export const CreateCustomField = lazyObject(() => ({
   field_key: NonEmpty(MAX_SLUG)
-    // Assigning this key of a JavaScript object sets its prototype.
+    // In JavaScript, assigning this key of an object would set the prototype of the object.
     .refine((key) => key !== "__proto__", valueError("field_key must not be __proto__"))
     .describe("Key of the field's values on tasks. It cannot be changed later."),
   label: NonEmpty(MAX_NAME).optional().describe("Display name. The key is used when it is absent."),
@@ -142,7 +142,7 @@ export async function getCustomField(ctx: Context<Member>, field_id: string): Pr
   return toCustomField(row);
 }
 
-/** Throws `invalid` for unknown boards and for a bad pattern or default, and `conflict` for a key that is taken. */
+/** Throws `invalid` for unknown boards, a bad pattern or a bad default, and `conflict` if the key is already used. */
 export async function createCustomField(ctx: Context<Admin>, input: CreateCustomField): Promise<CustomField> {
   const { board_ids, ...sent } = input;
   const { organization_id } = ctx.actor.active;
@@ -169,7 +169,7 @@ export async function createCustomField(ctx: Context<Admin>, input: CreateCustom
 }
 
 /**
- * Throws `invalid` as `createCustomField` does, and `conflict` if stored values do not fit a new type or pattern. When a board is
+ * Throws `invalid` like `createCustomField`, and `conflict` if stored values do not fit a new type or pattern. If a board is
  * unbound from the field, its tasks keep their values but do not show them.
  */
 export function updateCustomField(ctx: Context<Admin>, field_id: string, input: UpdateCustomField): Promise<CustomField> {
@@ -178,9 +178,7 @@ export function updateCustomField(ctx: Context<Admin>, field_id: string, input: 
   return withMatchResults(match, (checked) => storeCustomField(ctx, field_id, input, checked));
 }
 
-/**
- * Checks the rule that a field will have, before the field is locked, because patterns can be slow. Null if it stays the same.
- */
+/** Checks the new rule of a field before the field is locked, because patterns can be slow. Null if the rule does not change. */
 async function checkNewRule(
   ctx: Context<Admin>,
   field_id: string,
@@ -235,7 +233,7 @@ function storeCustomField(
 export function removeCustomField(ctx: Context<Admin>, field_id: string): Promise<void> {
   return transaction(ctx, async (ctx) => {
     const { id } = await lockField(ctx, field_id, "update");
-    // Values that were written during the wait for the lock are visible only to a later statement.
+    // Values that were written while this transaction waited for the lock are visible only to a later statement.
     const [value] = await ctx.db
       .select({ id: values.id })
       .from(values)
@@ -258,7 +256,7 @@ async function lockField(ctx: Context<Admin>, field_id: string, strength: "updat
   return row;
 }
 
-/** Selects which of these boards belong to the active organization. Admins may bind a field to boards that they cannot read. */
+/** Selects the boards that belong to the active organization. Admins may bind a field to boards that they cannot read. */
 const selectBoards = (ctx: Context<Admin>, board_ids: string[]) =>
   ctx.db
     .select({ id: boards.id })
@@ -273,7 +271,7 @@ function requireBoardsExist(board_ids: string[], existing: readonly { id: string
     throw new DomainError("invalid", "One or more boards do not exist in this organization.", { fields: { invalid_board_ids } });
 }
 
-/** Binds a field to these boards and no others. Returns whether the bindings changed. */
+/** Binds a field to exactly these boards. Returns whether the bindings changed. */
 async function replaceBindings(ctx: Context<Admin>, definition_id: string, board_ids: string[]): Promise<boolean> {
   const unbound = await ctx.db
     .delete(bindings)

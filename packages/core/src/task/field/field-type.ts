@@ -10,8 +10,8 @@ export const FieldType = z.enum(FIELD_TYPES);
 export const Visibility = z.enum(VISIBILITIES);
 
 /**
- * Accepts a name or one of its aliases, in upper or lower case, and returns the name. The OpenAPI document lists no aliases,
- * because client generators would give an alias the same constant as its name.
+ * Accepts a name or one of its aliases, case-insensitively, and returns the name. The OpenAPI document does not list the aliases,
+ * because client generators would give an alias and its name the same constant.
  */
 const enumWithAliases = <const Name extends string>(names: readonly [Name, ...Name[]], aliases: Readonly<Record<string, Name>>) =>
   z
@@ -37,7 +37,10 @@ export interface FieldRule {
   validation_regex: string | null;
 }
 
-/** Returns why a value does not have the type of its field, else null. The value null is an empty field and fits every type. */
+/**
+ * Returns why a value does not fit the type of its field, or null if it does. A null value means an empty field, which fits every
+ * type.
+ */
 export const checkType = (field_type: FieldType, value: unknown): string | null =>
   value === null ? null : TYPE_CHECKS[field_type](value);
 
@@ -70,7 +73,7 @@ const TYPE_CHECKS: Readonly<Record<FieldType, (value: unknown) => string | null>
 };
 
 /**
- * The pattern is needed because the URL parser corrects bad input, such as missing slashes and spaces, instead of refusing it.
+ * The pattern is needed because the URL parser corrects bad input instead of refusing it, for example missing slashes and spaces.
  */
 function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^\s/\\]\S*$/i.test(text) && URL.canParse(text);
@@ -78,7 +81,7 @@ function isHttpUrl(text: string): boolean {
 
 const PATTERN_TYPES: readonly FieldType[] = ["text", "text_long", "date", "date_time", "url"];
 
-/** Checks the pattern of a field, then its default value; throws `invalid`. Patterns run on RE2, which does not backtrack. */
+/** Checks the pattern of a field, then its default value. Throws `invalid`. Patterns run on RE2, which does not backtrack. */
 export async function validateRule(field: FieldRule & { default_value: unknown }, match: PatternMatcher): Promise<void> {
   const { field_type, validation_regex, default_value } = field;
   if (validation_regex !== null && !PATTERN_TYPES.includes(field_type))
@@ -88,6 +91,6 @@ export async function validateRule(field: FieldRule & { default_value: unknown }
   if (reason !== null) throw new DomainError("invalid", `default_value ${reason}.`);
 }
 
-/** Returns why a value does not match a pattern; null if it matches, if it is not a string, or if there is no pattern. */
+/** Returns why a value does not match a pattern. Null if it matches, if it is not a string, or if there is no pattern. */
 export const matchPattern = async (pattern: string | null, value: unknown, match: PatternMatcher): Promise<string | null> =>
   pattern === null || typeof value !== "string" ? null : match(pattern, value);

@@ -12,16 +12,16 @@ import { checkType } from "./field-type.ts";
 import { type MatchResults, readMatchResult } from "./match-patterns.ts";
 import { tasks } from "../../schema/task.sql.ts";
 
-/** A value to write. Null is stored too: it means that the field is empty, whatever its default. */
+/** A value to write. Null is stored as well: the field is then empty, even if it has a default. */
 export interface FieldChange {
   definition_id: string;
   value: unknown;
 }
 
 /**
- * Checks sent custom field values (docs/reference/tasks.md#values-on-tasks) and returns those to write: changed values, and the
- * defaults of a new task (`task_id` null). It locks the fields until the transaction ends. Patterns were matched before the
- * transaction into `matched`; it throws OutdatedMatch if one has changed since.
+ * Checks custom field values that were sent (docs/reference/tasks.md#values-on-tasks) and returns those to write: changed values,
+ * and the defaults of a new task (`task_id` null). Locks the fields until the transaction ends. Throws OutdatedMatch if a pattern
+ * has changed since its match in `matched`, which was made before the transaction.
  */
 export async function validateFieldValues(
   ctx: Context,
@@ -62,7 +62,7 @@ export async function validateFieldValues(
 
 type FieldInput = Awaited<ReturnType<typeof lockFields>>[number] & { sent: unknown };
 
-/** The value that a task shows for a field. A stored null overrides the default. */
+/** The value that a task shows for a field. A stored null takes precedence over the default. */
 function toEffectiveValue({ sent, is_stored, stored, default_value }: FieldInput): unknown {
   if (sent !== undefined) return sent;
   return is_stored ? stored : default_value;

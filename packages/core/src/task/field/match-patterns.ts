@@ -9,27 +9,27 @@ import {
 import { checkType, matchPattern } from "./field-type.ts";
 import { createPatternMatcher } from "./pattern-match.ts";
 
-/** Limit of matching steps for the values of one task. It takes about a second with hostile patterns. */
+/** The maximum number of matching steps for the values of one task. With hostile patterns they take about a second. */
 const TASK_BUDGET = 20_000_000;
 const MAX_ATTEMPTS = 5;
 
-/** The pattern that a value was compared with, and why the value does not match; null if it matches. */
+/** The pattern that a value was compared with, and why the value does not match the pattern (null if it does). */
 export interface MatchResult {
   validation_regex: string;
   reason: string | null;
 }
 
-/** The results of the sent values by field key. Fields without a pattern have none. */
+/** The match results of the sent values by field key. Fields without a pattern have no entry. */
 export type MatchResults = ReadonlyMap<string, MatchResult>;
 
-/** The rule of a field changed after its values were matched, so they have to be matched again. */
+/** The rule of a field has changed since its values were matched, so they have to be matched again. */
 export class OutdatedMatch extends Error {
   override name = "OutdatedMatch";
 }
 
 /**
- * Calls `match`, then `work` with its results, and repeats both if `work` throws OutdatedMatch. The two are separate because
- * matching a hostile pattern can take a second, during which no lock and no connection may be held.
+ * Calls `match`, then `work` with its results, and repeats both if `work` throws OutdatedMatch. They are separate, because
+ * matching a hostile pattern can take a second, and no lock or connection may be held that long.
  */
 export async function withMatchResults<R, T>(match: () => Promise<R>, work: (results: R) => Promise<T>): Promise<T> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -44,7 +44,8 @@ export async function withMatchResults<R, T>(match: () => Promise<R>, work: (res
 }
 
 /**
- * Matches sent values against the patterns of the board's fields. It skips values of a wrong type: a later check refuses them.
+ * Matches sent values against the patterns of the board's fields. Values of a wrong type are skipped, because a later check
+ * refuses them.
  */
 export async function matchSentValues(
   ctx: Context,

@@ -4,21 +4,23 @@ import { createLimiter, type Limiter } from "../../values/concurrency.ts";
 import type { Context } from "../../context/context.ts";
 import { DomainError } from "../../values/errors.ts";
 
-/** Limit for the size of compiled patterns: repetition counts can turn 500 characters into half a million instructions. */
+/** The maximum size of compiled patterns: repetition counts can turn 500 characters into half a million instructions. */
 const MAX_INSTRUCTIONS = 2_500;
-/** Limit for instructions times characters, the worst case of one match. A hostile pattern then takes half a second. */
+/**
+ * The maximum of instructions times characters, which is the worst case of one match. A hostile pattern then takes half a second.
+ */
 const MAX_STEPS = 10_000_000;
-/** A match of at most this many steps takes milliseconds, so it does not queue behind other matches. */
+/** A match with at most this many steps takes milliseconds, so it does not have to queue behind other matches. */
 const QUICK_STEPS = 200_000;
 /** How many slow matches of one organization may be queued in a process. */
 const MAX_WAITING = 20;
 const RETRY_AFTER_SECONDS = 5;
 
-/** Returns why a pattern does not match the whole of a text; null if it matches. Throws `invalid` and `limited`. */
+/** Returns why a pattern does not match a whole text; null if it does. Throws `invalid` and `limited`. */
 export type PatternMatcher = (pattern: string, text: string) => Promise<string | null>;
 
 /**
- * A matcher for one request, with a limit of `budget` steps for all its matches. Use it outside a transaction: slow matches
+ * A matcher for one request. All its matches together may take `budget` steps. Use it outside of a transaction: slow matches
  * queue, and must not hold locks or a connection while they wait.
  */
 export function createPatternMatcher(ctx: Context, organization_id: string, budget: number): PatternMatcher {
@@ -69,8 +71,8 @@ interface Queue {
 const queuesOf = memoPerApp(() => ({ all: createLimiter(1), of: new Map<string, Queue>() }));
 
 /**
- * Runs slow matches one at a time, alternating between organizations, and pauses after each for as long as it took. So at least
- * half of the process's time stays free for other requests.
+ * Runs slow matches one at a time, alternating between organizations. After each, it pauses for as long as the match took, so
+ * that at least half of the process's time is free for other requests.
  */
 async function takeTurn(ctx: Context, organization_id: string, match: () => boolean): Promise<boolean> {
   const queues = queuesOf(ctx);

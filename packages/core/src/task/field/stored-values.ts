@@ -9,19 +9,24 @@ import { OutdatedMatch } from "./match-patterns.ts";
 import { createPatternMatcher } from "./pattern-match.ts";
 import { tasks } from "../../schema/task.sql.ts";
 
-/** Limit of matching steps for all stored values of a field. It takes about half a minute with a hostile pattern. */
+/**
+ * The maximum number of matching steps for all stored values of a field. With a hostile pattern they take about half a minute.
+ */
 const FIELD_BUDGET = 300_000_000;
 const DEFAULT_BUDGET = 20_000_000;
 const PAGE_SIZE = 500;
 
 export type RuleWithDefault = FieldRule & { default_value: unknown };
 
-/** The result of checking a rule, which happens before the transaction that stores the rule. */
+/** The result of checking a rule. The check happens before the transaction that stores the rule. */
 export interface CheckedRule {
   rule: RuleWithDefault;
-  /** Why the rule or its default is not valid; null if it is. */
+  /** Why the rule or its default is not valid; null if both are. */
   error: DomainError | null;
-  /** Why a stored value does not match the pattern, or null if it matches. The key identifies the value and its row version. */
+  /**
+   * For each stored value, why it does not match the pattern, or null if it does. The key identifies the value and its row
+   * version.
+   */
   reasons: Map<string, string | null>;
 }
 
@@ -29,7 +34,10 @@ export interface CheckedRule {
 export const requireValidRule = (ctx: Context, organization_id: string, rule: RuleWithDefault): Promise<void> =>
   validateRule(rule, createPatternMatcher(ctx, organization_id, DEFAULT_BUDGET));
 
-/** Checks a new rule and matches the field's stored values against its pattern. `earlier` saves it from matching values again. */
+/**
+ * Checks a new rule, and matches the stored values of the field against its pattern. Values that were matched in `earlier` are
+ * not matched again.
+ */
 export async function checkRule(
   ctx: Context,
   field: { id: string; organization_id: string },
@@ -53,9 +61,9 @@ export async function checkRule(
 }
 
 /**
- * Throws `conflict` if a stored value on a bound board does not fit the rule, and deletes such values on unbound boards, so that
- * they cannot reappear if a board is bound again. The caller must have locked the field. Throws OutdatedMatch if values have
- * changed since the rule was checked.
+ * Throws `conflict` if a stored value on a bound board does not fit the rule. Such values on unbound boards are deleted, so that
+ * they cannot reappear if the board is bound again. Throws OutdatedMatch if values have changed since the rule was checked. The
+ * caller must have locked the field.
  */
 export async function validateStoredValues(ctx: Context, definition_id: string, { rule, reasons }: CheckedRule): Promise<void> {
   const invalid_ids: string[] = [];

@@ -14,32 +14,33 @@ import { priorityRank, tasks } from "../../schema/task.sql.ts";
 import { hasOpenDependency } from "../dependency/dependency-columns.ts";
 import { expiryLimits, hasExpired } from "./lease-expiry.ts";
 
-/** What an agent wants from its next task. */
+/** What an agent asks for when it requests its next task. */
 interface Choice {
-  /** The board to choose from; null for all boards of the agent. */
+  /** The board to choose from; null means all boards of the agent. */
   board_id: string | null;
   tags: readonly string[];
-  /** Whether the agent may get a task although it works on one. */
+  /** Whether the agent may get a task although it is already working on one. */
   parallel: boolean;
-  /** The boards and tasks for which budgets have no room. */
+  /** The boards and tasks to leave out, because budgets have no room for them. */
   without: { board_ids: readonly string[]; task_ids: readonly string[] };
 }
 
 export interface ChosenTask {
   id: string | null;
   board_id: string | null;
-  /** Whether a lease on one of the boards has expired, so that the choice may be wrong. */
+  /** True if a lease on one of the boards has expired, so that the choice may be wrong. */
   has_expired: boolean;
 }
 
-/** The boards of the agent, or the one that it names if it is one of them. */
+/** The boards of the agent or, with `board_id`, only that board if it is one of them. */
 export const boardFilters = (actor: Agent, board_id: string | null): Filter[] =>
   presentOf([boardsOfAgent(actor), board_id === null ? null : filterBy("board", board_id, (id) => sql`${boards.id} = ${id}`)]);
 
 const statements = createStatementCache<unknown>();
 
 /**
- * Locks and returns a task: one that the agent works on, else one assigned to it in the inbox, else (for a worker) a free one.
+ * Locks and returns a task: one that the agent is working on, else one that is assigned to it in the inbox, else (for a worker) a
+ * free one.
  */
 export async function chooseTask(ctx: Context<Agent>, choice: Choice): Promise<ChosenTask> {
   const { actor } = ctx;
@@ -78,7 +79,7 @@ interface Shape {
 function buildChoice(filters: readonly Filter[], shape: Shape, refused: SQL | null): SQL {
   const agent_id = sql`${placeholder("agent_id")}::uuid`;
   const where = preparedWhere(filters);
-  // For a single board, an equality lets PostgreSQL take the order of waiting tasks from their index.
+  // With an equality for a single board, PostgreSQL can read the waiting tasks in the order of their index.
   const onBoard = (condition: SQL) => {
     const home = sql`(select id from home where ${condition})`;
     return shape.is_one_board ? sql`${tasks.board_id} = ${home}` : sql`${tasks.board_id} in ${home}`;
@@ -92,8 +93,8 @@ function buildChoice(filters: readonly Filter[], shape: Shape, refused: SQL | nu
   const order = sql`${priorityRank(tasks.priority)}, ${tasks.due_at}, ${tasks.created_at}, ${tasks.id}`;
   const first = sql`limit 1 for no key update skip locked`;
   const choice = sql`select ${tasks.id}, ${tasks.board_id} from ${tasks}`;
-  // No lease has expired, or the choice does not count. Without `parallel`, the agent waits for the lock on its own task: if it
-  // skipped a locked task, it would get a second one.
+  // This assumes that no lease has expired; otherwise the choice is discarded. Without `parallel`, the agent waits for the lock
+  // on its own task. If it skipped a locked task, it would get a second one.
   const mine = shape.parallel
     ? sql`${tasks.lease_expires_at} is null and ${isWanted} order by ${order} ${first}`
     : sql`(${tasks.lease_expires_at} is not null or ${isWanted})

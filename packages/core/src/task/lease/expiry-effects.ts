@@ -10,13 +10,15 @@ import type { TaskEffects } from "../effects.ts";
 import { blockedNotifications, changeNotifications } from "../notifications.ts";
 import type { TaskRow } from "../status-rules.ts";
 
-/** A task before and after it was taken from its holder. */
+/** A task before and after it was taken away from its holder. */
 export interface TakenTask {
   before: TaskRow;
   after: TaskRow;
 }
 
-/** The effects of expired leases. The lead is notified about each task, whether it returned to the inbox or was blocked. */
+/**
+ * The effects of expired leases. The lead is notified about each task, no matter whether it returned to the inbox or was blocked.
+ */
 export const toExpiryEffects = (
   ctx: Context<System>,
   board: BoardRow,
@@ -35,7 +37,7 @@ export const toExpiryEffects = (
     }),
   );
 
-/** What follows from taking a task from its holder, whatever the reason was. */
+/** The effects of taking a task away from its holder, for any reason. */
 export function toTakenEffects(
   actor: User | Agent | System,
   board: BoardRow,

@@ -4,7 +4,7 @@ import { runs } from "../../schema/run.sql.ts";
 import { leaseLostError } from "../errors.ts";
 import type { TaskRow } from "../status-rules.ts";
 
-/** Refuses a write with an outdated fence. A null `fence` means that the request names none. */
+/** Refuses a write with an outdated fence. `fence` is null if the request did not send one. */
 export async function requireFence(
   ctx: Context,
   { id, lease_fence }: Pick<TaskRow, "id" | "lease_fence">,

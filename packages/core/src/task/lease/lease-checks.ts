@@ -3,7 +3,9 @@ import { alreadyClaimedError, leaseLostError } from "../errors.ts";
 import type { LeaseAction } from "./lease-state.ts";
 import { decideTransition, type TransitionInput, type TransitionResult } from "../transition-checks.ts";
 
-/** Decides the move that begins or returns a lease, by the rules of moves and of leases (docs/reference/tasks.md#leases). */
+/**
+ * Decides about the move that begins or returns a lease, by the rules for moves and for leases (docs/reference/tasks.md#leases).
+ */
 export const decideLease = (input: TransitionInput, { type }: LeaseAction): TransitionResult =>
   type === "begin" ? decideBegin(input) : decideReturn(input);
 
@@ -13,7 +15,7 @@ function decideBegin(input: TransitionInput): TransitionResult {
   if (task.status !== "inbox" && task.status !== "in_progress")
     throw new DomainError("conflict", "Move the task to in_progress before you take its lease.");
   const result = decideTransition(input);
-  // A worker that moves a free task becomes its assignee, but a lead does not.
+  // A worker that moves a free task becomes its assignee. A lead does not, so it cannot lease the task.
   if (result.assigned_agent_id === null) throw new DomainError("forbidden", "Board leads cannot assign tasks to themselves.");
   return result;
 }

@@ -12,15 +12,16 @@ import { storeEffects } from "../store-effects.ts";
 import { nextTimes, type TaskRow } from "../status-rules.ts";
 import { tasks } from "../../schema/task.sql.ts";
 
-/** A task is blocked after this many expiries in a row in which no holder commented on it or moved it. */
+/** A task is blocked after this many expiries in a row during which no holder commented on it or moved it. */
 const MAX_EXPIRIES = 3;
-/** How many expired tasks of a board one transaction handles. */
+/** How many expired tasks of a board one transaction takes. */
 const BATCH_SIZE = 100;
 const HOUR_MS = 3_600_000;
 
 /**
- * Takes tasks with an expired lease from their holders, on the boards that fit the condition (docs/reference/tasks.md#expiry). It
- * sends one statement if there are none. It skips locked tasks until the next run.
+ * Takes tasks with an expired lease away from their holders, on the boards that meet the condition
+ * (docs/reference/tasks.md#expiry). If there are no such tasks, only one statement is sent. Locked tasks are left for the next
+ * run.
  */
 export async function expireLeases(ctx: Context, condition?: SQL): Promise<void> {
   const found = await ctx.db
@@ -31,7 +32,7 @@ export async function expireLeases(ctx: Context, condition?: SQL): Promise<void>
   for (const board of found) while ((await expireOnBoard({ ...ctx, actor: { type: "system" } }, board)) === BATCH_SIZE);
 }
 
-/** When the next lease on any board ends; null while no task has a lease. */
+/** When the next lease on any board ends; null if no task has a lease. */
 export async function readNextLeaseEnd(ctx: Context): Promise<Date | null> {
   const [row] = await ctx.db
     .select({ ends_at: min(tasks.lease_expires_at) })
@@ -40,7 +41,7 @@ export async function readNextLeaseEnd(ctx: Context): Promise<Date | null> {
   return row?.ends_at ?? null;
 }
 
-/** The times that decide which tasks lose their agent. `idle_since` is null if TASK_IDLE_HOURS is off. */
+/** The times that decide which tasks are taken away from their agents. `idle_since` is null if TASK_IDLE_HOURS is off. */
 export function expiryLimits(ctx: Context): { now: string; idle_since: string | null } {
   const { task_idle_hours } = ctx.settings;
   const now = ctx.now();
@@ -66,7 +67,7 @@ const isAbandoned = (idle_since: SQL): SQL =>
     and exists (select 1 from ${agentTable} as agent where agent.id = ${tasks.assigned_agent_id}
       and (agent.last_seen_at is null or agent.last_seen_at <= ${idle_since})))`;
 
-/** A condition on `boards`: `expireLeases` would take a task of the board from its holder. */
+/** A condition on `boards`: `expireLeases` would take a task of the board away from its holder. */
 export function hasExpired(limits: Limits): SQL {
   // One search of the lease index finds expired leases on all boards; abandoned tasks are searched board by board.
   const over = sql`${boards.id} in (select ${tasks.board_id} from ${tasks} where ${isOver(limits)})`;
@@ -111,7 +112,7 @@ function toExpired(before: TaskRow, now: Date): TaskRow {
     lease_seconds: null,
     lease_was_free: false,
     lease_fence: before.lease_fence + 1,
-    // Starts the count again, so that a task that is moved out of `blocked` gets as many attempts as before.
+    // The count starts again, so that a task that is moved out of `blocked` gets as many attempts as before.
     lease_expiries: isPoison ? 0 : lease_expiries,
   };
 }

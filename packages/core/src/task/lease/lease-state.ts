@@ -20,8 +20,8 @@ export const toLease = ({ assigned_agent_id, lease_expires_at, lease_fence }: Le
     : null;
 
 /**
- * An explicit change of the lease; other changes of a lease follow from changes of the task. With `resume`, an agent that already
- * holds the lease keeps its fence.
+ * An explicit change of the lease. All other changes of a lease follow from changes of the task. With `resume`, an agent that
+ * already holds the lease keeps its fence.
  */
 export type LeaseAction = { type: "begin"; lease_seconds: number; resume?: boolean } | { type: "return" };
 
@@ -43,7 +43,7 @@ const NO_LEASE = { lease_expires_at: null, lease_seconds: null, lease_was_free: 
 
 /**
  * The lease after a change. A change by the holder renews or ends the lease but keeps the fence, so that the holder can still
- * comment on what it submitted. If anyone else takes the task from the holder, the fence increases.
+ * comment on what it submitted. If anyone else takes the task away from the holder, the fence increases.
  */
 export function nextLease({ before, after, acting_agent_id, action, has_comment, now }: LeaseChange): LeaseState {
   const { lease_expires_at, lease_seconds, lease_fence, lease_was_free } = before;
@@ -67,6 +67,8 @@ export function nextLease({ before, after, acting_agent_id, action, has_comment,
 
 const toExpiry = (now: Date, seconds: number) => new Date(now.getTime() + seconds * 1_000);
 
-/** The assignments of an UPDATE of `task` that takes the task from its holder: they end a lease and increase the fence. */
+/**
+ * The assignments for an UPDATE of `task` that takes the task away from its holder. They end the lease and increase the fence.
+ */
 export const lostLease = sql`lease_expires_at = null, lease_seconds = null, lease_was_free = false,
         lease_fence = task.lease_fence + (task.lease_expires_at is not null)::int`;

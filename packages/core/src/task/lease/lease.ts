@@ -27,7 +27,7 @@ export type HeldLease = z.infer<typeof HeldLease>;
 /** The lease of a task that was just taken. */
 export const toHeldLease = ({ lease }: Task): HeldLease => ({ fence: lease!.fence, expires_at: lease!.expires_at });
 
-/** Takes or renews the lease of a task. A task in the inbox moves to `in_progress`. */
+/** Leases a task, or renews the lease. A task in the inbox moves to `in_progress`. */
 export async function takeLease(
   ctx: Context<Agent>,
   board_id: string,
@@ -45,13 +45,16 @@ export async function returnLease(ctx: Context<Agent>, board_id: string, task_id
   await changeLease(ctx, board, task_id, { type: "return" }, fence);
 }
 
-/** The values of an UPDATE that renews leases for their full length. It keeps `updated_at`: the task itself does not change. */
+/**
+ * The values for an UPDATE that renews leases for their full length. `updated_at` stays the same, because the task itself does
+ * not change.
+ */
 const renewedLease = (ctx: Context) => ({
   lease_expires_at: sql`${ctx.now().toISOString()}::timestamptz + ${tasks.lease_seconds} * interval '1 second'`,
   updated_at: sql`${tasks.updated_at}`,
 });
 
-/** Renews all leases of an agent. It skips locked tasks instead of waiting for them. */
+/** Renews all leases of an agent. Locked tasks are skipped instead of waiting for them. */
 export async function renewLeases(ctx: Context, { agent_id }: Pick<Agent, "agent_id">): Promise<void> {
   const held = ctx.db
     .select({ id: tasks.id })
@@ -67,11 +70,11 @@ export async function renewLeases(ctx: Context, { agent_id }: Pick<Agent, "agent
 
 type LeasedTask = Pick<typeof tasks.$inferSelect, "id" | "board_id" | "lease_expires_at" | "lease_expiries">;
 
-/** Whether a comment by the holder must renew a lease or reset the count of expiries. */
+/** Whether a comment by the holder has to renew the lease or reset the count of expiries. */
 export const needsRenewal = ({ lease_expires_at, lease_expiries }: LeasedTask): boolean =>
   lease_expires_at !== null || lease_expiries > 0;
 
-/** The UPDATE that goes with a comment by the holder: it renews the lease and resets the count of expiries. */
+/** The UPDATE for a comment by the holder. It renews the lease and resets the count of expiries. */
 export const renewalByComment = (ctx: Context, { id, board_id }: LeasedTask, agent_id: string) =>
   ctx.db
     .update(tasks)

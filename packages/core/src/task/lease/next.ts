@@ -20,9 +20,9 @@ import { conditionOf } from "../../lists/filter.ts";
 
 const MAX_TAGS = 50;
 const COMMENTS = 10;
-/** How many boards and tasks without budget one request skips. */
+/** The maximum number of boards and tasks without budget that one request skips. */
 const MAX_REFUSALS = 20;
-/** Seconds after which an agent without work asks again. */
+/** After this many seconds, an agent without work should ask again. */
 const RETRY_AFTER = 60;
 
 export const TakeNextTask = lazyObject(() => ({
@@ -58,7 +58,7 @@ export async function takeNextTask(ctx: Context<Agent>, request: TakeNextTask): 
   let taken = await takeOne(ctx, { ...request, board_id, ignores_expired: false });
   if (taken === EXPIRED) {
     await expireLeases(ctx, conditionOf(...boardFilters(ctx.actor, board_id)));
-    // What is still expired is locked by another transaction, so it is not waited for.
+    // Leases that are still expired are on tasks that another transaction has locked. The request does not wait for these.
     taken = await takeOne(ctx, { ...request, board_id, ignores_expired: true });
   }
   if (taken === null || taken === EXPIRED) return NOTHING;
@@ -74,7 +74,7 @@ const withoutBudget = ({ budget_ids, retry_after_seconds }: BudgetExhausted): Ne
   budget_ids,
 });
 
-/** The choice does not count, because a lease on one of the boards has expired. */
+/** The choice must not be used, because a lease on one of the boards has expired. */
 const EXPIRED = Symbol("expired");
 
 type Taken = Pick<NextTask, "comments"> & { task: Task };
@@ -100,7 +100,7 @@ async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<O
   const without = { board_ids: [] as string[], task_ids: [] as string[] };
   const action = { type: "begin" as const, lease_seconds, resume: true };
   for (let refused: BudgetExhausted | null = null; ; ) {
-    // These travel together. The board is read last, so that it is not older than the choice.
+    // These statements are sent together. The board is read last, so that it is not older than the choice.
     const [, chosen, named]: [unknown, ChosenTask, BoardRow | null] = await Promise.all([
       parallel || refused ? null : waitForOwnChoice(ctx),
       chooseTask(ctx, { board_id, tags, parallel, without }),
@@ -118,7 +118,9 @@ async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<O
   }
 }
 
-/** Begins the lease. The comments travel with the reads that decide about it, and the writes with the COMMIT. */
+/**
+ * Begins the lease. The comments are read together with what decides about the lease, and the writes are sent with the COMMIT.
+ */
 async function begin(ctx: Context<Agent>, board: BoardRow, task_id: string, action: LeaseAction): Promise<FinalWrites<Taken>> {
   const [writes, comments] = await Promise.all([
     prepareLeaseChange(ctx, board, task_id, action),
@@ -131,10 +133,12 @@ const lockOwnChoice = preparedQuery(
   () => sql`select pg_advisory_xact_lock(hashtextextended('next task of ' || ${sql.placeholder("agent_id")}::text, 0))`,
 );
 
-/** Two concurrent requests of one agent must not get two tasks. So the second waits, and then finds the task of the first. */
+/**
+ * Two concurrent requests of one agent must not get two tasks. Therefore the second waits, and then finds the task of the first.
+ */
 const waitForOwnChoice = ({ db, actor: { agent_id } }: Context<Agent>) => lockOwnChoice(db).execute({ agent_id });
 
-/** A rule refuses a chosen task only if the task or its board has changed since the choice, so choosing again helps. */
+/** Only if the task or its board has changed since the choice, a rule can refuse the chosen task. So choosing again helps. */
 function chooseAgain(error: unknown): BudgetExhausted {
   if (error instanceof BudgetExhausted) return error;
   throw error instanceof DomainError ? new RetryTransaction() : error;

@@ -6,7 +6,7 @@ import { createComment } from "../comment/comment.ts";
 import { changeLease } from "../update.ts";
 import type { Task } from "../task.ts";
 
-/** Returns a task to the inbox and adds the reason as a comment on it, in one transaction. */
+/** Returns a task to the inbox and adds the reason as a comment on the task, in one transaction. */
 export async function releaseTask(
   ctx: Context<Agent>,
   board_id: string,
@@ -15,7 +15,7 @@ export async function releaseTask(
 ): Promise<Task> {
   const board = await boardFor(ctx, board_id, "write");
   return withDeadlockRetry(ctx, async (ctx) => {
-    // This comes first, because it locks the board before the task. The comment alone would lock the task first.
+    // This comes first, because it locks the board before the task. The comment on its own would lock the task first.
     const task = await changeLease(ctx, board, task_id, { type: "return" }, fence);
     await createComment(ctx, board_id, task_id, { content: reason, tags: null, anchor: null });
     return task;

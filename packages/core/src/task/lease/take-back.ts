@@ -10,8 +10,8 @@ import { nextTimes, type TaskRow } from "../status-rules.ts";
 import type { TakenTask } from "./expiry-effects.ts";
 
 /**
- * Takes tasks whose run has these ids from their holders, in the caller's transaction. They return to the inbox without an
- * assignee, and late writes of the holders are refused. It leaves out runs that have ended.
+ * Takes the tasks of these runs away from their holders, in the caller's transaction. The tasks return to the inbox without an
+ * assignee, and late writes of the holders are refused. Runs that have already ended are left out.
  */
 export async function takeBackTasks(
   ctx: Context<User | Agent | System>,
