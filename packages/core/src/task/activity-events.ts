@@ -6,7 +6,7 @@ import type { TaskRow } from "./status-rules.ts";
 
 type TaskSnapshot = Pick<TaskRow, "id" | "title" | "status" | "assigned_agent_id" | "priority">;
 
-/** An event about a task. `task_id` is null for a task that has been removed. */
+/** An event about a task. `task_id` is null for a removed task. */
 export const taskEvent = (
   actor: User | Agent | System,
   board: Pick<BoardRow, "id" | "organization_id">,

@@ -13,12 +13,12 @@ export type Grouping = (typeof GROUPINGS)[number];
 
 const STORED = ["entries", "runs", "input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"] as const;
 
-/** The sums of a group of entries as the statement returns them, with idle use separate. */
+/** The sums of a group of entries as the statement returns them. Usage without a task is separate. */
 export type Figures = Record<(typeof STORED)[number] | "total_tokens", number> & { cost_usd: string | null };
 export interface FigureRow {
   key: string;
   name: string | null;
-  /** Number of all groups, of which a limited number is returned. */
+  /** The number of all groups, of which only a limited number is returned. */
   groups: number;
   work: Figures;
   idle: Figures;
@@ -26,11 +26,11 @@ export interface FigureRow {
 
 export interface Window {
   organization_id: string;
-  /** Null for the whole organization, with boards that were removed and the main agents of gateways. */
+  /** Null means the whole organization, including removed boards and the main agents of gateways. */
   board_ids: readonly string[] | null;
-  /** First day, as a date. */
+  /** The first day, as a date. */
   from: string;
-  /** First month that lies in the window as a whole: from there on, sums of months are read. */
+  /** The first month that is completely within the window. From this month on, monthly sums are read. */
   month: string;
 }
 
@@ -47,7 +47,7 @@ export async function readTotals(ctx: Context, window: Window): Promise<Pick<Fig
 
 const DIMENSIONS = { day: "board", board: "board", agent: "agent", model: "agent", task: "task" } as const;
 
-/** The rows of a dimension that make up the window. `named` limits them to boards, `only` to some of them. */
+/** The rows of a dimension that make up the window. `named` limits the rows to boards, `only` to certain groups. */
 function countsOf(dimension: "board" | "agent" | "task", named: boolean, by_day: boolean, only = sql`true`): SQL {
   const where = (span: "day" | "month", condition: SQL) => sql`
     select * from ${usage_counts} where organization_id = ${sql.placeholder("organization_id")}::uuid
@@ -83,7 +83,7 @@ const KEYS: Record<Grouping, SQL> = {
   task: sql.raw("counts.task_id::text"),
 };
 
-/** The present name, else one that was stored. */
+/** The current name or, if there is none, a stored one. */
 const nameOf = (grouping: Grouping): SQL => {
   if (grouping === "day") return sql`null::text`;
   if (grouping === "model") return sql`nullif(key, '')`;
@@ -95,7 +95,7 @@ const nameOf = (grouping: Grouping): SQL => {
   return sql`coalesce((${present}), nullif(stored_name, ''))`;
 };
 
-/** Agents in the window that have reported nothing: their rows have no figures. */
+/** Agents in the window that have not reported anything. Their rows have no figures. */
 const silentAgents = (named: boolean) => sql`
   union all
   select agent.id::text, agent.name, null, 0, ${NO_SUMS}, ${NO_SUMS}
@@ -107,8 +107,8 @@ const silentAgents = (named: boolean) => sql`
 const NO_SUMS = sql.raw([...STORED.map(() => "0"), "null"].join(", "));
 
 /**
- * The tasks to show. Those whose days all lie in the window are ranked by their kept sums. Others are added up for the window,
- * if their kept sum, which is at least as high, reaches the last of the former.
+ * The tasks to show. A task whose days are all in the window is ranked by its stored sum. Any other task is added up for the
+ * window, but only if its stored sum, which is at least as high, could bring it into the list.
  */
 const rankedTasks = (named: boolean) => sql`
   inside as materialized (

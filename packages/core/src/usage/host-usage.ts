@@ -13,15 +13,18 @@ import { listPlaces, readPlaceOfRun } from "./place.ts";
 import { countInBudgets } from "./report.ts";
 import { storeEntries } from "./store.ts";
 
-/** A woken agent works for a while, so its use is read later. */
+/** A woken agent works for a while, so its usage is read later. */
 const WORK_MS = 60_000;
-/** How long after a wake-up or the end of a run a host is still asked. Later, the next one leads to the reading. */
+/**
+ * How long after a wake-up or the end of a run a host is still asked. After that, the usage is only read after the next wake-up
+ * or run.
+ */
 const WINDOW_MS = 3_600_000;
 const MAX_AGENTS = 1_000;
-/** Runs of an agent among which the last one is looked for. */
+/** How many recent runs of an agent are searched for the one that ended last. */
 const RECENT_RUNS = 50;
 
-/** What a host tells about the present session of an agent. */
+/** What a host reports about the current session of an agent. */
 export interface ToldUsage {
   session_id: string;
   models: readonly HostModelUsage[];
@@ -33,7 +36,7 @@ interface AgentToRead {
   organization_id: string;
 }
 
-/** Agents on hosts that were woken, or ended a run, and whose use was not read since. */
+/** Agents on hosts that were woken or ended a run, and whose usage was not read since. */
 export async function listAgentsToRead(ctx: Context): Promise<AgentToRead[]> {
   const now = ctx.now();
   const [from, worked] = [toTimestamp(addMs(now, -WINDOW_MS)), toTimestamp(addMs(now, -WORK_MS))];
@@ -58,13 +61,13 @@ export async function listAgentsToRead(ctx: Context): Promise<AgentToRead[]> {
 
 export interface UsageReading {
   agent: Agent & { openclaw_session_id: string };
-  /** The first day that the host is asked for. */
+  /** The first day to ask the host for. */
   since: string;
-  /** The run that ended last, before the host was asked; null if none did lately. */
+  /** The run that had ended last before the host was asked; null if none has ended recently. */
   ended_run_id: string | null;
 }
 
-/** Begins to read the use of an agent. Null if it was removed or has no session on a host. */
+/** Starts reading an agent's usage. Returns null if the agent was removed or has no session on a host. */
 export async function beginUsageReading(ctx: Context<System>, agent_id: string): Promise<UsageReading | null> {
   const [row] = await ctx.db
     .select({
@@ -91,8 +94,8 @@ export async function beginUsageReading(ctx: Context<System>, agent_id: string):
 }
 
 /**
- * Books what the host tells beyond what is booked already; null if the host does not tell. The row is locked first, so that two
- * readings book a difference once.
+ * Counts what the host reports in addition to what has already been counted. `told` is null if the host reports nothing. The row
+ * is locked first, so that two concurrent readings count a difference only once.
  */
 export const bookHostUsage = (
   ctx: Context<System>,
@@ -131,7 +134,7 @@ export const bookHostUsage = (
   });
 
 const COST_DIGITS = 9;
-/** Less than the last digit is what is left of a subtraction of binary fractions. */
+/** A smaller amount is a rounding error of a subtraction of binary fractions. */
 const NO_COST = 1e-9;
 
 function toDifference(now: HostModelUsage, booked: readonly HostModelUsage[]): HostModelUsage {
@@ -150,7 +153,7 @@ function toDifference(now: HostModelUsage, booked: readonly HostModelUsage[]): H
 
 const isNothing = ({ input_tokens, output_tokens, cost }: HostModelUsage): boolean => input_tokens + output_tokens + cost === 0;
 
-/** Of the last runs of an agent, the one that ended last. */
+/** Of the agent's most recent runs, the one that ended last. */
 async function findEndedRun(ctx: Context, agent_id: string): Promise<string | null> {
   const found = await ctx.db.execute(sql`
     select id from (

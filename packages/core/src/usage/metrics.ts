@@ -99,7 +99,7 @@ async function toWindow(ctx: Context<Member>, scope: UsageQuery, from: Date): Pr
 
 const toDate = (time: Date): string => time.toISOString().slice(0, 10);
 
-/** Every day of the window, also those without usage. */
+/** Every day of the window, including days without usage. */
 function toDays(found: readonly FigureRow[], from: Date, until: Date): FigureRow[] {
   const stored = new Map(found.map((row) => [row.key, row]));
   const days = Math.floor((until.getTime() - from.getTime()) / DAY_MS) + 1;

@@ -11,7 +11,7 @@ import { tasks } from "../schema/task.sql.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import type { UsageEntry } from "./entry.ts";
 
-/** Where an entry is counted. Idle use has no task, and that of a main agent no board. */
+/** Where an entry is counted. Usage of a main agent without a task has no board either. */
 export interface Place {
   board_id: string | null;
   board_name: string | null;
@@ -24,8 +24,9 @@ type PlaceRow = Place & { board_id: string; board_name: string };
 type Named = Pick<UsageEntry, "run_id" | "task_id" | "key">;
 
 /**
- * Finds the place of each entry among the boards and runs of the agent. An entry with a task belongs to the agent's latest run
- * on it. If one names a task or run that the agent may not name, all are refused, so that they can be sent again.
+ * Finds where to count each entry, among the boards and runs of the agent. An entry with a task belongs to the agent's latest run
+ * on the task. If an entry names a task or run that the agent may not name, all entries are refused, so that they can be sent
+ * again.
  */
 export async function listPlaces(ctx: Context<Agent>, entries: readonly Named[]): Promise<Place[]> {
   const { board_id } = ctx.actor;
@@ -57,7 +58,7 @@ function unknownPlaceError({ key, run_id }: Named): DomainError {
   );
 }
 
-/** The place of a run of the agent, also of one on a board that the agent has left. Throws `not_found`. */
+/** Where usage of a run is counted, even if the agent has left the board of the run. Throws `not_found`. */
 export async function readPlaceOfRun({ db, actor }: Context<Agent>, run_id: string): Promise<Place> {
   const [place] = await db
     .select({

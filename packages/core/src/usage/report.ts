@@ -13,10 +13,10 @@ import { listPlaces } from "./place.ts";
 import { stopRunsUnder } from "./stop.ts";
 import { type PlacedEntry, storeEntries } from "./store.ts";
 
-/** Keys are remembered for this long: an older entry could count twice. */
+/** Keys are remembered for this long. A repeat of an older entry could be counted twice. */
 export const MAX_AGE_MS = 7 * DAY_MS;
 
-/** Counts what an agent used (docs/reference/usage.md). It may be repeated: a key counts once. */
+/** Counts what an agent used (docs/reference/usage.md). The call may be repeated, because each key is counted only once. */
 export async function reportUsage(ctx: Context<Agent>, { entries: sent }: ReportUsage): Promise<ReportedUsage> {
   const entries = sent.map((entry) => inRunOf(ctx.actor, entry));
   const places = await listPlaces(ctx, entries);
@@ -32,11 +32,11 @@ export async function reportUsage(ctx: Context<Agent>, { entries: sent }: Report
   return { ok: true, accepted, repeated: entries.length - accepted, exhausted_budget_ids };
 }
 
-/** Within a request, the first entry with a key counts. */
+/** If several entries of a request have the same key, the first one counts. */
 export const firstOfEachKey = (entries: readonly PlacedEntry[]): PlacedEntry[] =>
   [...new Map(entries.toReversed().map((entry) => [entry.key, entry])).values()].toReversed();
 
-/** Counts entries toward the limit of the organization's day; throws `limited` above it. */
+/** Counts entries against the organization's daily limit. Throws `limited` above the limit. */
 export const requireRoomOfDay = (ctx: Context<Agent>, entries: number): Promise<void> =>
   countOfDay(
     ctx,
@@ -49,8 +49,8 @@ export const requireRoomOfDay = (ctx: Context<Agent>, entries: number): Promise<
 const isStopping = ({ is_spent, on_limit }: ReachedBudget): boolean => is_spent && on_limit === "stop";
 
 /**
- * Counts the entries also in budgets, and at a limit stops all runs under the budget, in one transaction. The budgets are locked
- * first, so that reports of other agents wait before they lock their tasks.
+ * Stores the entries and adds them to the budgets. If a budget reaches its limit, all runs under it are stopped in the same
+ * transaction. The budgets are locked first, so that reports of other agents wait before they lock their tasks.
  */
 export async function countInBudgets(ctx: Context<Agent>, entries: readonly PlacedEntry[]) {
   await lockBudgets(ctx, entries);
@@ -62,13 +62,13 @@ export async function countInBudgets(ctx: Context<Agent>, entries: readonly Plac
   return { stored, reached };
 }
 
-/** With the token of a run, everything is used for that run. */
+/** If the agent uses a run token, all usage belongs to that run. */
 function inRunOf(actor: Agent, entry: UsageEntry): UsageEntry {
   requireInRunScope(actor, { run_id: entry.run_id, task_id: entry.task_id });
   return actor.run ? { ...entry, run_id: actor.run.run_id } : entry;
 }
 
-/** Counts what an agent sends together with a change of a task. */
+/** Counts usage that an agent sends together with a change of a task. */
 export async function reportUsageOfCall(ctx: Context<Agent>, task_id: string, { key, ...usage }: UsageOfCall): Promise<void> {
   await reportUsage(ctx, { entries: [{ key: key ?? randomUUID(), run_id: null, task_id, ...usage }] });
 }

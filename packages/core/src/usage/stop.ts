@@ -7,7 +7,7 @@ import { stopRuns } from "../run/stop.ts";
 import { boards } from "../schema/board.sql.ts";
 import { runs } from "../schema/run.sql.ts";
 
-/** Stops all running runs under budgets whose limit is reached, in the transaction of the report that reached it. */
+/** Stops all running runs under budgets that have reached their limit, in the transaction of the report that reached it. */
 export async function stopRunsUnder(ctx: Context<Agent>, reached: readonly ReachedBudget[]): Promise<void> {
   const ofOrganization = sql`run.board_id in (
     select board.id from ${boards} as board where board.organization_id = ${ctx.actor.organization_id})`;

@@ -10,7 +10,7 @@ import { addToTasks } from "../task/add-usage.ts";
 import type { Place } from "./place.ts";
 import type { UsageEntry } from "./entry.ts";
 
-/** Names of models are free text, so their number is limited; the usage of further ones is counted as `other`. */
+/** The maximum number of model names, because they are free text. The usage of all other models is counted as `other`. */
 const MAX_MODELS = 100;
 
 /** An entry with the place where it is counted. */
@@ -27,8 +27,8 @@ export interface StoredUsage {
 }
 
 /**
- * Stores the entries whose keys are new and adds them to all sums, in one statement. Two statements that store the same key wait
- * for each other, so it counts once.
+ * Stores the entries whose keys are new and adds them to all sums, with one statement. Two statements with the same key wait for
+ * each other, so the key is counted only once.
  */
 export async function storeEntries(ctx: Context<Agent>, entries: readonly PlacedEntry[]): Promise<StoredUsage[]> {
   const { agent_id, name, organization_id } = ctx.actor;

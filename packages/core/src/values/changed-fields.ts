@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 
 /**
- * Returns the sent values that differ from the stored ones; an undefined value was not sent. If the result is empty, the caller
- * writes nothing, so that `updated_at` moves only on real changes.
+ * Returns the sent values that differ from the stored ones. An undefined value was not sent. If the result is empty, the caller
+ * should write nothing, so that `updated_at` changes only with real changes.
  */
 export function changedFields<Row extends object>(
   stored: Row,
@@ -17,7 +17,7 @@ export function changedFields<Row extends object>(
   return changed;
 }
 
-/** Whether two values are equal including the order of their keys, for JSON that people write. */
+/** Whether two values are equal, including the order of their keys. For JSON that people write. */
 export const isSameInOrder = (value: unknown, other: unknown): boolean =>
   isDeepStrictEqual(value, other) && JSON.stringify(value) === JSON.stringify(other);
 

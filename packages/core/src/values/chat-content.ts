@@ -3,7 +3,7 @@ export const HOST_COMMANDS = ["/new", "/pause", "/resume"] as const;
 export type HostCommand = (typeof HOST_COMMANDS)[number];
 
 /**
- * The content of a message to a session: a text or a command. A text reaches the agent complete and is never run as a command by
- * the host.
+ * The content of a message to a session: a text or a command. A text reaches the agent unchanged, and the host never runs it as a
+ * command.
  */
 export type ChatContent = { message: string; command?: never } | { command: HostCommand; message?: never };

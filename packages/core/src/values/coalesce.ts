@@ -4,15 +4,16 @@ export interface Coalescer<T> {
 }
 
 interface Runs<T> {
-  /** The run that has started. New callers cannot join it, because it may miss what they have just written. */
+  /** The current run. New callers cannot join it, because it may miss what they have just written. */
   current: Promise<unknown>;
-  /** The run that starts when the current one ends. All callers that come before then share it. */
+  /** The run that starts when the current run ends. All callers that arrive before that share it. */
   next: Promise<T> | null;
 }
 
 /**
- * Shares runs; each caller gets a result that was read after its call. Per key, one run is active and at most one waits. The key
- * must name all that the result depends on, including the caller's rights. Results and errors are not kept.
+ * Lets callers share runs, so that each gets a result that was read after the call. For each key, one run is active and at most
+ * one waits. The key must contain everything that the result depends on, including the caller's rights. Results and errors are
+ * not kept.
  */
 export function createCoalescer<T>(): Coalescer<T> {
   const byKey = new Map<string, Runs<T>>();
@@ -22,7 +23,7 @@ export function createCoalescer<T>(): Coalescer<T> {
     const runs: Runs<T> = { current: run, next: null };
     byKey.set(key, runs);
     const end = () => {
-      // If a next run exists, it has replaced or will replace this entry.
+      // If there is a next run, it has replaced this entry or is about to do so.
       if (byKey.get(key) === runs && runs.next === null) byKey.delete(key);
     };
     run.then(end, end);

@@ -1,11 +1,11 @@
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Runs at most `maxConcurrent` pieces of work at a time. The others wait in the order in which they came. */
+/** Runs at most `maxConcurrent` pieces of work at a time. The others wait in the order in which they arrived. */
 export function createLimiter(maxConcurrent: number): Limiter {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (work) => {
-    // When work ends, it passes its slot to the first that waits, so that later work cannot overtake it.
+    // When work ends, its slot goes to the first work that waits, so that later work cannot overtake it.
     if (running < maxConcurrent) running++;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
@@ -31,7 +31,7 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
   return Promise.race([settled, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }
 
-/** Processes items in order, at most `max_concurrent` at a time. Once `shouldStop` returns true, no further item starts. */
+/** Processes items in order, at most `max_concurrent` at a time. Once `shouldStop` returns true, no more items are started. */
 export async function forEachConcurrent<T>(
   items: readonly T[],
   { max_concurrent, shouldStop }: { max_concurrent: number; shouldStop: () => boolean },

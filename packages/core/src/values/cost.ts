@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { valueError } from "./wire.ts";
 
-/** A price in dollars as the provider reported it. It stays text, because binary fractions would change it. */
+/**
+ * A price in dollars as the provider reported it. It is kept as text, because converting it to a binary fraction would change it.
+ */
 export const CostUsd = z
   .string()
   .regex(

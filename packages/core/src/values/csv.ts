@@ -1,4 +1,4 @@
-/** Spreadsheets run a text that begins like a formula, and names are free text. */
+/** The beginning of a formula. Names are free text, and a spreadsheet would run such a text as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 function toCell(value: string | number | boolean | null): string {

@@ -1,6 +1,6 @@
 import type { LimitStatus } from "./request-limits.ts";
 
-/** What went wrong, in the terms of the domain. Only the HTTP layer knows status codes. */
+/** The kind of error, in the terms of the domain. Only the HTTP layer knows status codes. */
 export type ErrorKind =
   | "unauthenticated"
   | "forbidden"
@@ -20,17 +20,17 @@ export type ErrorKind =
   | "body_storage_unavailable";
 
 export interface ErrorExtra {
-  /** Keys next to `message` in the detail object of the response, such as missing_task_ids. */
+  /** More keys for the detail object of the response, next to `message`, such as missing_task_ids. */
   fields?: Record<string, unknown>;
-  /** Replaces `forbidden` as the error code in a 403 to an agent. */
+  /** For a 403 to an agent, the error code to use instead of `forbidden`. */
   code?: string;
   /** Seconds after which a retry may succeed. */
   retry_after_seconds?: number;
   /** The current entity tag of a resource that has changed. */
   entity_tag?: string;
-  /** Whether the caller lacks rights. Such a request is refused even if an answer to it is stored under its idempotency key. */
+  /** True if the caller lacks rights. Such a request is refused even if an answer is already stored under its idempotency key. */
   is_access?: true;
-  /** The limit that refused the request, if it is not noted in the context. */
+  /** The limit that refused the request, if the context does not contain it. */
   limit?: LimitStatus;
 }
 
@@ -47,11 +47,11 @@ export class DomainError extends Error {
 }
 
 /**
- * A system outside the service failed or refused a request, so there is no bug in the service. A job that throws it is retried by
- * the policy of its kind; any other error of a job is a bug.
+ * A system outside the service failed or refused a request, so the service has no bug. If a job throws this, the job is retried
+ * by the policy of its kind. Any other error of a job counts as a bug.
  */
 export class ExpectedFailure extends Error {
-  /** Milliseconds that the failing system asked to wait before a retry; null if it named no time. */
+  /** How many milliseconds the failing system asked to wait before a retry; null if it did not ask. */
   get retry_after_ms(): number | null {
     return null;
   }
@@ -61,22 +61,22 @@ export class ExpectedFailure extends Error {
     return false;
   }
 
-  /** Whether somebody else changed the same thing at the same time, so that a retry may succeed. */
+  /** Whether the work conflicted with a concurrent change of the same thing, so that a retry may succeed. */
   get is_conflict(): boolean {
     return false;
   }
 
-  /** Whether the other system refuses this service altogether until its operator approves it. */
+  /** Whether the other system refuses this service completely until the other system's operator approves the service. */
   get is_refusal(): boolean {
     return false;
   }
 
-  /** Whether the system could not be reached, so that it may not have seen the request. */
+  /** Whether the system could not be reached, so that it may not have received the request. */
   get is_unreachable(): boolean {
     return false;
   }
 
-  /** Whether the work only waited for others to finish first. It has not failed, so the attempt of a job does not count. */
+  /** True if the work only waited for others to finish first. It has not failed, so a job's attempt does not count. */
   get is_waiting(): boolean {
     return false;
   }
@@ -101,15 +101,16 @@ export class InvalidInput extends Error {
 
 export const notFound = () => new DomainError("not_found", "Not Found");
 export const unauthenticated = () => new DomainError("unauthenticated", "Not authenticated");
-/** For the caller, a resource that it may not see does not exist. */
+/** A resource that the caller may not see is reported as if it did not exist. */
 export const notVisible = () => new DomainError("not_found", "Not Found", { is_access: true });
 export const boardAccessDenied = () => new DomainError("forbidden", "Board access denied", { is_access: true });
 
 /**
- * Seconds. The keys are read again one second after a failure, so a retry after this time succeeds if the provider answers again.
+ * In seconds. After a failure, the keys are read again after one second, so a retry after this time succeeds if the provider
+ * works again.
  */
 const KEYS_RETRY_AFTER = 5;
-/** The error for a token that cannot be checked, because the keys of the identity provider cannot be read. */
+/** The error if a token cannot be checked because the keys of the identity provider cannot be read. */
 export const identityProviderUnavailable = () =>
   new DomainError(
     "identity_provider_unavailable",
@@ -117,9 +118,9 @@ export const identityProviderUnavailable = () =>
     { retry_after_seconds: KEYS_RETRY_AFTER },
   );
 
-/** Seconds. Storages are rarely unavailable for longer. */
+/** In seconds. Storage services are rarely unavailable for longer. */
 const BODY_RETRY_AFTER = 30;
-/** The error for the body of an old payload that cannot be read at the moment. */
+/** The error if the body of an old payload cannot be read at the moment. */
 export const bodyStorageUnavailable = () =>
   new DomainError("body_storage_unavailable", "The payload cannot be read from its storage. Try again later.", {
     retry_after_seconds: BODY_RETRY_AFTER,

@@ -7,25 +7,28 @@ export interface QueueSlot {
 }
 
 export interface FairQueueLimits {
-  /** Most pieces of work that run at a time: in total, then per key of each level. 0 or a missing entry means no limit. */
+  /**
+   * The maximum number of pieces of work that run at a time: first in total, then per key of each level. 0 or a missing entry
+   * means no limit.
+   */
   running: readonly number[];
-  /** Most pieces that wait in total; 0 means no limit. A group without waiting work may always add one. */
+  /** The maximum number of waiting pieces in total; 0 means no limit. A group without waiting work may always add one piece. */
   waiting: number;
-  /** Most pieces of a group that wait; 0 means no limit. */
+  /** The maximum number of waiting pieces of work per group; 0 means no limit. */
   waiting_of_group: number;
-  /** Units per second that a group may use; above it, its next work starts later. 0 means no limit. */
+  /** How many units per second a group may use; 0 means no limit. If a group uses more, its next work starts later. */
   group_units_per_second: number;
 }
 
 export interface FairQueue {
   /**
-   * Waits until the work may run. The keys name its owner from the widest level to the narrowest; the second level is the group.
-   * Throws a QueueFullError.
+   * Waits until the work may run. The keys identify its owner, from the widest level to the narrowest. The second level is the
+   * group. Throws a QueueFullError.
    */
   enter(keys: readonly string[]): Promise<QueueSlot>;
 }
 
-/** More work waits than the limit of the group, or of the queue, allows. */
+/** More work is waiting than the limit of the group or of the queue allows. */
 export class QueueFullError extends Error {
   readonly of: "group" | "all";
   readonly limit: number;
@@ -41,11 +44,11 @@ interface Node {
   parent: Node | null;
   key: string;
   running: number;
-  /** Number of waiting pieces of this key, including all narrower levels. */
+  /** How many pieces of this key are waiting, including all narrower levels. */
   queued: number;
   /** The keys of the next level. The first one is served next. */
   children: Map<string, Node>;
-  /** Waiting work, only at the narrowest level. */
+  /** The waiting work. Only nodes of the narrowest level have any. */
   waiting: Waiting[];
 }
 
@@ -57,8 +60,8 @@ interface Waiting {
 const GROUP_LEVEL = 2;
 
 /**
- * Limits how much work runs at a time and shares the slots level by level: in turn between the keys of the first level, within
- * each of them between its keys of the second level, and so on. A busy key delays another key by one piece of work at most.
+ * Limits how much work runs at a time and shares the slots level by level: the keys of the first level take turns, within each of
+ * them its keys of the second level take turns, and so on. A busy key delays another key by at most one piece of work.
  */
 export function createFairQueue(limits: FairQueueLimits): FairQueue {
   const root = createNode(null, "");
@@ -70,7 +73,10 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
     return (limit === 0 || node.running < limit) && (level !== GROUP_LEVEL || rates.wait_ms(groupKey(node)) === 0);
   };
 
-  /** Takes the next waiting piece below a node that may start. Its key moves to the end of its level. */
+  /**
+   * Takes the next waiting piece of work below a node, if there is one that may start. The key of that work moves to the end of
+   * its level.
+   */
   function takeNext(node: Node, level: number): Waiting | undefined {
     if (node.queued === 0 || !mayStart(node, level)) return undefined;
     for (const child of node.children.values()) {
@@ -91,7 +97,9 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
     if (root.queued > 0) wakeUpForRate();
   }
 
-  /** Sets a timer for work that waits only for the rate of its group. Otherwise it would wait until some other work ends. */
+  /**
+   * Sets a timer for work that waits only because of the rate of its group. Otherwise it would wait until some other work ends.
+   */
   function wakeUpForRate(): void {
     const groups = [...root.children.values()].flatMap(({ children }) => [...children.values()]);
     const waits = groups.filter(({ queued }) => queued > 0).map((group) => rates.wait_ms(groupKey(group)));
@@ -124,7 +132,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
   return {
     async enter(keys) {
       const path = findPath(root, keys);
-      // If other work waits, it has no free slot; otherwise it would have started.
+      // If other work of this key is waiting, no slot is free. Otherwise that work would already have started.
       if (path.every(mayStart) && path.at(-1)!.queued === 0) {
         change(path, 1, 0);
         return createSlot(path);
@@ -140,11 +148,11 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
   };
 }
 
-/** A group may use the units of this much time in advance, so that a single large piece of work does not delay it. */
+/** A group may use the units of this period in advance, so that a single large piece of work does not delay the group. */
 const BURST_MS = 2_000;
 const SWEEP_SIZE = 1_000;
 
-/** Keeps, per group, the time at which its used units are within its rate again. */
+/** Stores for each group when the units it has used will be within its rate again. */
 function createRates(units_per_second: number) {
   const even_at = new Map<string, number>();
   return {
@@ -154,7 +162,7 @@ function createRates(units_per_second: number) {
       if (even_at.size >= SWEEP_SIZE) for (const [key, at] of even_at) if (at <= now) even_at.delete(key);
       even_at.set(group, Math.max(now, even_at.get(group) ?? 0) + (units / units_per_second) * 1_000);
     },
-    /** Milliseconds that the group's next piece of work must wait. */
+    /** How many milliseconds the group's next piece of work must wait. */
     wait_ms: (group: string): number => Math.max(0, (even_at.get(group) ?? 0) - performance.now() - BURST_MS),
   };
 }
@@ -170,7 +178,7 @@ const createNode = (parent: Node | null, key: string): Node => ({
   waiting: [],
 });
 
-/** Returns the nodes from the root to the narrowest key. A new node goes to the end of its level. */
+/** Returns the nodes from the root to the narrowest key. A new node is added at the end of its level. */
 function findPath(root: Node, keys: readonly string[]): Node[] {
   const path = [root];
   for (const key of keys) {

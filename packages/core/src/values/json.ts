@@ -1,4 +1,4 @@
-/** JSON.stringify met RawJson, which it could print only as a quoted string. */
+/** Thrown if JSON.stringify meets a RawJson, which it could only print as a quoted string. */
 class RawJsonError extends TypeError {
   constructor() {
     super("RawJson must be serialized with toJson");
@@ -20,7 +20,7 @@ export class RawJson {
   }
 }
 
-/** JSON.stringify that also accepts RawJson. Most values contain none and cost one JSON.stringify. */
+/** JSON.stringify that also accepts RawJson. Most values contain no RawJson and take a single JSON.stringify. */
 export function toJson(value: unknown): string {
   if (value instanceof RawJson) return value.text;
   try {

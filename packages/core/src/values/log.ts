@@ -1,6 +1,8 @@
 export type LogFields = Record<string, unknown>;
 
-/** The log of the domain. `event` is a fixed dotted name to search for; fields never hold secrets or bodies. */
+/**
+ * The log of the domain. `event` is a fixed name with dots, which can be searched for. Fields never contain secrets or bodies.
+ */
 export interface Log {
   debug(event: string, message: string, fields?: LogFields): void;
   info(event: string, message: string, fields?: LogFields): void;
@@ -8,7 +10,7 @@ export interface Log {
   error(event: string, message: string, fields?: LogFields): void;
 }
 
-/** The log of one unit of work, such as a request or a job. A log that several units share is only a `Log`. */
+/** The log of one unit of work, such as a request or a job. If several units share a log, it is only a `Log`. */
 export interface ScopedLog extends Log {
   /** Adds fields to all later lines of this unit of work, such as the organization once it is known. */
   addFields(fields: LogFields): void;
@@ -33,8 +35,8 @@ export function createScopedLog(log: Log, fields: LogFields = {}): ScopedLog {
 }
 
 /**
- * The text of an error for logs and job records. It prefers the cause, because the message of a failed query repeats the query's
- * parameters.
+ * The text of an error for logs and job records. The cause is preferred, because the message of a failed query repeats the
+ * query's parameters.
  */
 export function errorText(error: unknown): string {
   if (typeof error === "object" && error !== null && !(error instanceof Error)) return thrownObjectText(error);
@@ -49,8 +51,8 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * The text of a thrown object that is no Error, as some libraries throw. Only fields that describe an error are used, because
- * others may hold secrets.
+ * The text of a thrown object that is not an Error, which some libraries throw. Only fields that describe an error are used,
+ * because others may contain secrets.
  */
 function thrownObjectText(thrown: { message?: unknown; name?: unknown; code?: unknown; errno?: unknown }): string {
   const { message, name, code, errno } = thrown;
@@ -60,6 +62,6 @@ function thrownObjectText(thrown: { message?: unknown; name?: unknown; code?: un
   );
 }
 
-/** The stack without the message, because the message of a failed query continues with its parameters over many lines. */
+/** The stack without the message, because after a failed query the message contains the parameters, over many lines. */
 export const stackFrames = (error: unknown): string | undefined =>
   error instanceof Error ? error.stack?.replace(error.message, "").split("\n").slice(1).join("\n") : undefined;

@@ -11,10 +11,10 @@ export function hostAgentId(session_key: string): string {
 export const toEntryId = ({ openclaw_session_id, name }: { openclaw_session_id: string | null; name: string }): string =>
   hostAgentId(openclaw_session_id ?? name);
 
-/** The lane of all jobs that send to one agent on one host. They run in order and independently of other agents. */
+/** The lane of all jobs that send to one agent on one host. The jobs run in order, and independently of other agents. */
 export const hostLane = (gateway_id: string, session_key: string): string => `${gateway_id}/${hostAgentId(session_key)}`;
 
-/** The session key of a board's lead. A board has one, which stays the same when the lead changes. */
+/** The session key of a board's lead. It stays the same if the board gets a different lead. */
 export const leadSessionKey = (board_id: string): string => `agent:lead-${board_id}:main`;
 
 /** The session key of any other agent of a board. */

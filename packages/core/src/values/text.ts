@@ -5,7 +5,7 @@ export function snippet(text: string, max: number): string {
   return text.length <= max ? text : `${truncate(text, max)}...`;
 }
 
-/** At most `max` characters. If the text is longer, the last three are dots. */
+/** At most `max` characters. The last three are dots if the text is longer. */
 export const ellipsize = (text: string, max: number): string => (text.length <= max ? text : `${truncate(text, max - 3)}...`);
 
 /** The first `max` characters, without half a surrogate pair at the end. */
@@ -14,7 +14,10 @@ export function truncate(text: string, max: number): string {
   return /[\uD800-\uDBFF]$/.test(head) && head.length < text.length ? head.slice(0, -1) : head;
 }
 
-/** Removes these characters from the end, in linear time. A pattern such as `/\/+$/` is quadratic on hostile text. */
+/**
+ * Removes these characters from the end of a text, in linear time. A pattern such as `/\/+$/` takes quadratic time on hostile
+ * text.
+ */
 export function trimEndOf(text: string, chars: string): string {
   let end = text.length;
   while (end > 0 && chars.includes(text[end - 1]!)) end -= 1;
@@ -34,7 +37,9 @@ const LINE_BREAK = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
 // oxlint-disable-next-line no-control-regex -- exactly these are replaced
 const DISPLAY_CONTROL = /[\0-\x08\x0E-\x1F\x7F-\x9F\u202A-\u202E\u2066-\u2069]/g;
 
-/** Makes a text look the same in all programs: they agree on its lines, and it cannot change the text around it. */
+/**
+ * Makes a text look the same in all programs: they agree on where its lines end, and the text cannot change the text around it.
+ */
 export const toPlainText = (text: string): string =>
   text.replace(LINE_BREAK, "\n").replace(DISPLAY_CONTROL, "\uFFFD").toWellFormed();
 
@@ -69,8 +74,8 @@ export const truncateMessage = (text: string, max: number): string =>
   text.length <= max ? text : closeFence(truncate(text, max));
 
 /**
- * Closes the fence in a cut message of the service. The first line that opens a fence is the service's own, because other
- * people's text is only in fences and in lines that begin with a label.
+ * Closes an open fence in a truncated message of the service. The first line that opens a fence was written by the service,
+ * because text of other authors is only inside fences and in lines that begin with a label.
  */
 export function closeFence(cut: string): string {
   const lines = cut.split("\n");
@@ -85,7 +90,7 @@ export function closeFence(cut: string): string {
   return [...lines, ...(end.startsWith(last) ? [] : [last]), end].join("\n");
 }
 
-/** Removes every pair of brackets and its content, in one pass. An unclosed bracket stays. */
+/** Removes every pair of brackets and its content, in one pass. A bracket without a closing one is kept. */
 export function withoutBrackets(text: string): string {
   let kept = "";
   let at = 0;

@@ -13,9 +13,9 @@ export const startOfDay = (time: Date): Date => new Date(Math.floor(time.getTime
 export const toTimes = (times: readonly Date[]): string[] => times.map((time) => time.toISOString());
 
 /**
- * What a query needs to sum up counts by day and by hour between edges in ascending order: the days and hours that an edge
- * divides. The hour of the last edge, which may be busy now, is not divided by it; the query subtracts what follows the edge
- * until `hour_stop`. There is nothing to subtract if an earlier edge divides the hour.
+ * What a query needs to sum up daily and hourly counts between ascending edges: the days and hours that contain an edge. The hour
+ * of the last edge, which may be busy now, is left out: the query subtracts what follows that edge until `hour_stop`. If an
+ * earlier edge is in the same hour, there is nothing to subtract.
  */
 export function toIntervalValues(edges: readonly Date[]) {
   const stop = edges.at(-1)!;
@@ -32,7 +32,10 @@ export function toIntervalValues(edges: readonly Date[]) {
   };
 }
 
-/** The starts of the periods that contain one of the times strictly inside. A time exactly at the start of one divides none. */
+/**
+ * The starts of the periods that contain one of the times strictly inside. A time exactly at the start of a period does not
+ * count.
+ */
 function distinctDivided(times: readonly Date[], startOf: (time: Date) => Date): Date[] {
   const divided = times.filter((time) => startOf(time).getTime() !== time.getTime());
   return [...new Set(divided.map((time) => startOf(time).getTime()))].map((start) => new Date(start));

@@ -2,11 +2,11 @@ import { Integer, NonEmpty } from "./wire.ts";
 
 const MAX_KEY = 200;
 const MAX_MODEL = 100;
-/** Tokens of one entry. Sums of ten thousands of such entries are still exact in JSON. */
+/** The maximum number of tokens of one entry. Sums of ten thousands of such entries are still exact in JSON. */
 const MAX_TOKENS = 1_000_000_000;
 
-/** The key under which usage counts once. */
+/** A key that makes usage be counted only once. */
 export const UsageKey = NonEmpty(MAX_KEY);
 export const ModelName = NonEmpty(MAX_MODEL);
-/** Tokens of one entry. */
+/** A number of tokens in one entry. */
 export const TokenCount = Integer(0, MAX_TOKENS);

@@ -1,5 +1,6 @@
 import * as z from "zod";
-// Not `z.core`: a bundler cannot remove its unused parts, which include 330 KB of error messages in fifty languages.
+// Not imported as `z.core`, of which a bundler cannot remove the unused parts. They include 330 KB of error messages in fifty
+// languages.
 import { _check } from "zod/v4/core";
 
 /** Building blocks and limits of the request and response schemas (docs/reference/conventions.md#limits). */
@@ -14,8 +15,8 @@ export const MAX_INTEGER = 2_147_483_647;
 export const MAX_IDS = 200;
 
 /**
- * An object schema whose fields are created at first use. A function loads the schemas of all its operations, but its first
- * request uses few; creating all fields took an eighth of its start.
+ * An object schema whose fields are created at first use. A Lambda function loads the schemas of all its operations, but its
+ * first request uses only a few. Creating all fields took an eighth of its start time.
  */
 export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape): ReturnType<typeof z.object<Shape>> {
   let made: Shape | undefined;
@@ -23,7 +24,7 @@ export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape): Re
     type: "object" as const,
     get shape(): Shape {
       made ??= fields();
-      // Zod assumes that an object with a getter may contain itself, which is slower to parse.
+      // Zod assumes that an object with a getter may contain itself. Such an object is slower to parse.
       Object.defineProperty(this, "shape", { value: made });
       return made;
     },
@@ -35,8 +36,8 @@ export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape): Re
 export const Id = z.guid().toLowerCase();
 
 /**
- * Trimmed text of at least one character. After a blank or too long text, no further check runs, so that a field reports one
- * problem.
+ * Trimmed text with at least one character. If the text is blank or too long, no further check runs, so that a field reports only
+ * one problem.
  */
 export const NonEmpty = (max: number) => z.string().trim().min(1).max(max);
 
@@ -55,8 +56,8 @@ export const Instant = z.iso.datetime({ precision: 3 }).meta({ examples: ["2026-
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
 /**
- * Parses an ISO 8601 date or time. Without a zone it is UTC; a date alone means midnight. Returns null for invalid text and for
- * years outside 1900 to 9999.
+ * Parses an ISO 8601 date or time. Without a time zone it is UTC; a date alone means midnight. Returns null for invalid text and
+ * for years outside 1900 to 9999.
  */
 export function toInstant(text: string): Date | null {
   const match = ISO.exec(text.trim());
@@ -91,8 +92,8 @@ export const JsonObject = z
 export const NOT_AN_INTEGER = "Input should be a valid integer";
 
 /**
- * An integer in a request body. Zod reports "number" as the expected type of integers too, so the text NOT_AN_INTEGER tells them
- * apart.
+ * An integer in a request body. Zod reports the expected type of integers as "number" too, so the text NOT_AN_INTEGER
+ * distinguishes them.
  */
 export const Integer = (min: number, max: number) =>
   z
@@ -133,12 +134,14 @@ export const Ok = lazyObject(() => ({ ok: z.literal(true).describe("The operatio
 export const ok: z.infer<typeof Ok> = { ok: true };
 
 /**
- * Condition of a check that needs a value without problems. Field problems abort nothing, so that the checks of objects run too.
+ * A condition for a check that needs a value without problems. Problems of fields do not stop parsing, so that the checks of
+ * objects still run.
  */
 export const isValidSoFar = ({ issues }: { issues: readonly unknown[] }): boolean => issues.length === 0;
 
 /**
- * Condition of an object's check that reads some fields: the check runs if these fields have no problems, even if others have.
+ * A condition for a check of an object that reads some fields. The check runs if these fields have no problems, even if other
+ * fields have.
  */
 export const areValid =
   (...fields: readonly string[]) =>
@@ -147,7 +150,7 @@ export const areValid =
 
 /**
  * A check of a whole object that runs even if some fields have problems, so that the caller learns of all problems at once.
- * `fail` without a text reports a missing field.
+ * `fail` without a text reports that the field is missing.
  */
 export const objectCheck = <T extends object>(check: (value: T, fail: (field: string, text?: string) => void) => void) =>
   _check<T>(
@@ -166,7 +169,7 @@ export const objectCheck = <T extends object>(check: (value: T, fail: (field: st
 export const valueError = (text: string) => ({ error: `Value error, ${text}` });
 
 /**
- * Converts text to a slug: lower case, with one hyphen for every run of other characters and none at the ends. `Bug / Issue`
+ * Converts text to a slug: lower case, with one hyphen for each run of other characters, but none at the ends. `Bug / Issue`
  * becomes `bug-issue`. Returns `fallback` if nothing is left.
  */
 export function slugify(text: string, fallback: string): string {

@@ -6,13 +6,13 @@ import type { SourceName } from "../schema/webhook.sql.ts";
 import type { Signature } from "./source/signature.ts";
 import { SOURCES } from "./source/sources.ts";
 
-/** The name of the counters of refused posts. A signed webhook has one for itself and one for each client address. */
+/** The name of the counters of refused posts. A signed webhook has one counter for all posts and one for each client address. */
 export const REFUSALS = "webhook_refused";
 export const refusalKey = (webhook_id: string, address: string): string => `${webhook_id} ${address}`;
 
 const REFUSALS_LIMIT = "webhook_refusals_per_minute";
 
-/** The data that decide whether a post is accepted. */
+/** The data that determine whether a post is accepted. */
 export interface Admission {
   webhook_id: string;
   source: SourceName;
@@ -21,7 +21,7 @@ export interface Admission {
   signature_header: string | null;
   /** The client's address, in the form that counters use. */
   address: string;
-  /** Posts to this webhook that were refused in this clock minute: from this address, and from all addresses. */
+  /** How many posts to this webhook were refused in this clock minute: from this address, and from all addresses. */
   refused_here: number;
   refused_in_all: number;
 }
@@ -33,7 +33,7 @@ interface Post {
 
 /**
  * Reads the body of a post within the webhook's limits (docs/reference/webhooks.md#rate-limit). If the webhook has a secret, only
- * correctly signed posts count for its rate. Anyone can send other posts, so these count by the client's address.
+ * correctly signed posts count toward its rate. Anyone can send other posts, so these are counted by client address.
  */
 export async function readAdmitted(ctx: Context, admission: Admission, post: Post): Promise<Uint8Array> {
   if (admission.secrets.length === 0) {
@@ -58,7 +58,8 @@ async function readSigned(ctx: Context, secrets: readonly string[], signature: S
 
 /**
  * Returns whether the address is over its limit of refused posts. Its posts are still read if they have a signature, because a
- * real sender can share an attacker's address. Over the webhook's total, posts of any address with refusals are refused.
+ * real sender can have the same address as an attacker. If the webhook's total is over its limit, posts from any address that had
+ * refusals are refused.
  */
 function requireReadable(ctx: Context, { refused_here, refused_in_all }: Admission, signature: Signature): boolean {
   const { webhook_refusals_per_minute: limit, webhook_total_refusals_per_minute: total } = ctx.settings.budgets;

@@ -14,7 +14,7 @@ const MAX_ATTEMPTS = 5;
 /** The names by which a repeated delivery is recognized. */
 export interface DeliveryNames {
   webhook_id: string;
-  /** Stored with the payload. A delivery with one of these names is a repeat. */
+  /** The names to store with the payload. A delivery with one of these names is a repeat. */
   stored: readonly string[];
   /** A name that is only looked up: if an earlier delivery has stored it, this delivery is a repeat. */
   looked_up: string | null;
@@ -29,19 +29,19 @@ interface Post {
 }
 
 /**
- * Where a signature covers only the body, the body is a name too, because an attacker can change the id of a captured post. A
- * generic post without an id is a repeat only of a post with an id and the same body, not of another without one.
+ * If a signature covers only the body, the body is a name too, because an attacker can change the id of a captured post. A
+ * generic post without an id is a repeat of a post that has an id and the same body, but not of another post without an id.
  */
 export function deliveryNames({ webhook_id, source, is_signed, body, delivery_id }: Post): DeliveryNames {
   const ids = delivery_id === null ? [] : [delivery_id];
   if (!is_signed || !SOURCES[source].signs_body_only) return { webhook_id, stored: ids, looked_up: null };
-  // The space keeps it apart from ids of senders, which never begin with one.
+  // The space distinguishes the name from the ids of senders, which never begin with a space.
   const signed = ` ${createHash("sha256").update(body).digest("base64")}`;
   if (source === "generic" && delivery_id === null) return { webhook_id, stored: [], looked_up: signed };
   return { webhook_id, stored: [...ids, signed], looked_up: null };
 }
 
-/** Builds inserts for the statement that stores the payload. A repeated delivery makes them violate the primary key. */
+/** Builds inserts for the statement that stores the payload. For a repeated delivery, they violate the primary key. */
 export const insertDeliveryNames = (ctx: Context, { webhook_id, stored }: DeliveryNames, payload_id: string): PreparedWrite[] =>
   stored.map((delivery_id) => insertRow({ webhook_id, delivery_id, payload_id, received_at: ctx.now() }));
 
@@ -53,8 +53,8 @@ const insertRow = prepareRowInsert("delivery id", webhook_delivery_ids, [
 ]);
 
 /**
- * Runs `store`, which inserts the names together with the payload. Returns null if it was stored, else the id of the payload that
- * an earlier delivery stored. The unique index decides, so only one of several concurrent repeats is stored.
+ * Runs `store`, which inserts the names together with the payload. Returns null if the payload was stored, or else the id of the
+ * payload that an earlier delivery stored. The unique index decides, so only one of several concurrent repeats is stored.
  */
 export async function storeOnce(ctx: Context, names: DeliveryNames, store: () => Promise<void>): Promise<string | null> {
   const { webhook_id, stored, looked_up } = names;
@@ -74,7 +74,7 @@ export async function storeOnce(ctx: Context, names: DeliveryNames, store: () =>
   }
 }
 
-/** The payload of an earlier delivery, or null. It deletes names that have expired, so that the next attempt can insert them. */
+/** The payload of an earlier delivery, or null. Expired names are deleted, so that the next attempt can insert them. */
 async function findEarlierPayload(ctx: Context, webhook_id: string, names: readonly string[]): Promise<string | null> {
   const where = and(eq(webhook_delivery_ids.webhook_id, webhook_id), inArray(webhook_delivery_ids.delivery_id, [...names]));
   const found = await ctx.db.select().from(webhook_delivery_ids).where(where);

@@ -27,7 +27,10 @@ const { filtered, notify_job_id, delivery } = board_webhook_payloads;
 /** The condition of a join from `board_webhook_payloads` to `jobs`, which finds the job that notifies the agent. */
 export const isNotifyJob: SQL = eq(jobs.id, notify_job_id);
 
-/** The delivery status by a joined job. A done job without a result ran in an earlier version and has notified the agent. */
+/**
+ * The delivery status according to a joined job. A done job without a result was run by an earlier version and has notified the
+ * agent.
+ */
 const jobStatus = sql`case
   when ${jobs.status} = 'dead' then 'failed'
   when ${jobs.status} = 'done' and ${jobs.result} is not null and ${jobs.result} ->> 'agent_id' is null then 'no_target'
@@ -37,14 +40,14 @@ const jobStatus = sql`case
 
 /**
  * The delivery status of a payload: from its job, or from the stored delivery if the job was removed. Null for a payload from
- * before deliveries were recorded. No other place decides this.
+ * before deliveries were recorded. This is the only place that determines it.
  */
 export const deliveryStatus = sql<DeliveryStatus | null>`case
   when ${jobs.id} is not null then ${jobStatus}
   when ${delivery} is not null then ${delivery} ->> 'status'
   when ${filtered} then 'filtered' end`;
 
-/** Columns of a query that joins `isNotifyJob`. */
+/** Columns for a query that joins `isNotifyJob`. */
 export const deliveryColumns = {
   status: deliveryStatus,
   has_job: sql<boolean>`${jobs.id} is not null`,

@@ -13,17 +13,17 @@ export interface WebhookEvent {
   delivery_id: string | null;
   /** One line without control characters. Its author is unknown, so messages show it only inside a fence. */
   summary: string | null;
-  /** The text to answer if the sender only verifies the address; null for an event. */
+  /** The text to return if the sender only verifies the address; null for an event. */
   challenge: string | null;
 }
 
-/** A received body, with its parsed value if it is JSON. */
+/** A received body, and the parsed value if it is JSON. */
 interface ReceivedBody {
   text: string;
   value: unknown;
 }
 
-/** Reads the event of a request with the rules of the webhook's source. A value of a wrong type or length counts as missing. */
+/** Reads the event of a request by the rules of the webhook's source. A value with a wrong type or length counts as missing. */
 export function readEvent(source_name: SourceName, headers: Headers, received: ReceivedBody): WebhookEvent {
   const source = SOURCES[source_name];
   const body = received.value ?? formValue(source_name, headers.get("content-type"), received.text);
@@ -38,7 +38,7 @@ export function readEvent(source_name: SourceName, headers: Headers, received: R
   };
 }
 
-/** The readable text of a body. If the sender posts a form with the event as a JSON field, it is that JSON. */
+/** The readable text of a body. If the sender posts a form that contains the event as a JSON field, it is that JSON. */
 export const readableText = (source_name: SourceName, content_type: string | null, text: string): string =>
   formField(source_name, content_type, text) ?? text;
 
@@ -62,7 +62,7 @@ const toName = (value: unknown): string | null =>
 
 /**
  * Whether a name matches one of the patterns, in which `*` matches any characters. A request without a name matches no pattern.
- * It searches each part between two stars only once, so that no pattern is slow.
+ * Each part between two stars is searched only once, so that no pattern is slow.
  */
 export const matchesEventTypes = (patterns: readonly string[] | null, event_type: string | null): boolean =>
   patterns === null || (event_type !== null && patterns.some((pattern) => matchesGlob(pattern, event_type)));

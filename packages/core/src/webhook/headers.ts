@@ -3,7 +3,7 @@ import type { board_webhooks } from "../schema/webhook.sql.ts";
 
 type Signing = Pick<typeof board_webhooks.$inferSelect, "source" | "secret_sealed" | "signature_header">;
 
-/** Matches headers with a sender's credentials. They are not stored, because agents can read stored headers. */
+/** Matches headers that contain a sender's credentials. They are not stored, because agents can read stored headers. */
 const CREDENTIAL = /key|token|secret|auth|cookie|password/;
 
 /** Content-Type, User-Agent and X- headers, without signatures and credentials. Names are in lower case. */
@@ -17,13 +17,13 @@ export function storedHeaders(headers: Headers, webhook: Signing): Record<string
   return kept;
 }
 
-/** The stored headers without credentials, which earlier versions stored for unsigned posts. */
+/** The stored headers without credentials. Earlier versions stored credentials of unsigned posts. */
 export const shownHeaders = (stored: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(stored).filter(([name]) => !CREDENTIAL.test(name)));
 
 /**
- * Headers of signatures, which are not stored: those of the source and those that generic senders use. For a generic webhook
- * without a secret, they are ordinary headers.
+ * Headers with signatures, which are not stored: those of the source and those that generic senders use. For a generic webhook
+ * without a secret, they are treated as ordinary headers.
  */
 function signatureHeaders({ source, secret_sealed, signature_header }: Signing): (string | undefined)[] {
   if (source === "generic" && secret_sealed === null) return [];

@@ -29,13 +29,13 @@ import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts";
 import { prepareRowInsert } from "../db/prepared-write.ts";
 
-/** A request to a webhook that has not been checked at all. */
+/** A request to a webhook, before any check. */
 export interface WebhookRequest {
   board_id: string;
   webhook_id: string;
   headers: Headers;
   source_ip: string;
-  /** Reads the raw body. Throws `too_large` if it has more bytes. */
+  /** Reads the raw body. Throws `too_large` if the body is longer. */
   read(max_bytes: number): Promise<Uint8Array>;
 }
 
@@ -52,7 +52,7 @@ export const WebhookChallenge = lazyObject(() => ({
 })).meta({ id: "BoardWebhookChallenge", description: "The answer to a request by which a sender only checks the address." });
 export type WebhookChallenge = z.infer<typeof WebhookChallenge>;
 
-/** The answer to a post: a payload that was stored now or by an earlier delivery, or the answer to a challenge. */
+/** The answer to a post: a payload that was stored now or by an earlier delivery, or the response to a challenge. */
 export type IngestResult = { accepted: WebhookAccepted; is_repeat: boolean } | WebhookChallenge;
 
 /**
@@ -85,7 +85,10 @@ type OpenWebhook = Awaited<ReturnType<typeof findOpenWebhook>>;
 type NewDelivery = Pick<typeof board_webhook_payloads.$inferSelect, "notify_job_id" | "delivery">;
 type NewPayload = DecodedBody & Omit<WebhookEvent, "challenge"> & { id: string; names: DeliveryNames };
 
-/** Makes room for a payload and writes it in one batch with its memory entry and job. A filtered payload gets neither. */
+/**
+ * Makes room for a payload and writes it in one batch with its memory entry and job. For a filtered payload there is no memory
+ * entry and no job.
+ */
 async function storePayload(ctx: Context, request: WebhookRequest, webhook: OpenWebhook, payload: NewPayload): Promise<void> {
   const { board_id, id: webhook_id, organization_id } = webhook;
   const { id: payload_id, kind, body, text, value, event_type, delivery_id, summary } = payload;
@@ -156,7 +159,7 @@ function insertMemory({ board_id, id: webhook_id, description: instruction }: Op
   });
 }
 
-/** How to record the delivery: by the id of its job, or as done if the message goes to an inbox in the same batch. */
+/** How to record the delivery: with the id of its job, or as done if the same batch puts the message into an inbox. */
 function newDelivery(received_at: Date, webhook: OpenWebhook, filtered: boolean): NewDelivery {
   if (filtered) return { notify_job_id: null, delivery: null };
   if (webhook.gateway_kind !== "pull") return { notify_job_id: crypto.randomUUID(), delivery: null };
@@ -182,7 +185,10 @@ function insertNotification(ctx: Context, webhook: OpenWebhook, shown: ShownPayl
   ];
 }
 
-/** Finds the webhook with its counts of refused posts, in one statement. Throws `not_found`, or `gone` if it is disabled. */
+/**
+ * Finds the webhook and its counts of refused posts, with one statement. Throws `not_found`, or `gone` if the webhook is
+ * disabled.
+ */
 async function findOpenWebhook(ctx: Context, request: WebhookRequest, address: string) {
   const board_id = Id.safeParse(request.board_id);
   const webhook_id = Id.safeParse(request.webhook_id);
@@ -200,7 +206,7 @@ async function findOpenWebhook(ctx: Context, request: WebhookRequest, address: s
   return webhook;
 }
 
-/** Refused posts in this clock minute. A webhook without a secret refuses no posts, so no counter is read. */
+/** How many posts were refused in this clock minute. A webhook without a secret refuses no posts, so no counter is read. */
 const refusalsOf = (key: SQLWrapper) =>
   sql<number>`case when ${board_webhooks.secret_sealed} is null then 0
     else ${counterValue(REFUSALS, key, sql.placeholder("minute"))} end`;
@@ -228,7 +234,7 @@ const webhookWithTargetQuery = preparedQuery((db) =>
       webhook_bytes: webhookPayloadBytes,
       session_key: sql<string | null>`(
         select ${agents.openclaw_session_id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1)`,
-      /** The target if the board has pull agents, else null. */
+      /** The target if the board's gateway is a pull gateway, else null. */
       inbox_agent_id: sql<string | null>`case when ${gateways.kind} = 'pull' then (
         select ${agents.id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1) end`,
     })

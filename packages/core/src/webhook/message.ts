@@ -9,9 +9,7 @@ export interface PayloadFacts {
   payload_id: string;
   /** The description of the webhook. A member of the board wrote it, so the agent may follow it. */
   instruction: string;
-  /**
-   * One line about the event, and the payload as text. Anyone may have written these two, so they appear only inside the fence.
-   */
+  /** One line about the event. Anyone may have written this and `text`, so both appear only inside the fence. */
   summary: string | null;
   text: string;
 }
@@ -23,7 +21,8 @@ function preview({ summary, text }: Pick<PayloadFacts, "summary" | "text">): str
 }
 
 /**
- * An instruction may have several lines. Lines that look like the edge of a fence are quoted, so that only the preview has one.
+ * An instruction may have several lines. Lines that look like the edge of a fence are quoted, so that only the preview has a
+ * fence.
  */
 const instructionLine = ({ instruction }: PayloadFacts) =>
   `Instruction: ${instruction.replace(/^--- (?=BEGIN |END )/gm, "> $&")}`;

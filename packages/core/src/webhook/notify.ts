@@ -21,8 +21,8 @@ import { runWrite } from "../db/prepared-write.ts";
 type Notification = JobPayloads["webhook.notify"];
 
 /**
- * Notifies the target agent about a payload. It chooses the target when the job runs, since agents may have moved after the post.
- * The job ends without an error if the webhook, board or agent is gone, and retries every failure of the host.
+ * Notifies the target agent about a payload. The target is chosen when the job runs, since agents may have moved after the post.
+ * If the webhook, board or agent no longer exists, the job ends without an error. Every failure of the host is retried.
  */
 export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook.notify"> => ({
   async run(ctx, notification, job) {
@@ -32,7 +32,7 @@ export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook
     const result = { agent_id: target.id };
     if (gateway.kind !== "pull" && !target.openclaw_session_id) return { result: { agent_id: null } };
     const message = toMessage(found, bodyText({ body: await readBody(ctx, payload) }));
-    // A pull gateway has no host. Its boards get such jobs when they had another gateway before, or by a redelivery.
+    // A pull gateway has no host. Its boards still have such jobs if they had another gateway before, or after a redelivery.
     if (gateway.kind === "pull" || !target.openclaw_session_id)
       return { result, write: (ctx) => runWrite(ctx, insertInboxMessages([toInbox(found, target, message)])) };
     const { payload_id, redelivery } = notification;
@@ -53,7 +53,7 @@ export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook
     const found = await findNotification(ctx, notification);
     if (!found) return;
     const { target } = found;
-    // This runs in a transaction, during which the external body storage must not be called.
+    // This code runs in a transaction, and the external body storage must not be called during a transaction.
     const { body } = found.payload;
     const message = toMessage(found, body ? bodyText({ body }) : MOVED_BODY);
     if (target) await runWrite(ctx, insertInboxMessages([toInbox(found, target, message)]));
@@ -68,7 +68,7 @@ export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook
 
 type Found = NonNullable<Awaited<ReturnType<typeof findNotification>>>;
 
-/** Shown if there is no preview; the message also has the path of the payload. */
+/** Shown if there is no preview. The message also contains the path of the payload. */
 const MOVED_BODY = "(The payload is in another storage and has no preview.)";
 
 const toMessage = ({ board, webhook, payload }: Found, text: string): string =>

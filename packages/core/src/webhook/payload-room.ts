@@ -9,9 +9,11 @@ import { SIGNED_SHARE, UNSIGNED_ROOM, UNSIGNED_SHARE } from "./payload-shares.ts
 
 /** In seconds. A schedule removes old payloads once an hour. */
 const RETRY_AFTER = 3_600;
-/** The part of its share that a full webhook frees at once, so that not every post has to make room. */
+/**
+ * How much of its share a full webhook frees at once. This is more than one post needs, so that not every post has to make room.
+ */
 const FREED_PART = 1 / 16;
-/** How many of the oldest payloads one post examines. It keeps those whose notification is still to be sent. */
+/** How many of the oldest payloads one post checks. Payloads whose notification is still to be sent are kept. */
 const MAX_OLDEST = 1_000;
 
 interface WebhookRoom {
@@ -19,12 +21,12 @@ interface WebhookRoom {
   board_id: string;
   /** Null if the webhook accepts unsigned posts. */
   secret_sealed: Uint8Array | null;
-  /** The stored bytes of the organization; below, those of the webhook. */
+  /** The stored bytes of the organization. The next field has those of the webhook. */
   stored_bytes: string;
   webhook_bytes: string;
 }
 
-/** Throws `limited` if no payload of any size fits and old payloads may not be removed to make room. */
+/** Throws `limited` if there is no room at all and no old payloads may be removed to make room. */
 export function requirePayloadRoom(ctx: Context, webhook: WebhookRoom): void {
   const limit = ctx.settings.budgets.organization_payload_bytes;
   if (limit === 0) return;
@@ -40,7 +42,7 @@ export function requirePayloadRoom(ctx: Context, webhook: WebhookRoom): void {
 
 /**
  * Makes room for a payload if an unsigned webhook has filled its share. It removes the webhook's oldest payloads, except those
- * whose notification is still to be sent. Throws `limited` if that frees too little.
+ * whose notification is still to be sent. Throws `limited` if that does not free enough.
  */
 export async function makePayloadRoom(ctx: Context, webhook: WebhookRoom, size_bytes: number): Promise<void> {
   const limit = ctx.settings.budgets.organization_payload_bytes;
@@ -56,7 +58,7 @@ export async function makePayloadRoom(ctx: Context, webhook: WebhookRoom, size_b
   );
 }
 
-/** Removes the oldest payloads until they add up to `bytes`. Returns the number of bytes that were freed. */
+/** Removes the oldest payloads until `bytes` are freed. Returns how many bytes were freed. */
 async function removeOldest(ctx: Context, { id, board_id }: WebhookRoom, bytes: number): Promise<number> {
   const oldest = sql`
     select id, received_at, notify_job_id, ${payloadBytes} as bytes from ${board_webhook_payloads}

@@ -75,7 +75,7 @@ export const ListedPayload = lazyObject(() => ({
 })).meta({ id: "BoardWebhookPayloadListed", description: "A request that a webhook accepted, in a list." });
 export type ListedPayload = z.infer<typeof ListedPayload>;
 
-/** How much a body can grow in an answer: invalid bytes in JSON become U+FFFD, and control characters in text become escapes. */
+/** How much a body can grow in an answer. In JSON, invalid bytes become U+FFFD; in text, control characters become escapes. */
 const GROWTH = { json: 3, text: 6 };
 const PREVIEW_CHARS = 4_000;
 const PREVIEW_BYTES = PREVIEW_CHARS * 4;
@@ -92,7 +92,7 @@ export interface DecodedBody {
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Classifies a body as JSON or text and never fails (docs/reference/webhooks.md#decoding). The bytes are stored unchanged. */
+/** Classifies a body as JSON or text, and never fails (docs/reference/webhooks.md#decoding). The bytes are stored unchanged. */
 export function decodeBody(bytes: Uint8Array, contentType: string | null): DecodedBody {
   if (bytes.length === 0) return { kind: "json", body: new TextEncoder().encode("{}"), text: "{}", value: {} };
   const media = contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
@@ -126,12 +126,12 @@ const payloadOrder: SortOrder<{ received_at: Date; id: string }> = descending(
   idKey(board_webhook_payloads.id, ({ id }) => id),
 );
 
-/** How many bytes of an answer each of `limit` payloads may take. */
+/** How many bytes of an answer each of `limit` payloads may use. */
 const payloadBytes = ({ settings }: Context, limit: number) => Math.floor(settings.budgets.answer_max_bytes / limit);
 const grownBytes = sql`coalesce(${board_webhook_payloads.body_bytes}, octet_length(${board_webhook_payloads.body}))
   * case when ${board_webhook_payloads.body_kind} = 'json' then ${sql.raw(String(GROWTH.json))} else ${sql.raw(String(GROWTH.text))} end`;
 const is_truncated = sql<boolean>`(${grownBytes} > ${sql.placeholder("payload_bytes")}::int)`;
-/** The database cuts bodies that are larger than this. */
+/** The body for a list. If it is too large, the database returns only its beginning. */
 const listedBody = sql<Uint8Array | null>`case when ${is_truncated}
   then substring(${board_webhook_payloads.body} from 1 for ${sql.raw(String(PREVIEW_BYTES))}) else ${board_webhook_payloads.body} end`;
 
@@ -166,12 +166,12 @@ export async function listPayloads(
         is_truncated ? toPreview(row) : toPayload(row),
       ),
   });
-  // A payload proves that its webhook exists, so only an empty list needs the check.
+  // A payload in the list proves that its webhook exists, so this is checked only if the list is empty.
   if (page.items.length === 0) await getWebhookRow(ctx, board, webhook_id);
   return page;
 }
 
-/** A preview is always text, because JSON that was cut cannot be parsed. */
+/** A preview is always text, because truncated JSON cannot be parsed. */
 const toPreview = (row: ReadRow): ListedPayload => ({
   ...toPayload({ ...row, body_kind: "text" }),
   payload: snippet(bodyText(row), PREVIEW_CHARS),
@@ -179,7 +179,7 @@ const toPreview = (row: ReadRow): ListedPayload => ({
   payload_path: `/api/v1/boards/${row.board_id}/webhooks/${row.webhook_id}/payloads/${row.id}`,
 });
 
-/** One payload. If it is longer than `max_chars`, it is cut and returned as text that ends with `...`. */
+/** One payload. If it is longer than `max_chars`, it is truncated and returned as text that ends with `...`. */
 export async function getPayload(
   ctx: Context<User | Agent>,
   board_id: string,
@@ -249,7 +249,7 @@ const ELLIPSIS_CHARS = 3;
 function truncatedPayload(row: ReadRow, max_chars: number): unknown {
   const text = bodyText(row);
   const full = row.body_kind === "json" ? new RawJson(text) : text;
-  // The length of a JSON string is that of its decoded text; the length of other JSON is that of the stored text.
+  // For a JSON string, the length is that of the decoded text; for other JSON, it is that of the stored text.
   const measured = row.body_kind === "json" && /^\s*"/.test(text) ? (JSON.parse(text) as string) : text;
   if (measured.length <= max_chars) return full;
   return max_chars <= ELLIPSIS_CHARS ? truncate(measured, max_chars) : snippet(measured, max_chars - ELLIPSIS_CHARS);

@@ -14,9 +14,9 @@ import { deliveryStatus, isNotifyJob } from "./delivery.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts";
 
-/** The most payloads that one request redelivers. */
+/** The maximum number of payloads that one request redelivers. */
 const MAX_PAYLOADS = 10_000;
-/** Rows per insert, which stays well below the limit of parameters. */
+/** Rows per insert. This is well below the maximum number of parameters. */
 const BATCH_SIZE = 1_000;
 
 export const RedeliverPayloads = lazyObject(() => ({
@@ -33,8 +33,8 @@ export const Redelivered = lazyObject(() => ({
 export type Redelivered = z.infer<typeof Redelivered>;
 
 /**
- * Notifies the agent again about a payload, whatever its delivery status. If an earlier redelivery is still waiting for its first
- * attempt, no second one is added.
+ * Notifies the agent again about a payload, no matter what its delivery status is. If an earlier redelivery still waits for its
+ * first attempt, no second one is added.
  */
 export function redeliverPayload(
   ctx: Context<User>,
@@ -86,7 +86,7 @@ export function redeliverPayloads(
       .limit(MAX_PAYLOADS + 1);
     const payloads = found.slice(0, MAX_PAYLOADS);
     const removed = await removeDeadJobs(ctx, owner, payloads);
-    // If a dead job could not be removed, it has been redriven since it was read, and notifies the agent itself.
+    // A dead job that could not be removed was redriven in the meantime, and will notify the agent itself.
     const ids = payloads
       .filter(({ job_status, notify_job_id }) => job_status !== "dead" || removed.has(notify_job_id!))
       .map(({ id }) => id);
@@ -104,7 +104,7 @@ interface Owner {
   session_key: string | null;
 }
 
-/** Locks the webhook, so that one request at a time redelivers. New payloads do not wait for this lock. */
+/** Locks the webhook, so that only one request at a time redelivers. Posts of new payloads do not wait for this lock. */
 async function lockWebhook(ctx: Context<User>, board_id: string, webhook_id: string): Promise<Owner> {
   const board = await boardFor(ctx, board_id, "write");
   const [webhook] = await ctx.db
@@ -124,7 +124,7 @@ async function lockWebhook(ctx: Context<User>, board_id: string, webhook_id: str
 const isOfWebhook = ({ board_id, webhook_id }: Owner): SQL =>
   and(eq(board_webhook_payloads.webhook_id, webhook_id), eq(board_webhook_payloads.board_id, board_id))!;
 
-/** Removes the dead jobs of payloads, so that redriving the organization's dead jobs does not notify the agent once more. */
+/** Removes the dead jobs of payloads. Otherwise redriving the organization's dead jobs would notify the agent once more. */
 async function removeDeadJobs(
   ctx: Context,
   { organization_id }: Owner,

@@ -2,16 +2,16 @@ import { MAX_SEARCHED_CHARS } from "../schema/search-vector.ts";
 import { truncate } from "../values/text.ts";
 
 /**
- * The part of a body that can be searched, up to a limit. For JSON it is the strings and numbers, because escapes and punctuation
- * would become part of words; for other text it is the beginning.
+ * The part of a body that can be searched, up to a limit. For JSON this is the strings and numbers, because escapes and
+ * punctuation would become part of words. For other text it is the beginning.
  */
 export function toSearchText(kind: "json" | "text", text: string, value: unknown): string {
   const parts = kind === "text" ? [text] : collectValues(value);
-  // PostgreSQL stores neither NUL nor half a surrogate pair.
+  // PostgreSQL cannot store NUL or half a surrogate pair.
   return truncate(parts.join(" "), MAX_SEARCHED_CHARS).replaceAll("\0", " ").toWellFormed();
 }
 
-/** The strings and numbers in order, up to the limit. It uses no recursion, because a body can be nested deeply. */
+/** The strings and numbers in order, up to the limit. The code is not recursive, because a body can be deeply nested. */
 function collectValues(value: unknown): string[] {
   const found: string[] = [];
   const open = [[value].values()];

@@ -95,7 +95,7 @@ const webhookList = listOf({
   order: newestFirst(board_webhooks),
 });
 
-/** The webhooks of a board, newest first. It requires write access, because anyone with their URLs can post to the board. */
+/** The webhooks of a board, newest first. Requires write access, because anyone who knows their URLs can post to the board. */
 export async function listWebhooks(ctx: Context<User>, board_id: string, query: PageQuery): Promise<Page<Webhook>> {
   const board = await boardFor(ctx, board_id, "write");
   return webhookList.read(ctx, query, {
@@ -153,11 +153,11 @@ export function updateWebhook(ctx: Context<User>, board_id: string, webhook_id: 
   });
 }
 
-/** Removes the webhook and its payloads. Memory entries stay, and pending notifications are not sent. */
+/** Removes the webhook and its payloads. Memory entries are kept, and pending notifications are not sent. */
 export async function removeWebhook(ctx: Context<User>, board_id: string, webhook_id: string): Promise<void> {
   const board = await boardFor(ctx, board_id, "write");
   await withLockTimeoutRetry(ctx, async (ctx) => {
-    // Payloads first: the cascade of the webhook would remove them without subtracting their bytes.
+    // Payloads are removed first, because the cascade of the webhook would not subtract their bytes.
     await removePayloads(ctx, sql`webhook_id = ${webhook_id} and board_id = ${board.id}`, sql`count(*)`);
     const [removed] = await ctx.db
       .delete(board_webhooks)
@@ -199,7 +199,7 @@ async function requireAgentOfBoard(ctx: Context, board: BoardRow, agent_id: stri
   if (!agent) throw new DomainError("invalid", "agent_id must reference an agent on this board.");
 }
 
-/** Throws `invalid` for `event_types` if the source has no event names: such a webhook would never notify an agent. */
+/** Throws `invalid` for `event_types` if the source has no event names, because such a webhook would never notify an agent. */
 function requireNamedEvents({ source, event_types }: Pick<WebhookRow, "source" | "event_types">): void {
   if (event_types === null || SOURCES[source].eventType) return;
   throw new DomainError(

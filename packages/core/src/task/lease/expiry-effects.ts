@@ -64,7 +64,7 @@ export const mergeEffects = (effects: readonly TaskEffects[]): TaskEffects => ({
   board_events: effects.flatMap(({ board_events }) => board_events),
 });
 
-/** The board event of a run that ended because its task was taken away; none for a task that had no run. */
+/** The board event of a run that ended because its task was taken away. There is none if the task had no run. */
 export const runBoardEvents = (
   board: BoardRow,
   { id, run_id, run_status, run_agent_id }: TaskRow,

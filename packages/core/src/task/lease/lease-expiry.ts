@@ -69,7 +69,7 @@ const isAbandoned = (idle_since: SQL): SQL =>
 
 /** A condition on `boards`: `expireLeases` would take a task of the board away from its holder. */
 export function hasExpired(limits: Limits): SQL {
-  // One search of the lease index finds expired leases on all boards; abandoned tasks are searched board by board.
+  // Expired leases on all boards are found by one search of the lease index. Abandoned tasks are searched board by board.
   const over = sql`${boards.id} in (select ${tasks.board_id} from ${tasks} where ${isOver(limits)})`;
   if (limits.idle_since === null) return over;
   const abandoned = sql`select 1 from ${tasks} where ${tasks.board_id} = ${boards.id} and ${isAbandoned(limits.idle_since)}`;

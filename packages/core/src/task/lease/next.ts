@@ -94,7 +94,7 @@ async function takeOne(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome> {
   }
 }
 
-/** A budget that has no room for a chosen task may leave room for one of another board, or for one that has no such budget. */
+/** If a budget has no room for the chosen task, a task of another board, or one without that budget, may still be possible. */
 async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome | FinalWrites<Outcome>> {
   const { board_id, tags = [], parallel, lease_seconds } = wanted;
   const without = { board_ids: [] as string[], task_ids: [] as string[] };

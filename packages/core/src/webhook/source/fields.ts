@@ -1,7 +1,7 @@
 import { ellipsize } from "../../values/text.ts";
 
 const MAX_FIELD = 100;
-/** Values are cut to this length before they are cleaned, so that large bodies do not take longer. */
+/** Values are truncated to this length before they are cleaned, so that large bodies do not take longer. */
 const MAX_READ = 1_000;
 
 /** The value at a path of own properties, or undefined. */
@@ -15,8 +15,8 @@ export function valueAt(body: unknown, ...path: readonly string[]): unknown {
 }
 
 /**
- * An untrusted value for one line of a summary. It is cut, and loses control and invisible characters, which could break the line
- * or reverse its direction. Empty for values other than strings and numbers.
+ * Converts an untrusted value for one line of a summary. It is truncated, and control and invisible characters are removed,
+ * because they could break the line or reverse its direction. Empty for values other than strings and numbers.
  */
 export function toField(value: unknown): string {
   const text = typeof value === "number" ? String(value) : typeof value === "string" ? value.slice(0, MAX_READ) : "";
@@ -29,7 +29,7 @@ export function toField(value: unknown): string {
 
 export const textAt = (body: unknown, ...path: readonly string[]): string => toField(valueAt(body, ...path));
 
-/** The first value at one of the paths that is not empty, as a field. */
+/** The first non-empty value at one of the paths, converted by `toField`. */
 export function firstTextAt(body: unknown, ...paths: readonly (readonly string[])[]): string {
   for (const path of paths) {
     const text = textAt(body, ...path);
@@ -38,15 +38,15 @@ export function firstTextAt(body: unknown, ...paths: readonly (readonly string[]
   return "";
 }
 
-/** Joins the parts that are not empty with spaces. */
+/** Joins the non-empty parts with spaces. */
 export const words = (...parts: readonly (string | false)[]): string => parts.filter(Boolean).join(" ");
 
-/** `before` and the text, or an empty string if the text is empty. */
+/** `before` followed by the text, or an empty string if the text is empty. */
 export const after = (before: string, text: string): string => (text ? `${before} ${text}` : "");
 
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-/** `kind` and `action` as one name: `issues.opened`. */
+/** Joins `kind` and `action` to one name, such as `issues.opened`. */
 export const dotted = (kind: unknown, action: unknown): unknown =>
   typeof kind === "string" && kind && typeof action === "string" && action ? `${kind}.${action}` : kind;
 

@@ -3,7 +3,7 @@ import type { Source } from "./source.ts";
 
 const DEFAULT_HEADERS = ["x-hub-signature-256", "x-webhook-signature"];
 
-/** Any sender that signs with HMAC-SHA256 in hex, or does not sign. Its requests have no event names. */
+/** Any sender that signs with HMAC-SHA256 in hex, or that does not sign. Its requests have no event names. */
 export const generic: Source = {
   signature_headers: DEFAULT_HEADERS,
   signs_body_only: true,

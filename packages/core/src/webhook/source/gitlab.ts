@@ -9,7 +9,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest();
 export const gitlab: Source = {
   signature_headers: ["x-gitlab-token", "webhook-signature"],
   readSignature,
-  // X-Gitlab-Event-UUID does not identify a delivery: an event that a webhook caused has the UUID of the event before it.
+  // X-Gitlab-Event-UUID does not identify a delivery: if a webhook causes another event, that event has the same UUID.
   deliveryId: (headers) => headers.get("idempotency-key") ?? headers.get("webhook-id"),
   eventType: (_headers, body) => dotted(valueAt(body, "object_kind"), valueAt(body, "object_attributes", "action")),
   summarize(event_type, body) {
@@ -24,7 +24,7 @@ export const gitlab: Source = {
   },
 };
 
-/** GitLab sends the secret token itself. With a signing token (`whsec_…`), it sends a Standard Webhooks signature. */
+/** GitLab sends the secret token itself. If a signing token (`whsec_…`) is configured, it sends a Standard Webhooks signature. */
 function readSignature(headers: Headers): Signature {
   const token = headers.get("x-gitlab-token");
   const signed = readStandardSignature(headers);
@@ -40,5 +40,5 @@ function readSignature(headers: Headers): Signature {
 }
 
 const isSigningToken = (secret: string) => secret.startsWith("whsec_");
-/** It compares digests because these have equal lengths, so that the time does not reveal the length of the secret. */
+/** Digests are compared because they have equal lengths. So the duration does not reveal the length of the secret. */
 const isSameText = (text: string, secret: string) => timingSafeEqual(sha256(text), sha256(secret));

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** A signature from the headers that has not been compared with the body yet. */
+/** A signature in the headers, before it is compared with the body. */
 export interface PresentedSignature {
-  /** Whether this secret made the signature of the raw body. It compares in constant time. */
+  /** Whether the signature of the raw body was made with this secret. Compares in constant time. */
   matches(secret: string, body: Uint8Array): boolean;
   /** When the sender signed, in milliseconds, or NaN if there is no valid time. Undefined for schemes without a time. */
   sentAt?(body: Uint8Array): number;
@@ -10,7 +10,7 @@ export interface PresentedSignature {
 export type Signature = PresentedSignature | "missing" | "malformed";
 
 const DIGEST_BYTES = 32;
-/** Senders add one signature for each of their secrets, and have only a few secrets. */
+/** Senders add one signature for each of their secrets, of which they only have a few. */
 const MAX_SIGNATURES = 10;
 const MAX_SECONDS_DIGITS = 12;
 
@@ -33,7 +33,7 @@ export function readHexSignature(text: string | null | undefined, prefix = ""): 
   return digest ? { matches: (secret, body) => matchesHmac([digest], secret, [body]) } : "malformed";
 }
 
-/** Turns whole seconds into milliseconds; NaN for any other text. */
+/** Converts whole seconds to milliseconds. NaN for any other text. */
 export const parseSeconds = (text: string): number =>
   text.length <= MAX_SECONDS_DIGITS && /^\d+$/.test(text) ? Number(text) * 1_000 : Number.NaN;
 

@@ -1,16 +1,16 @@
 import type { Signature } from "./signature.ts";
 
-/** The rules of one kind of sender. Values of the body are untrusted and can have any type. */
+/** The rules for one kind of sender. Values in the body are untrusted and can have any type. */
 export interface Source {
   /** Headers with signatures and credentials, in lower case. They are not stored. */
   readonly signature_headers: readonly string[];
   /** Reads the signature from the headers. `header` is the webhook's own `signature_header`, which only `generic` uses. */
   readSignature(headers: Headers, header: string | null): Signature;
-  /** Set if the signature covers only the body: then a captured post could be sent again with another id and time. */
+  /** Set if the signature covers only the body. A captured post could then be sent again with a different id and time. */
   readonly signs_body_only?: true;
   /** The form field that contains the event as JSON, for senders that post forms. */
   readonly form_field?: string;
-  /** The sender's id of the delivery, which a repeat has too. */
+  /** The sender's id of the delivery. A repeat has the same id. */
   deliveryId(headers: Headers, body: unknown): unknown;
   /** The name of the event. Undefined for a source whose requests have no event names. */
   eventType?(headers: Headers, body: unknown): unknown;
