@@ -43,7 +43,10 @@ import { createUserVerifier } from "./sign-in/user-verifier.ts";
 
 type AppContext = HonoContext<Env>;
 
-/** Creates the HTTP service: with all operations for the local server and the tests, or with one group for its Lambda. */
+/**
+ * Creates the HTTP service: with all operations for the local server and the tests, or with one group of them for that group's
+ * Lambda function.
+ */
 export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App {
   const app = new Hono<Env>({ strict: false });
   const { settings } = runtime;
@@ -106,7 +109,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       if (resource_metadata) c.set("resource_metadata", `Bearer resource_metadata="${service_url}${resource_metadata}"`);
       const resource = resource_metadata ? `${service_url}${endpoint.paths[0]}` : null;
       c.var.ctx.log.addFields(pathLogFields(c));
-      // A stream checks its access itself, now and at every poll.
+      // A stream checks access itself, both now and at every poll.
       const board_id = isStream(endpoint) ? undefined : Id.safeParse(c.req.param("board_id")).data;
       if (board_id !== undefined) c.set("ctx", { ...c.var.ctx, prefetched_board: createPrefetchedBoard(board_id) });
       requireOwnOrigin(c.req.method, c.req.raw.headers, settings);
@@ -116,7 +119,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       // Stored before the role is checked, because the form of a 403 response depends on whether the caller is an agent.
       c.set("ctx", { ...c.var.ctx, actor });
       if (isStream(endpoint)) c.set("ctx", { ...c.var.ctx, actor: await resumeOrganization(c.var.ctx, role, c.req.raw.headers) });
-      // The board of the path replaces the agent's own board in the log, because a main agent works on other boards.
+      // The board in the path replaces the agent's own board in the log, because a main agent works on other boards.
       c.var.ctx.log.addFields({ ...actorLogFields(c.var.ctx.actor, role), ...pathLogFields(c) });
       if (actor.type === "agent") await limitRequests(c.var.ctx, actor);
       requireAllowedToRun(endpoint, actor, c.req.param());
@@ -149,7 +152,7 @@ const createOnce = <T>(open: () => Promise<T>): (() => Promise<T>) => {
 
 const proceed: MiddlewareHandler<Env> = (_, next) => next();
 
-/** A response that waits for its first event is limited as an open stream, not as a running request. */
+/** A response that waits for its first event is limited like an open stream, not like a running request. */
 const isHeld = (endpoint: Endpoint, { streams }: Runtime) => isStream(endpoint) && (streams.hold_seconds ?? 0) > 0;
 
 const takesSlot = (endpoint: Endpoint, runtime: Runtime): boolean =>
@@ -195,7 +198,7 @@ async function runEndpoint(endpoint: Endpoint, c: AppContext, known: KnownReques
   }
 }
 
-/** The board of the path says more than the caller, who may work on boards of several organizations. */
+/** The organization of the board in the path is used first, because the caller may work on boards of several organizations. */
 function noteChange({ changes }: Runtime, { actor, prefetched_board }: Context): void {
   const organization_id =
     prefetched_board?.organization_id ??

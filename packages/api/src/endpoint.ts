@@ -16,29 +16,30 @@ export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 export interface HttpExchange<A extends Actor = Actor> {
   headers: Headers;
   source_ip: string;
-  /** Reads the body's bytes. Throws `too_large` above `max_bytes`. */
+  /** Reads the body. Throws `too_large` if it has more than `max_bytes`. */
   read(max_bytes: number): Promise<Uint8Array>;
-  /** The body's bytes as they arrive, for files. Throws `too_large` above `max_bytes`. */
+  /** The body's bytes as they arrive, for files. Throws `too_large` if there are more than `max_bytes`. */
   chunks(max_bytes: number): AsyncIterable<Uint8Array>;
   /** Reads a static file of the API reference page. */
   readAsset(name: string): Promise<Uint8Array>;
   /** Reads a file of the built console. */
   readConsoleFile(name: string): Promise<Uint8Array>;
   publicFile: PublicFiles;
-  /** Aborted when the process stops. A handler that waits must then return. */
+  /** Aborted when the process stops. A handler that is waiting must then return. */
   shutdown_signal: AbortSignal;
   /**
-   * Responds with a stream of events from the source that `follow` returns. It starts after the cursor `after`, else at `since`.
+   * Responds with a stream of events from the source that `follow` returns. It starts after the cursor `after` or, without one,
+   * at `since`.
    */
   stream(since: Date | null, follow: Follow<A> | BatchFollow<A>, after?: Cursor | null): Promise<Response>;
 }
 
-/** Describes the resource of a write that may be conditional. */
+/** Describes the resource of a write that can be conditional. */
 export interface Conditional<A extends Actor, P> {
   table: LockableTable;
   /** The path parameter that contains the id of the locked row. */
   id: keyof P & string;
-  /** The schemas and functions of the reads that return this resource. The read at the path of the write comes first. */
+  /** The schemas and functions of the reads that return this resource. The read at the same path as the write comes first. */
   representations: readonly { schema: z.ZodType; read: (ctx: Context<A>, params: P) => Promise<unknown> }[];
 }
 
@@ -49,11 +50,11 @@ export type Params<Path> = { [K in ParamNames<FirstPath<Path>>]: string };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 
-/** The statuses that an operation must declare. All others follow from its role, its path and its schemas. */
+/** The statuses that an operation must declare. All others can be derived from its role, path and schemas. */
 type OperationErrorStatus = 403 | 404 | 409 | 410 | 422 | 502;
 
 interface Spec<A extends Actor, Path, Q, B, R> {
-  /** The callers that are allowed. This is checked before any input is read. */
+  /** The callers that are allowed. They are checked before any input is read. */
   as: Role<A>;
   summary: string;
   description?: string;
@@ -61,43 +62,48 @@ interface Spec<A extends Actor, Path, Q, B, R> {
   body?: B;
   returns: R;
   status?: 200 | 202;
-  /** Schema of a 202 response, for an operation that may continue in the background. */
+  /** The schema of a 202 response, for an operation that may continue in the background. */
   accepted?: z.ZodType;
-  /** Statuses that result from the operation's own rules, in addition to those that its role, path and input imply. */
+  /**
+   * Statuses that result from the operation's own rules, in addition to those that can be derived from its role, path and input.
+   */
   errors?: readonly OperationErrorStatus[];
   /**
-   * Checks that the resource exists and is accessible. It runs only when the input is invalid, so that 404 or 403 comes before
-   * 422. With valid input the operation makes the same check itself, without an extra query.
+   * Checks that the resource exists and is accessible. It runs only if the input is invalid, so that 404 or 403 comes before 422.
+   * If the input is valid, the operation itself makes this check, without an extra query.
    */
   authorize?: (ctx: Context<A>, params: Params<Path>) => Promise<unknown>;
-  /** Path parameters are not validated: a malformed id leads to 404 instead of 422. */
+  /** If true, path parameters are not validated, and a malformed id leads to 404 instead of 422. */
   lenient_params?: boolean;
-  /** The write may name the fence of a lease. The OpenAPI document shows this header. */
+  /** The write may send the fence of a lease. The OpenAPI document then shows that header. */
   fenced?: true;
-  /** The write may name the expected ETag in If-Match. */
+  /** The write may send the expected ETag in If-Match. */
   conditional?: Conditional<A, Params<Path>>;
-  /** Calls a host or another server while the caller waits, so the operation must hold no transaction and no request slot. */
+  /** The operation calls a host or another server while the caller waits, so it must not hold a transaction or a request slot. */
   calls_out?: true;
-  /** Needs no request slot, because it answers from memory, or because it is a probe that must not wait for other requests. */
+  /**
+   * The operation needs no request slot, either because it answers from memory or because it is a probe that must not wait for
+   * other requests.
+   */
   in_memory?: true;
-  /** Fields of the answer that are shown only once. A repeated answer has null instead. */
+  /** Fields of the answer that are shown only once. In a repeated answer, they are null. */
   secrets?: readonly string[];
-  /** Path of the sign-in metadata that a 401 response names. */
+  /** The path of the sign-in metadata, for the header of a 401 response. */
   resource_metadata?: string;
   agent?: AgentIntent;
   operation_id?: string;
-  /** Media type of the response if it is not JSON. */
+  /** The media type of the response, if it is not JSON. */
   media_type?: string;
   /** The request's body is a file of any media type, which the handler reads itself. */
   takes_file?: true;
-  /** Left out of the OpenAPI document. */
+  /** If true, the operation is not in the OpenAPI document. */
   hidden?: boolean;
 }
 
 /** One operation, as the router, the validators and the OpenAPI document read it. */
 export interface Endpoint {
   method: Method;
-  /** Paths with `{placeholders}`. The first is the canonical one; the others are aliases. */
+  /** Paths with `{placeholders}`. The first is the canonical path; all others are aliases. */
   paths: readonly string[];
   spec: Spec<Actor, string, z.ZodType | undefined, z.ZodType | undefined, z.ZodType>;
   params: z.ZodType;
@@ -105,8 +111,8 @@ export interface Endpoint {
 }
 
 /**
- * Declares an operation: method, path, role, schemas, description, and the core function that implements it. The function
- * returns a value of the schema `returns`, which the compiler checks, an Answer with headers, or a whole Response.
+ * Declares an operation: method, path, role, schemas, description, and the core function that implements it. The function returns
+ * a value of the schema `returns` (the compiler checks this), an Answer with headers, or a complete Response.
  */
 export function endpoint<
   const Path extends string | readonly string[],
@@ -124,7 +130,7 @@ export function endpoint<
   ) => Promise<z.output<R> | Answer | Response>,
 ): Endpoint {
   const paths: readonly string[] = typeof path === "string" ? [path] : path;
-  // Erases the specific types of an operation, which happens only here, because the table contains operations of any type.
+  // Drops the specific types of an operation, because the table contains operations of all types. This happens only here.
   const erased = { spec, run } as unknown as Pick<Endpoint, "spec" | "run">;
   return { method, paths, params: paramsSchema(paths[0]!, spec.lenient_params ?? false), ...erased };
 }

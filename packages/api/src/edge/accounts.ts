@@ -5,11 +5,13 @@ import type { LoadAccounts } from "../sign-in/accounts.ts";
 import { requireOwnSignIn } from "../sign-in/session-cookie.ts";
 import { findUnstorable } from "./body.ts";
 
-/** Below the first, people sign in and manage their account (docs/reference/accounts.md). Programs read the second. */
+/** Under the first path, people sign in and manage their account (docs/reference/accounts.md). Programs read the second. */
 const PATHS = ["/api/auth/*", "/.well-known/oauth-authorization-server/api/auth"];
 const MAX_BYTES = 65_536;
 
-/** Called by programs of any origin. They get no cookie, so that a page cannot use the session of its visitor with them. */
+/**
+ * Paths that programs of any origin call. Their cookies are removed, so that a page cannot use its visitor's session with them.
+ */
 const FOR_PROGRAMS = new Set(
   ["oauth2/token", "oauth2/register", "oauth2/revoke", "device/code", "device/token"].map((path) => `/api/auth/${path}`),
 );
@@ -31,7 +33,10 @@ export function mountAccounts(app: Hono<Env>, load: LoadAccounts): void {
   });
 }
 
-/** The library would answer texts that no database stores, or a body that is no JSON, as if the service had failed. */
+/**
+ * Refuses what the library would answer as if the service had failed: text that no database can store, or a body that is not
+ * JSON.
+ */
 function requireStorable(sent: unknown, place: "query" | "body"): void {
   const problem = findUnstorable(sent, [place]);
   if (problem) throw new InvalidInput([problem]);

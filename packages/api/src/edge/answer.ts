@@ -19,8 +19,8 @@ export class Answer {
 }
 
 /**
- * Serializes a value of a schema to at most `max_bytes`. A larger value is shortened, first its large fields, then its lists
- * (docs/reference/conventions.md#size-of-answers). `shown` is the number of items of an array that ends early, else null.
+ * Serializes a value of a schema to at most `max_bytes`. A larger value is shortened: first its large fields, then its lists
+ * (docs/reference/conventions.md#size-of-answers). `shown` is the number of items in a shortened array, else null.
  */
 export function serialize(schema: z.ZodType, value: unknown, max_bytes: number): { text: string; shown: number | null } {
   const text = toBoundedJson(value, max_bytes);
@@ -30,10 +30,10 @@ export function serialize(schema: z.ZodType, value: unknown, max_bytes: number):
   return { text: toJson(shortened), shown: isCutArray ? shortened.length : null };
 }
 
-/** From this length on, a list is serialized item by item, so that a list that is too large is not serialized as a whole. */
+/** Longer lists are serialized item by item, so that a list that is too large is never serialized as a whole. */
 const LONG_LIST = 500;
 
-/** The JSON of a value, or null when it has more than `max_bytes`. */
+/** The JSON of a value, or null if it has more than `max_bytes`. */
 function toBoundedJson(value: unknown, max_bytes: number): string | null {
   const text =
     Array.isArray(value) && value.length > LONG_LIST ? toBoundedList(value, max_bytes) : toJsonOfParts(value, max_bytes);

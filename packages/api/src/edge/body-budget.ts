@@ -2,15 +2,20 @@ import type { Budgets } from "@board/core/config/budgets";
 import { DomainError } from "@board/core/values/errors";
 import { usedUp } from "@board/core/values/request-limits";
 
-/** A request body, from its first byte until its request is answered. */
+/** A request body, from its first byte until its request has been answered. */
 export interface HeldBody {
   readonly address: string;
   bytes: number;
-  /** Bytes that were passed on, so that they count for the pace and not for the memory. */
+  /** Bytes that were passed on and not kept. They count for the pace but not for the memory. */
   passed: number;
-  /** Refuses the body. Null before reading starts and after the body is complete, when the answer needs its bytes. */
+  /**
+   * Refuses the body. Null before reading starts. Also null after the body is complete, because the answer then needs its bytes.
+   */
   refuse: ((error: DomainError) => void) | null;
-  /** When reading began; null if it may take any time as long as it makes progress. The two fields below describe the last check of its pace. */
+  /**
+   * When reading began; null if the body may take any time as long as it makes progress. The next two fields describe the last
+   * check of its pace.
+   */
   begun_at: number | null;
   checked_at: number;
   checked_bytes: number;
@@ -22,7 +27,7 @@ type Limits = Pick<
 >;
 
 const SWEEP_MS = 1_000;
-/** Time within which a body must make progress. A shorter time would refuse senders whose connection stalls briefly. */
+/** The period in which a body must make progress. A shorter one would refuse senders whose connection stalls briefly. */
 const PACE_WINDOW_MS = 5_000;
 const RETRY_AFTER = 5;
 
@@ -38,8 +43,8 @@ const tooManyInAll = () =>
 const tooSlow = () => new DomainError("body_timeout", "The request body did not arrive in time.");
 
 /**
- * Limits the bytes of request bodies that a process holds, in all and by client address, and the time that a body may take. Above
- * a limit it refuses the oldest unfinished body, so that clients that never finish cannot keep out those that do.
+ * Limits how many bytes of request bodies a process holds, in total and per client address, and how long a body may take. Above a
+ * limit, the oldest unfinished body is refused, so that clients that never finish cannot block those that do.
  */
 export function createBodyBudget(limits: Limits) {
   const bodies = new Set<HeldBody>();
@@ -72,7 +77,7 @@ export function createBodyBudget(limits: Limits) {
 
   const unfinished = () => [...bodies].filter((body) => body.refuse !== null);
 
-  /** The oldest unfinished body of the address that has the most bytes. */
+  /** The oldest unfinished body of the address that holds the most bytes. */
   function findLargest(): HeldBody | undefined {
     let found: HeldBody | undefined;
     for (const body of unfinished()) if (!found || bytesOf(body.address) > bytesOf(found.address)) found = body;
@@ -105,12 +110,15 @@ export function createBodyBudget(limits: Limits) {
 
   return {
     open: (address: string): HeldBody => add(address, performance.now()),
-    /** Opens a body that is not kept, such as a file. Large files may take longer than other bodies. */
+    /**
+     * Opens a body that is passed on and not kept, such as a file. It may take longer than other bodies, because files can be
+     * large.
+     */
     openPassing: (address: string): HeldBody => add(address, null),
     pass(body: HeldBody, bytes: number): void {
       body.passed += bytes;
     },
-    /** Counts more bytes of a body. This may refuse the body or others. */
+    /** Counts more bytes of a body. As a result, this body or others may be refused. */
     add(body: HeldBody, bytes: number): void {
       change(body, bytes);
       while (exceeds(bytesOf(body.address), limits.request_body_bytes_per_address) && bodies.has(body))

@@ -10,11 +10,14 @@ const incomplete = () => new DomainError("incomplete_body", "The request ended b
 
 /** The body of one request, as its handler reads it. */
 export interface RequestBody {
-  /** Reads at most `max` bytes. Checks Content-Length first and then counts, so that no more than `max` bytes are buffered. */
+  /**
+   * Reads at most `max` bytes. Content-Length is checked first and then the bytes are counted, so that no more than `max` are
+   * buffered.
+   */
   read(max: number): Promise<Uint8Array>;
   /** Passes on at most `max` bytes as they arrive, without keeping them. */
   chunks(max: number): AsyncIterable<Uint8Array>;
-  /** Frees the memory, once the answer is ready. */
+  /** Frees the memory. Call it once the answer is ready. */
   release(): void;
 }
 
@@ -28,7 +31,7 @@ export function createRequestBody(request: Request, budget: BodyBudget, address:
     const body = (held = budget.open(address));
     body.refuse = (error) => {
       refusal = error;
-      // Ends the read that is in progress.
+      // Ends the running read.
       void reader.cancel().catch(() => {});
     };
     for (;;) {
@@ -95,8 +98,8 @@ export function createRequestBody(request: Request, budget: BodyBudget, address:
 const MIN_CAPACITY = 4_096;
 
 /**
- * Collects chunks in one block that doubles. If the chunks were kept, each of thousands of one-byte chunks would hold an object
- * and the block of memory in which it was received.
+ * Collects chunks in one block that doubles when it is full. If the chunks were kept, thousands of one-byte chunks would each
+ * keep an object and the block of memory in which they were received.
  */
 function createBuffer(max_capacity: number) {
   let first: Uint8Array | undefined;
@@ -106,9 +109,9 @@ function createBuffer(max_capacity: number) {
     get size() {
       return size;
     },
-    /** Returns by how many bytes the memory has grown. */
+    /** Returns by how many bytes the buffer has grown. */
     append(chunk: Uint8Array): number {
-      // Most bodies are one chunk, which needs no copy.
+      // Most bodies consist of one chunk, which does not have to be copied.
       if (size === 0) {
         first = chunk;
         return (size = chunk.byteLength);
@@ -129,7 +132,7 @@ function createBuffer(max_capacity: number) {
   };
 }
 
-/** Parses a body as JSON regardless of its Content-Type. An empty body counts as `{}`. */
+/** Parses a body as JSON regardless of its Content-Type. An empty body is treated as `{}`. */
 export async function readJson(body: RequestBody): Promise<unknown> {
   const bytes = await body.read(MAX_BODY_BYTES);
   let value: unknown;
@@ -144,7 +147,10 @@ export async function readJson(body: RequestBody): Promise<unknown> {
   return value;
 }
 
-/** A value of a body with its location. The path is built only for a problem, because a body may have half a million values. */
+/**
+ * A value in a body, with its location. The path is built only if there is a problem, because a body may have half a million
+ * values.
+ */
 interface Located {
   value: unknown;
   key: string | number;
@@ -153,8 +159,8 @@ interface Located {
 }
 
 /**
- * Finds values that pass a schema but cannot be stored in the database: NUL, unpaired surrogates, very deep nesting.
- * Returns the first problem, or null. Uses a stack, since recursion could overflow on deep input.
+ * Finds values that pass a schema but cannot be stored in the database: NUL, unpaired surrogates, very deep nesting. Returns the
+ * first problem, or null. It uses a stack, since recursion could overflow on deep input.
  */
 export function findUnstorable(root: unknown, loc: (string | number)[]): FieldProblem | null {
   const pending: Located[] = [{ value: root, key: "", parent: null, depth: 0 }];
@@ -165,7 +171,7 @@ export function findUnstorable(root: unknown, loc: (string | number)[]): FieldPr
     if (depth >= MAX_DEPTH) return toProblem(loc, `JSON must not be nested deeper than ${MAX_DEPTH} levels`);
     const isList = Array.isArray(value);
     const keys = Object.keys(value);
-    // The stack reverses the order, so children are pushed backwards. The first problem of the body is then reported first.
+    // The stack reverses the order, so children are pushed in reverse. In that way the first problem in the body is found first.
     for (let index = keys.length - 1; index >= 0; index--) {
       const key = keys[index]!;
       if (!isStorable(key)) return toProblem(pathTo(at, loc), UNSTORABLE_TEXT);

@@ -1,11 +1,14 @@
 import type { ByteRange } from "@board/core/context/file-storage";
 
-/** One range. Several would need an answer with parts, which no client of files asks for, so they get the whole file. */
+/**
+ * A single range. Several ranges would need an answer with several parts, which no client of files asks for, so the whole file is
+ * sent.
+ */
 const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
 /**
- * The part of a file that a request asks for; null for the whole file, and "unsatisfiable" when the file ends before the part
- * begins. A part of an older version is not continued, so If-Range must name the tag of this one.
+ * The part of a file that a request asks for. Null means the whole file, and "unsatisfiable" that the file ends before the part
+ * begins. If-Range must contain the tag of this version, because a part of an older version cannot be continued.
  */
 export function requestedRange(headers: Headers, size: number, tag: string): ByteRange | "unsatisfiable" | null {
   const [, first, last] = RANGE.exec(headers.get("range")?.trim() ?? "") ?? [];

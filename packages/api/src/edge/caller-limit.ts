@@ -8,7 +8,7 @@ import type { Env } from "../runtime.ts";
 
 interface Caller {
   running: number;
-  /** Functions that start the waiting requests, in the order of arrival. */
+  /** Functions that start the waiting requests, in their order of arrival. */
   waiting: (() => void)[];
 }
 
@@ -21,8 +21,9 @@ const tooMany = (max_waiting: number) =>
   });
 
 /**
- * Limits how many requests of one credential run at a time in each process, so that a caller with thousands of requests leaves
- * database connections to others. Further requests wait; when too many wait, they get 429. An open stream does not count.
+ * Limits how many requests of one credential run at the same time in each process, so that a caller with thousands of requests
+ * leaves database connections to others. More requests wait; if too many are waiting, they get 429. An open stream does not
+ * count.
  */
 export function limitRequestsOfCaller(limits: Pick<Budgets, "caller_running_requests" | "caller_waiting_requests">) {
   const { caller_running_requests: max, caller_waiting_requests: max_waiting } = limits;
@@ -37,7 +38,7 @@ export function limitRequestsOfCaller(limits: Pick<Budgets, "caller_running_requ
       callers.set(key, caller);
       if (caller.running < max) caller.running++;
       else if (caller.waiting.length >= max_waiting) throw tooMany(max_waiting);
-      // A request that ends passes its slot on, so that a later arrival cannot overtake a waiting request.
+      // A request that ends passes its slot to a waiting request, so that one that arrives later cannot overtake it.
       else await new Promise<void>((resolve) => caller.waiting.push(resolve));
       try {
         await next();

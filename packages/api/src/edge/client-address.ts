@@ -10,10 +10,12 @@ export function createProxyMatcher(trusted: readonly string[], log: Log): (addre
   return (address) => proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
-/** Anybody can send X-Forwarded-For, so the number of logged proxies is limited. */
+/** Anyone can send X-Forwarded-For, so the number of logged proxies is limited. */
 const MAX_RECORDED_PROXIES = 4;
 
-/** `recordUntrustedProxy` is called with addresses that look like proxies and are not trusted. Each of these is also logged once. */
+/**
+ * `recordUntrustedProxy` is called with addresses that look like proxies but are not trusted. Each of them is also logged once.
+ */
 export function createClientAddressResolver(
   trusted: readonly string[],
   log: Log,
@@ -35,7 +37,7 @@ export function createClientAddressResolver(
       return peer;
     }
     let client = peer;
-    // Read from the right: everything to the left of the first untrusted hop may be forged by that hop.
+    // Read from the right: the first untrusted hop may have forged everything to its left.
     for (const hop of (headers.get("x-forwarded-for") ?? "").split(",").reverse()) {
       const address = parseAddress(hop);
       if (!address) break;
@@ -46,7 +48,7 @@ export function createClientAddressResolver(
   };
 }
 
-/** The text that the log and the doctor show. */
+/** The description that the log and the doctor show. */
 export const describeUntrustedProxy = (address: string): string =>
   `Requests from ${address} name other clients in X-Forwarded-For, but TRUSTED_PROXIES does not list it`;
 export const UNTRUSTED_PROXY_REMEDY =
@@ -54,7 +56,7 @@ export const UNTRUSTED_PROXY_REMEDY =
 
 function namesOthers(peer: string, headers: Headers): boolean {
   const hops = headers.get("x-forwarded-for")?.split(",").map(parseAddress) ?? [];
-  // API Gateway adds the address of the peer itself.
+  // API Gateway itself adds the address of the peer.
   if (hops.at(-1) === peer) hops.pop();
   return hops.some(Boolean);
 }

@@ -3,11 +3,11 @@ import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from "n
 import { createLimiter } from "@board/core/values/concurrency";
 import { parseAccept } from "hono/utils/accept";
 
-/** The content codings of answers. When a client prefers several equally, the first one is used. */
+/** The content codings of answers. If a client prefers several equally, the first one is used. */
 const ENCODINGS = ["br", "gzip"] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-/** Returns the coding that Accept-Encoding prefers, or null when the answer is sent uncompressed. */
+/** Returns the coding that Accept-Encoding prefers, or null if the answer is to be sent uncompressed. */
 export function selectEncoding(header: string | undefined): Encoding | null {
   const accepted = parseAccept(header ?? "");
   const qualityOf = (coding: string) => accepted.find(({ type }) => type.toLowerCase() === coding)?.q;
@@ -20,12 +20,16 @@ export function selectEncoding(header: string | undefined): Encoding | null {
   return best.encoding;
 }
 
-/** Brotli's default is for files that are compressed once. This level is as fast as gzip and smaller. */
+/**
+ * Brotli's default level is meant for files that are compressed once. This level is as fast as gzip, and its output is smaller.
+ */
 const brotliOptions = (bytes: Uint8Array) => ({
   params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
 });
 
-/** Up to this size, compressing on the main thread takes below 0.1 ms, which is less than handing the bytes to another thread. */
+/**
+ * Up to this size, compressing on the main thread takes less than 0.1 ms, which is less than passing the bytes to another thread.
+ */
 const SYNC_MAX_BYTES = 16_384;
 
 const COMPRESSORS = {
@@ -36,7 +40,7 @@ const COMPRESSORS = {
   gzip: { now: (bytes: Uint8Array) => gzipSync(bytes), later: promisify(gzip) },
 };
 
-/** The thread pool is small, and file reads and name look-ups need it too. */
+/** The thread pool is small, and reading files and looking up names need it too. */
 const limitLongCompressions = createLimiter(2);
 
 /** Compresses a text. A long text is compressed in another thread, so that this thread can serve other requests. */

@@ -7,12 +7,12 @@ const EXPOSED =
   "X-Total-Count, X-Limit, X-Offset, X-Request-Id, Retry-After, ETag, Link, Idempotent-Replayed, Idempotent-Omitted, RateLimit-Policy, RateLimit, Preference-Applied";
 const PREFLIGHT_SECONDS = 600;
 
-/** Log event of a refused origin. */
+/** The log event for a refused origin. */
 export const REFUSED_ORIGIN = "cors.origin_refused";
 
 /**
- * CORS for the listed origins, including errors and streams; without a list no header is sent. It does not use hono/cors, because
- * preflights answer 200 or 400 with fixed texts (docs/reference/conventions.md#cors).
+ * CORS for the listed origins, also for errors and streams. Without a list, no header is sent. It does not use hono/cors, because
+ * preflights are answered with 200 or 400 and fixed texts (docs/reference/conventions.md#cors).
  */
 export function cors({ cors_origins: origins, base_url }: Settings, log: Log): MiddlewareHandler {
   const logRefused = createRefusalLog(log);
@@ -40,15 +40,15 @@ export function cors({ cors_origins: origins, base_url }: Settings, log: Log): M
   };
 }
 
-/** Whether the page comes from the service itself. With writes, browsers send the origin of such a page too. */
+/** Whether the page comes from the service itself. For writes, browsers also send the origin of such a page. */
 function isOwn(origin: string, c: HonoContext, own_host: string | null): boolean {
   const host = origin.slice(origin.indexOf("://") + 3);
   return host === own_host || host === (c.req.header("host") ?? new URL(c.req.url).host);
 }
 
-/** Other texts cannot be a page's address, and they are not repeated in the log. */
+/** Any other text cannot be the address of a page, and is not repeated in the log. */
 const PAGE_ORIGIN = /^https?:\/\/[\w.:[\]-]{1,253}$/;
-/** A client can invent origins, so the number of logged ones is limited. */
+/** A client can invent origins, so the number of logged origins is limited. */
 const MAX_LOGGED = 20;
 
 /** Logs each refused origin once per process. */

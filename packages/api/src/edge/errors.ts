@@ -7,7 +7,7 @@ import { toJson } from "@board/core/values/json";
 import { HTTPException } from "hono/http-exception";
 import { jsonResponse } from "./representation.ts";
 
-/** The HTTP status of each kind of error (docs/reference/conventions.md#errors). Core knows no statuses. */
+/** The HTTP status of each kind of error (docs/reference/conventions.md#errors). Core does not know HTTP statuses. */
 const STATUS: Readonly<Record<ErrorKind, number>> = {
   unauthenticated: 401,
   forbidden: 403,
@@ -35,7 +35,7 @@ export function json(value: unknown, status = 200, headers: Record<string, strin
 export function toErrorResponse(error: unknown, toAgent: boolean, log: Log): Response {
   if (error instanceof InvalidInput) return json({ detail: error.problems }, 422);
   if (error instanceof DomainError) return toDomainErrorResponse(error, toAgent);
-  // The parent of the written row was deleted concurrently, so the next request would get 404 as well.
+  // The parent of the written row was deleted at the same time, so the next request would get 404 as well.
   if (isForeignKeyViolation(error)) return toDomainErrorResponse(notFound(), toAgent);
   const noRoom = toTextBudgetError(error);
   if (noRoom) return toDomainErrorResponse(noRoom, toAgent);
@@ -49,7 +49,7 @@ export function toErrorResponse(error: unknown, toAgent: boolean, log: Log): Res
     return toDomainErrorResponse(bodyStorageUnavailable(), toAgent);
   }
   if (error instanceof HTTPException && error.status < 500) return json({ detail: "Bad Request" }, error.status);
-  // The message of an unexpected error may contain anything, including secrets, so only the log gets it.
+  // The message of an unexpected error may contain anything, including secrets, so it is only logged.
   log.error("unhandled", errorText(error), { stack: stackFrames(error) });
   return json({ detail: "Internal Server Error" }, 500);
 }

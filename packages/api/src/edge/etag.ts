@@ -9,12 +9,12 @@ export const toEntityTag = (text: string | Uint8Array, encoding: Encoding | null
 export const encodedTag = (tag: string, encoding: Encoding | null): string =>
   encoding ? `${tag.slice(0, -1)}-${encoding}"` : tag;
 
-/** Matches `"tag-br"`, and also `W/"tag-br"`, which a proxy creates when it encodes an answer itself. */
+/** Matches `"tag-br"`, and also `W/"tag-br"`, which a proxy makes of the tag when it encodes an answer itself. */
 const ENTITY_TAG = /^(?:W\/)?"([\w-]{43})(?:-(?:br|gzip))?"$/;
 
 /**
- * Finds a tag in an If-None-Match header that stands for the same text as `tag`, in any encoding, else null. The caller answers
- * with the tag that the client sent, because a cache updates only what it stored under that tag.
+ * Finds a tag in an If-None-Match header that means the same text as `tag`, in any encoding, else returns null. The caller must
+ * answer with the tag that the client sent, because a cache only updates what it stored under that tag.
  */
 export function findMatchingTag(header: string | undefined, tag: string): string | null {
   if (header === undefined) return null;
@@ -24,10 +24,10 @@ export function findMatchingTag(header: string | undefined, tag: string): string
   return sent.find((candidate) => digestOf(candidate) === text) ?? null;
 }
 
-/** A strong tag. Proxies weaken the tags of texts that they encode, and a weak tag does not permit a write. */
+/** A strong tag. Proxies turn the tags of texts that they encode into weak tags, and a weak tag does not allow a write. */
 const STRONG_TAG = /^"([\w-]{43})(?:-(?:br|gzip))?"$/;
 
-/** Whether an If-Match header names one of the current tags, in any encoding, or `*` (RFC 9110, section 13.1.1). */
+/** Whether an If-Match header contains one of the current tags, in any encoding, or `*` (RFC 9110, section 13.1.1). */
 export function isListedTag(header: string, tags: readonly string[]): boolean {
   if (header.trim() === "*") return true;
   const current = tags.map(digestOf);

@@ -3,19 +3,22 @@ import { requestedRange } from "./byte-range.ts";
 import { findMatchingTag } from "./etag.ts";
 import { markComplete } from "./representation.ts";
 
-/** A browser saves the file and never opens it in a page of the service. A name that is not ASCII is sent as RFC 6266 says. */
+/**
+ * Makes a browser save the file instead of opening it in a page of the service. A name that is not ASCII is sent as RFC 6266
+ * defines.
+ */
 export function dispositionOf({ name }: { name: string }): string {
   const ascii = name.replaceAll(/[^\x20-\x7E]|["\\%]/g, "_");
   const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
 }
 
-/** Even where a browser ignores the disposition, a file runs no script, loads nothing and has no origin. */
+/** Even if a browser ignores the disposition, a file cannot run scripts or load anything, and has no origin. */
 const POLICY = "sandbox; default-src 'none'";
 
 const isTextType = (type: string) => type.startsWith("text/") || type === "application/json";
 
-/** Answers with a file, with a part of it, with 304 when the client has it, or with the address where it is. */
+/** Answers with a file or a part of it, with 304 if the client already has it, or with the address where the file is stored. */
 export async function answerFile({ artifact, address, read }: OpenContent, headers: Headers): Promise<Response> {
   const { size, sha256, content_type } = artifact;
   const tag = `"${sha256}"`;

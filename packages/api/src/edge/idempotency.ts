@@ -38,12 +38,13 @@ export const IdempotencyKeyHeader = lazyObject(() => ({
 /** The header of a repeated answer, as the OpenAPI document shows it. */
 export const REPLAYED = "Idempotent-Replayed";
 
-/** Whether an operation accepts a key: every POST of people and agents that answers with its schema. */
+/** Whether an operation accepts a key. Every documented POST of people and agents does. */
 export const isRepeatable = ({ method, spec }: Endpoint): boolean =>
   method === "POST" && (spec.as.users || spec.as.agents) && spec.hidden !== true;
 
 /**
- * Returns what identifies a request with a key, or null without a key. `asked` is the input, which a repetition must not change.
+ * Returns what identifies a request with a key, or null if it has no key. `asked` is the input, which must be the same in a
+ * repetition.
  */
 export function toRepeatableRequest(
   endpoint: Endpoint,
@@ -57,7 +58,7 @@ export function toRepeatableRequest(
   const actor = ctx.actor as User | Agent;
   const organization_id = actor.type === "agent" ? actor.organization_id : (actor.active?.organization_id ?? null);
   const caller_id = actor.type === "agent" ? actor.agent_id : actor.user_id;
-  // In another active organization, the same request means something else.
+  // If a different organization is active, the same request means something else.
   const place = endpoint.spec.as.organization ? organization_id : null;
   return {
     caller_id,
@@ -68,13 +69,13 @@ export function toRepeatableRequest(
   };
 }
 
-/** Requests with a key, as this process knows them: those that it is working on, and the latest that it has answered. */
+/** The requests with a key that this process knows: those that it is working on, and those that it has answered most recently. */
 export interface KnownRequests {
   running: Set<string>;
   answered: Set<string>;
 }
 
-/** An entry takes about 150 bytes. A repetition that no longer has one is answered too, at the cost of a first request. */
+/** An entry takes about 150 bytes. A repetition without an entry is answered too, but costs as much as a first request. */
 const MAX_ANSWERED = 10_000;
 
 export const createKnownRequests = (): KnownRequests => ({ running: new Set(), answered: new Set() });
@@ -87,17 +88,17 @@ function noteAnswered({ answered }: KnownRequests, name: string): void {
 
 export interface RunOptions {
   known: KnownRequests;
-  /** The operation calls another server, so no transaction may stay open during the call. */
+  /** The operation calls another server, and no transaction may stay open during the call. */
   calls_out: boolean;
-  /** Checks access without running the operation; undefined if only the operation itself can. */
+  /** Checks access without running the operation. Undefined if only the operation itself can check it. */
   authorize: (() => Promise<unknown>) | undefined;
-  /** Fields of the answer that are not stored. */
+  /** Fields of the answer that must not be stored. */
   secrets: readonly string[];
-  /** Converts what the operation returns. */
+  /** Converts the return value of the operation to an answer. */
   toAnswer: (result: unknown) => StoredAnswer;
 }
 
-/** Runs a request at most once per key, and answers a repeated one with the first answer. */
+/** Runs a request at most once per key. A repeated request gets the first answer. */
 export async function runOnce(
   ctx: Context,
   request: RepeatableRequest,
@@ -125,8 +126,8 @@ export async function runOnce(
 }
 
 /**
- * The stored answer, without running the operation only to roll it back. Null if access is refused, since the operation decides
- * what such a caller gets, or if the answer has expired.
+ * The stored answer, so that the operation does not run only to be rolled back. Null if the answer has expired. Also null if
+ * access is refused, since the operation decides what such a caller gets.
  */
 async function findAllowedAnswer(
   ctx: Context,
@@ -142,10 +143,10 @@ async function findAllowedAnswer(
 
 const replay = (answer: StoredAnswer): StoredAnswer => ({ ...answer, headers: { ...answer.headers, [REPLAYED]: "true" } });
 
-/** The header of a repeated answer that lacks a secret, which is shown only once. */
+/** The header of a repeated answer in which secrets are missing, because they are shown only once. */
 export const OMITTED = "Idempotent-Omitted";
 
-/** Removes secrets, which are shown only once: a repeated answer has null instead and names the fields. */
+/** Removes secrets, which are shown only once. A repeated answer has null in their place and lists their fields in a header. */
 function omitSecrets(answer: StoredAnswer, secrets: readonly string[]): StoredAnswer {
   if (secrets.length === 0) return answer;
   const shown = JSON.parse(answer.text) as Record<string, unknown>;
@@ -159,8 +160,9 @@ class KeyIsUsed extends Error {}
 type Run = (ctx: Context) => Promise<StoredAnswer>;
 
 /**
- * Runs the operation and stores its answer in one transaction. A repeated request runs too and is rolled back: this checks the
- * caller's rights again, and the first request needs no query for its key. `findAllowedAnswer` answers most repetitions. Returns null when the key is used.
+ * Runs the operation and stores its answer in one transaction. A repeated request runs too and is rolled back. This checks the
+ * caller's rights again, and the first request does not have to look for its key. Most repetitions are answered by
+ * `findAllowedAnswer` instead. Returns null if the key is already used.
  */
 async function runInTransaction(
   ctx: Context,
@@ -185,7 +187,10 @@ async function runInTransaction(
   }
 }
 
-/** Reserves the key, runs the operation and stores its answer, unless the operation has already stored it with its change. */
+/**
+ * Reserves the key, runs the operation and stores its answer. If the operation has already stored the answer together with its
+ * change, this does not store it again.
+ */
 async function runClaimed(
   ctx: Context,
   request: RepeatableRequest,
@@ -214,13 +219,13 @@ async function runClaimed(
   }
 }
 
-/** Statuses of refusals that a mere repetition of the request would not change. */
+/** Statuses of refusals that sending the same request again would not change. */
 const STORED_REFUSALS = [403, 404, 409, 410, 422];
 
-/** Returns the answer to a refused request, which is stored too. Null means a failure, after which the request may run again. */
+/** Returns the answer to a refused request, which is stored too. Null means that the request failed and may run again. */
 async function toRefusal(ctx: Context, error: unknown): Promise<StoredAnswer | null> {
   if (!(error instanceof DomainError || error instanceof InvalidInput || isForeignKeyViolation(error))) return null;
-  // A caller without the right has changed nothing, and may get the right later.
+  // A request without the necessary rights has changed nothing, and the caller may get the rights later.
   if (error instanceof DomainError && error.extra.is_access) return null;
   const response = toErrorResponse(error, ctx.actor.type === "agent", ctx.log);
   const { status } = response;

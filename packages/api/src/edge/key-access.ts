@@ -2,17 +2,17 @@ import type { Actor } from "@board/core/context/actor";
 import { DomainError } from "@board/core/values/errors";
 import type { Endpoint } from "../endpoint.ts";
 
-/** What a key may call of the operations of a person. The others change a person's profile, memberships and own keys. */
+/** The operations of people that a key may call. All others change a person's profile, memberships and own keys. */
 const OF_A_PERSON: ReadonlySet<string> = new Set([
   "GET /api/v1/users/me",
   "GET /api/v1/auth/bootstrap",
   "POST /api/v1/auth/bootstrap",
 ]);
 
-/** Operations that are no GET and yet change nothing by themselves. The tools of `/mcp` check the right to the board. */
+/** Operations that are not GET but change nothing by themselves. The tools of `/mcp` check the right to the board. */
 const READS: ReadonlySet<string> = new Set(["POST /api/v1/auth/bootstrap", "POST /mcp"]);
 
-/** Throws `forbidden` when a key asks for what only people may do, or a key with read access for a change. */
+/** Throws `forbidden` if a key calls what only people may call, or if a key with read access changes something. */
 export function requireAllowedToKey({ method, paths, spec }: Endpoint, actor: Actor): void {
   if (actor.type !== "user" || !actor.key) return;
   const operation = `${method} ${paths[0]}`;

@@ -10,7 +10,7 @@ const HEALTH_PATHS = new Set(["/health", "/healthz", "/readyz"]);
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Returns the board id of the path for the log. Whether that board exists is not known yet. */
+/** Returns the board id in the path for the log. The board may not exist. */
 export function pathLogFields(c: HonoContext): LogFields {
   const board_id = c.req.param("board_id");
   return board_id && UUID.test(board_id) ? { board_id: board_id.toLowerCase() } : {};
@@ -18,7 +18,7 @@ export function pathLogFields(c: HonoContext): LogFields {
 
 /**
  * Returns the caller for the log. A user's active organization is logged only if the operation works on it. A board may belong to
- * another organization, which is logged once the board has been read.
+ * another organization, which is logged after the board was read.
  */
 export function actorLogFields(actor: Actor, role: Role): LogFields {
   if (actor.type === "user")
@@ -31,7 +31,10 @@ export function actorLogFields(actor: Actor, role: Role): LogFields {
   return { agent_id, organization_id, ...(board_id ? { board_id } : {}) };
 }
 
-/** The attributes of a request in traces and metrics: its route and never its path, which has as many values as there are rows. */
+/**
+ * The attributes of a request in traces and metrics. They contain its route but not its path, because there are as many paths as
+ * rows.
+ */
 export function requestAttributes(c: HonoContext<Env>): SpanAttributes {
   const { route } = c.var;
   return {
@@ -41,7 +44,7 @@ export function requestAttributes(c: HonoContext<Env>): SpanAttributes {
   };
 }
 
-/** Uses the caller's request id if it is valid, else creates one, and returns it in the response. */
+/** Takes the caller's request id if it is valid, or creates one, and returns it in the response. */
 export const requestId: MiddlewareHandler<Env> = async (c, next) => {
   const inboundId = c.req.header("x-request-id");
   const id = inboundId && /^[A-Za-z0-9._-]{1,128}$/.test(inboundId) ? inboundId : randomUUID();
@@ -67,7 +70,7 @@ export const requestLog: MiddlewareHandler<Env> = async (c, next) => {
   const fields = { status, duration_ms, client_ip: client_address, actor: actorLabel };
   const level = status >= 500 ? "error" : status >= 400 ? "warn" : "debug";
   ctx.log[level]("http.request", `${c.req.method} ${c.req.path} ${status}`, fields);
-  // Where responses cannot be streamed, the response of a stream waits for an event, so its duration means nothing.
+  // If responses cannot be streamed, the response of a stream waits for an event, so its duration is not meaningful.
   const isStreamAnswer = c.res.headers.get("content-type")?.startsWith("text/event-stream");
   if (duration_ms > SLOW_REQUEST_MS && !isStreamAnswer)
     ctx.log.info("http.slow", `${c.req.method} ${c.req.path} took ${duration_ms} ms`, fields);

@@ -15,8 +15,8 @@ export const IfMatchHeader = lazyObject(() => ({
 }));
 
 /**
- * Returns the context of a conditional write. Each of its transactions starts by locking the resource and comparing it with what
- * a read would return now, so that nobody can change the resource between the comparison and the write.
+ * Returns the context of a conditional write. Each transaction in it first locks the resource and compares it with what a read
+ * would return now, so that nobody can change the resource between the comparison and the write.
  */
 export function withPrecondition(ctx: Context, { spec }: Endpoint, headers: Headers, params: object): Context {
   const header = headers.get(NAME);
@@ -32,7 +32,7 @@ export function withPrecondition(ctx: Context, { spec }: Endpoint, headers: Head
     return tags;
   };
   const precondition = async (ctx: Context) => {
-    // The first read is without the lock, so that a caller without access to the resource cannot lock it.
+    // The first read does not lock, so that a caller without access to the resource cannot lock it.
     await readTags(ctx);
     await lockRow(ctx, table, params[id as never]);
     const tags = await readTags(ctx);

@@ -21,13 +21,13 @@ export const problemDetails: MiddlewareHandler = async (c, next) => {
   const { status, headers } = c.res;
   if (status < 400 || headers.get("content-type") !== JSON_TYPE || !prefersProblem(c.req.header("accept"))) return;
   const body = JSON.parse(await c.res.clone().text()) as ErrorBody;
-  // A JSON-RPC error and a failed readiness check have no `detail` and stay unchanged.
+  // A JSON-RPC error and a failed readiness check have no `detail` and are not changed.
   if (body.detail === undefined) return;
   c.res = undefined;
   c.res = jsonResponse(toJson(toProblem(body, status)), status, { ...Object.fromEntries(headers), "content-type": PROBLEM });
 };
 
-/** Whether Accept names problem details, and does not prefer plain JSON to them. */
+/** Whether Accept lists problem details and does not prefer plain JSON to them. */
 function prefersProblem(accept: string | undefined): boolean {
   if (accept === undefined) return false;
   const qualityOf = (type: string) => parseAccept(accept).find((part) => part.type.toLowerCase() === type)?.q ?? 0;
@@ -35,10 +35,12 @@ function prefersProblem(accept: string | undefined): boolean {
   return quality > 0 && quality >= qualityOf(JSON_TYPE);
 }
 
-/** Not imported: an import makes Node read all exports of node:http, and reading one of them loads fetch and WebSocket. */
+/**
+ * Not imported at the top: Node reads all exports of an imported module, and one export of node:http loads fetch and WebSocket.
+ */
 const titleOf = (status: number): string => process.getBuiltinModule("node:http").STATUS_CODES[status] ?? "Error";
 
-/** The fields of an error become extension members. The standard members override them. */
+/** The fields of an error become extension members, but the standard members take precedence. */
 function toProblem({ detail, ...others }: ErrorBody, status: number): object {
   const standard = { type: "about:blank", title: titleOf(status), status };
   if (typeof detail === "string") return { ...others, ...standard, detail };
@@ -47,7 +49,7 @@ function toProblem({ detail, ...others }: ErrorBody, status: number): object {
   return { ...others, ...fields, ...standard, detail: message };
 }
 
-/** Number of problems that the text names. A body can have many more. */
+/** How many problems the text lists. A body can have many more. */
 const MAX_NAMED = 5;
 
 function summarize(problems: readonly FieldProblem[]): string {

@@ -5,7 +5,7 @@ import type * as z from "zod";
 type Issue = z.core.$ZodIssue;
 type InputSource = "body" | "query" | "path";
 
-/** A body of a megabyte can have half a million problems. */
+/** The maximum number of reported problems, because a body of a megabyte can have half a million. */
 const MAX_PROBLEMS = 1_000;
 const MAX_INPUT_CHARS = 200;
 const SECRET_FIELD = /token|secret/i;
@@ -39,7 +39,7 @@ function inFieldOrder(issues: readonly Issue[], fields: readonly string[]): read
 
 const MAX_KEY_CHARS = 200;
 
-/** Returns the problems of keys that an operation does not know, for clients that want such keys refused. */
+/** Returns the problems of keys that an operation does not know, for clients that want such keys to be refused. */
 export const toUnknownKeyProblems = (
   paths: Iterable<readonly (string | number)[]>,
   where: InputSource,
@@ -67,7 +67,9 @@ const TYPE_KINDS: Readonly<Record<string, { type: string; kind: string }>> = {
   record: { type: "dict_type", kind: "object" },
 };
 
-/** For a union, returns the issues of the intended branch: the first whose literal key is present, else the last. */
+/**
+ * For a union, returns the issues of the intended branch. This is the first branch whose literal key is present, else the last.
+ */
 function issuesOfIntendedBranch(issue: Issue, input: unknown): readonly Issue[] {
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return [issue];
   const branches = issue.errors.map((branch) => branch.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })));
@@ -110,7 +112,7 @@ function toTypeAndMessage(issue: Issue, value: unknown, atRoot: boolean): { type
         return { type: "bool_type", msg: "Input should be a valid boolean" };
       return literalError(issue.values);
     }
-    // The discriminator has a value that belongs to no branch of the union.
+    // The value of the discriminator does not belong to any branch of the union.
     case "invalid_union":
       return literalError("options" in issue ? (issue.options as unknown[]) : []);
     default:
@@ -137,7 +139,7 @@ function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
   return value;
 }
 
-/** Prepares the invalid value for the response: secrets are masked, long text is cut, objects and arrays are summarized. */
+/** Prepares an invalid value for the response: secrets are masked, long text is truncated, objects and arrays are summarized. */
 function toReportedInput(value: unknown, path: readonly (string | number)[]): unknown {
   if (path.some((part) => SECRET_FIELD.test(String(part)))) return "***";
   if (typeof value === "string") return value.slice(0, MAX_INPUT_CHARS).toWellFormed().replaceAll("\0", "\uFFFD");

@@ -2,26 +2,26 @@ import { compress, type Encoding, selectEncoding } from "./content-encoding.ts";
 import { findMatchingTag, toEntityTag } from "./etag.ts";
 import { markComplete, MIN_ENCODED_BYTES } from "./representation.ts";
 
-/** A text that is the same for everybody and that anybody may read. */
+/** A text that is the same for everyone and that anyone may read. */
 export interface PublicFile {
   headers: { "content-type": string; "cache-control": string } & Readonly<Record<string, string>>;
   bytes: Uint8Array;
-  /** Reads an encoding from the build; null when the build made none. */
+  /** Reads a version that the build has encoded; null if the build did not create it. */
   readEncoded?: (encoding: Encoding) => Promise<Uint8Array | null>;
 }
 
-/** Returns the file with a name. `load` runs once for each name and process, and again after a failure. */
+/** Returns the file with a name. `load` runs once per name and process, and again after a failure. */
 export type PublicFiles = (name: string, load: () => Promise<PublicFile>) => Promise<EncodedFile>;
 
-/** A file with its encodings. Each encoding is made when it is first requested. */
+/** A file and its encodings. Each encoding is created when it is first requested. */
 export interface EncodedFile {
   file: PublicFile;
-  /** Returns the bytes in an encoding, and their tag. */
+  /** Returns the bytes in an encoding, with their tag. */
   read(this: void, encoding: Encoding | null): Promise<{ bytes: Uint8Array<ArrayBuffer>; tag: string }>;
 }
 
 /**
- * Keeps public files encoded in memory. Anybody may request them as often as they like, so a request must not cost the work of
+ * Keeps public files encoded in memory. Anyone may request them as often as they like, so a request must not cause the work of
  * building or compressing a large document.
  */
 export function createPublicFiles(): PublicFiles {
@@ -57,7 +57,7 @@ function encodeOnce(file: PublicFile): EncodedFile {
   };
 }
 
-/** Answers with the file in the encoding that the client prefers, or with 304 when it has it already. */
+/** Answers with the file in the encoding that the client prefers, or with 304 if the client already has it. */
 export async function answerPublicFile({ file, read }: EncodedFile, headers: Headers): Promise<Response> {
   const isLong = file.bytes.byteLength >= MIN_ENCODED_BYTES;
   const encoding = isLong ? selectEncoding(headers.get("accept-encoding") ?? undefined) : null;

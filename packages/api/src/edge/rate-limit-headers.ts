@@ -2,7 +2,7 @@ import type { LimitStatus } from "@board/core/values/request-limits";
 import type { MiddlewareHandler } from "hono";
 import type { Env } from "../runtime.ts";
 
-/** Shows the limits that a request counted toward, in the form of draft-ietf-httpapi-ratelimit-headers-11. */
+/** Adds headers for the limits that a request counted toward, in the form of draft-ietf-httpapi-ratelimit-headers-11. */
 export const rateLimitHeaders: MiddlewareHandler<Env> = async (c, next) => {
   await next();
   const limits = [...c.var.ctx.limits.values()];

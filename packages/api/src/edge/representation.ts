@@ -3,21 +3,21 @@ import { compress, selectEncoding } from "./content-encoding.ts";
 import { encodedTag, findMatchingTag, toEntityTag } from "./etag.ts";
 import type { Env } from "../runtime.ts";
 
-/** Types that are encoded. Streams are never encoded, because their events would wait in the encoder. */
+/** Media types that are encoded. Streams are never encoded, because the encoder would hold back their events. */
 const ENCODED_TYPES = /^(?:application\/(?:problem\+)?json|text\/(?:html|css|javascript))\b/;
-/** Smaller answers fit into one packet even without an encoding. */
+/** Smaller answers fit into one packet even if they are not encoded. */
 export const MIN_ENCODED_BYTES = 1_024;
 
-/** Answers that already have their encoding and their tag. */
+/** Answers that already have their final encoding and tag. */
 const complete = new WeakSet<Response>();
 
-/** Marks an answer that must not be changed any more. */
+/** Marks an answer as final, so that it is not changed any more. */
 export function markComplete(response: Response): Response {
   complete.add(response);
   return response;
 }
 
-/** The texts of JSON answers. Reading them from the responses would take time. */
+/** The texts of JSON answers, because reading them from the responses would take time. */
 const texts = new WeakMap<Response, string>();
 
 /** A response with JSON that is already serialized. */
@@ -28,7 +28,7 @@ export function jsonResponse(text: string, status: number, headers: Record<strin
 }
 
 /**
- * Encodes long answers as the client prefers, gives JSON answers of reads an ETag, and answers 304 when the client already has
+ * Encodes long answers as the client prefers, adds an ETag to JSON answers of reads, and answers 304 if the client already has
  * the answer (docs/reference/conventions.md#representations).
  */
 export const representation: MiddlewareHandler<Env> = async (c, next) => {
@@ -46,18 +46,18 @@ export const representation: MiddlewareHandler<Env> = async (c, next) => {
   const encoding = isLong ? selectEncoding(c.req.header("accept-encoding")) : null;
   const { method } = c.req;
   const replace = (body: string | Buffer<ArrayBuffer> | null, newStatus = status) => {
-    // Hono would copy the headers of the old answer to the new one.
+    // Otherwise Hono would copy the headers of the old answer to the new one.
     c.res = undefined;
     c.res = new Response(body, { status: newStatus, headers });
   };
 
   if ((method === "GET" || method === "HEAD") && hasTag(answer)) {
-    // An operation may set its own ETag, which is then not derived from the text.
+    // An operation may set its own ETag. That tag is not derived from the text.
     const chosen = headers.get("ETag");
     const tag = chosen === null ? toEntityTag(text, encoding) : encodedTag(chosen, encoding);
     const match = findMatchingTag(c.req.header("if-none-match"), tag);
     headers.set("ETag", match ?? tag);
-    // The answer depends on the caller, but a shared cache does not distinguish callers by X-Agent-Token.
+    // The answer depends on the caller, but a shared cache does not tell callers apart by X-Agent-Token.
     headers.set("Cache-Control", "private, no-cache");
     if (match !== null) {
       headers.delete("content-type");
@@ -66,14 +66,14 @@ export const representation: MiddlewareHandler<Env> = async (c, next) => {
   }
   if (encoding) {
     const tag = headers.get("ETag");
-    // The ETag of a read already includes the encoding. A write has only the tag of its text.
+    // The ETag of a read already includes the encoding. For a write, it is so far only the tag of the text.
     if (tag !== null && method === "PATCH") headers.set("ETag", encodedTag(tag, encoding));
     headers.set("Content-Encoding", encoding);
     replace(method === "HEAD" ? null : await compress(encoding, text));
   } else if (known === undefined) replace(text);
 };
 
-/** Whether an answer gets an ETag: only JSON for which the operation set no other caching. */
+/** Whether an answer gets an ETag. Only JSON answers do, and only if the operation did not set other caching. */
 const hasTag = ({ status, headers }: Response): boolean =>
   status === 200 &&
   headers.get("content-type") === "application/json" &&

@@ -6,15 +6,17 @@ import { toCounterKey } from "@board/core/db/rate-limit";
 import type { Runtime } from "../runtime.ts";
 
 const RETRY_AFTER = 5;
-/** Share of all slots that requests with a credential may occupy, and likewise those without one. */
+/** The share of all slots that requests with a credential may occupy. The same share applies to requests without one. */
 const KIND_SHARE = 0.75;
 
-/** On a single connection, further concurrent requests would do no more work, and would only wait for each other's statements. */
+/**
+ * With a single connection, more concurrent requests would not do more work. They would only wait for each other's statements.
+ */
 const MAX_OF_SHARED_CONNECTION = { running: 4, of_organization: 1 };
 
 /**
- * The queue in which the requests of a process wait for a slot. It is fair between organizations, and within each between
- * callers.
+ * The queue in which the requests of a process wait for a slot. It is fair between organizations and, within each of them,
+ * between callers.
  */
 export function createRequestQueue({ settings: { budgets }, shares_connection = false }: Runtime): FairQueue {
   const most = (limit: number, max: number) => (shares_connection && limit > 0 ? Math.min(limit, max) : limit);
@@ -31,7 +33,7 @@ export function createRequestQueue({ settings: { budgets }, shares_connection = 
   });
 }
 
-/** The slot of one request. The request has none while its body arrives or while it waits for a host or for events. */
+/** The slot of one request. The request holds none while its body arrives or while it waits for a host or for events. */
 export class RequestSlot {
   readonly #queue: FairQueue;
   #keys: readonly string[] | null = null;
@@ -40,7 +42,7 @@ export class RequestSlot {
     this.#queue = queue;
   }
 
-  /** Waits until the request may work for the caller of the context. */
+  /** Waits until a request of this context's caller may run. */
   async take({ actor }: Pick<Context, "actor">, address: string, path_board_id = ""): Promise<void> {
     await this.#enter(
       actor.type === "user"
@@ -56,7 +58,7 @@ export class RequestSlot {
     this.#slot = null;
   }
 
-  /** Frees the slot during work that only waits, and then waits for a slot again. */
+  /** Frees the slot during work that only waits. Afterwards, it waits for a slot again. */
   async pauseDuring<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#slot) return work();
     this.end();
@@ -65,7 +67,7 @@ export class RequestSlot {
     return result;
   }
 
-  /** Counts the bytes of the answer toward the organization's limit. */
+  /** Counts the bytes of the answer against the organization's limit. */
   charge(bytes: number): void {
     this.#slot?.charge(bytes);
   }

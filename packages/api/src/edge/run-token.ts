@@ -3,8 +3,8 @@ import { outOfRunScope, requireInRunScope } from "@board/core/context/run-scope"
 import type { Endpoint } from "../endpoint.ts";
 
 /**
- * What the token of a run may call (docs/runner.md#the-token-of-a-run): its task, the memory of its board, approvals and usage.
- * Everything else is refused, also what is added later. What a body names is checked where it is used.
+ * What a run token may call (docs/runner.md#the-token-of-a-run): its task, the memory of its board, approvals and usage.
+ * Everything else is refused, including operations that are added later. Ids in a body are checked where they are used.
  */
 const ALLOWED: ReadonlySet<string> = new Set([
   "GET /api/v1/agent/healthz",
@@ -30,7 +30,7 @@ const ALLOWED: ReadonlySet<string> = new Set([
   "POST /mcp",
 ]);
 
-/** Throws `forbidden` when a caller with the token of a run asks for anything but its task. */
+/** Throws `forbidden` if a caller with a run token calls something that does not belong to the run's task. */
 export function requireAllowedToRun({ method, paths }: Endpoint, actor: Actor, params: Record<string, string>): void {
   if (actor.type !== "agent" || !actor.run) return;
   if (!ALLOWED.has(`${method} ${paths[0]}`)) throw outOfRunScope();

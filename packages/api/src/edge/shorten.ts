@@ -21,18 +21,18 @@ interface Parts {
   lists: List[];
 }
 
-/** No field becomes smaller than this. Ids, times, numbers and names are smaller anyway. */
+/** Fields are not shortened below this size. Ids, times, numbers and names are smaller anyway. */
 const MIN_FIELD_BYTES = 256;
-/** A text is cut a little shorter than its average character suggests, so that it rarely needs a second cut. */
+/** A text is cut slightly shorter than the average size of its characters suggests, so that it rarely has to be cut twice. */
 const CUT_FACTOR = 0.98;
-/** Bytes that `truncated_fields` adds: its brackets and quotes, and one name. */
+/** The bytes that `truncated_fields` adds: brackets, quotes and one name. */
 const SIGN_BYTES = 24;
 const NAME_BYTES = 4;
 
 /**
- * Returns a copy of a value that has at most `max_bytes` as JSON. Only objects whose schema has `truncated_fields` change: the
- * largest fields are cut first, then lists end early. The items of a page stay, because a client could not tell which ones are
- * missing.
+ * Returns a copy of a value that has at most `max_bytes` as JSON. Only objects whose schema has `truncated_fields` change: first
+ * the largest fields are shortened, then lists end early. The items of a page are all kept, because a client could not tell which
+ * ones are missing.
  */
 export function shorten(schema: z.ZodType, value: unknown, max_bytes: number): unknown {
   const parts: Parts = { fields: [], lists: [] };
@@ -73,7 +73,10 @@ function copyParts(schema: z.ZodType, value: unknown, parts: Parts, isOutermost:
   return owner;
 }
 
-/** Returns the schema of a present value. Of a union, it is the first object schema whose required fields the value has. */
+/**
+ * Returns the schema without wrappers, for a value that is present. For a union, returns the first object schema whose required
+ * fields the value has.
+ */
 function unwrap(schema: z.ZodType, value: unknown): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return unwrap(schema.unwrap() as z.ZodType, value);
@@ -106,7 +109,7 @@ function hasTruncatable(schema: z.ZodType): boolean {
 const isShortenable = (schema: z.ZodType | undefined, value: unknown): boolean =>
   typeof value === "string" || (typeof value === "object" && value !== null && !(schema instanceof z.ZodObject));
 
-/** Cuts every field that is larger than a limit. The limit is the largest one with which the answer is small enough. */
+/** Shortens every field that is larger than a limit. The limit is the largest one that makes the answer small enough. */
 function shortenFields(fields: readonly Field[], bytes: number, max_bytes: number): void {
   const saving = ({ bytes, name }: Field, limit: number) => Math.max(0, bytes - limit - SIGN_BYTES - NAME_BYTES - name.length);
   const savedWith = (limit: number) => fields.reduce((sum, field) => sum + saving(field, limit), 0);
@@ -126,7 +129,7 @@ function addTruncatedField(owner: Record<string, unknown>, name: string): void {
   if (!names.includes(name)) owner["truncated_fields"] = [...names, name];
 }
 
-/** Returns the beginning of a string, or the first items or entries, in at most `max_bytes` of JSON. */
+/** Returns the beginning of a string, or the first items or entries, with at most `max_bytes` as JSON. */
 function beginningOf(value: unknown, max_bytes: number): unknown {
   if (value instanceof RawJson) return beginningOfText(value.text, max_bytes);
   if (typeof value === "string") return beginningOfText(value, max_bytes);
@@ -161,7 +164,7 @@ function beginningOfText(text: string, max_bytes: number): string {
   }
 }
 
-/** Ends the largest list early, then the next largest, until the answer is small enough. */
+/** Ends the largest list early, then the next largest and so on, until the answer is small enough. */
 function shortenLists(lists: readonly List[], bytes: number, max_bytes: number): void {
   const measured = lists
     .map((list) => ({ ...list, sizes: list.items.map((item) => sizeOf(item) + 1) }))

@@ -18,7 +18,9 @@ export const NO_KEYS = lazyObject(() => ({}));
 export const isStrict = ({ spec }: Endpoint, request: HonoRequest): boolean =>
   !spec.lenient_params && !spec.hidden && prefersStrict(request.raw.headers);
 
-/** Returns the problems of query parameters that an operation does not know, if the client wants such parameters refused. */
+/**
+ * Returns the problems of query parameters that an operation does not know, if the client wants such parameters to be refused.
+ */
 export function findUnknownParameters(endpoint: Endpoint, request: HonoRequest): FieldProblem[] {
   if (!isStrict(endpoint, request)) return [];
   const input = request.query();
@@ -28,7 +30,7 @@ export function findUnknownParameters(endpoint: Endpoint, request: HonoRequest):
 export const findUnknownFields = (schema: z.ZodType, input: unknown): FieldProblem[] =>
   toUnknownKeyProblems(findUnknownKeys(schema, input), "body", input);
 
-/** Confirms with a header that the client's preference was followed, also when the request is refused. */
+/** Sets a header that confirms that the client's preference was followed, even if the request is refused. */
 export const confirmStrictness =
   (endpoint: Endpoint): MiddlewareHandler<Env> =>
   async (c, next) => {

@@ -1,4 +1,4 @@
-/** The format of AWS: `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=…;Sampled=1`. */
+/** The format that AWS uses: `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=…;Sampled=1`. */
 const AWS_ROOT = /(?:^|;)\s*Root=(1-[0-9a-f]{8}-[0-9a-f]{24})\s*(?:;|$)/;
 /** The W3C format. Future versions may append fields. */
 const TRACEPARENT =
@@ -7,8 +7,8 @@ const ALL_ZEROS = /^0+$/;
 const MAX_HEADER_CHARS = 1_000;
 
 /**
- * Returns the id under which a request and its jobs are logged: the trace id of a load balancer or of the caller, else the
- * request id. It is stored in logs and in the database, so only well-formed trace ids are accepted.
+ * Returns the id with which a request and its jobs are logged: the trace id of a load balancer or of the caller, else the request
+ * id. It is stored in logs and in the database, so only well-formed trace ids are accepted.
  */
 export function traceIdOf(headers: Headers, request_id: string): string {
   const read = (name: string) => (headers.get(name) ?? "").slice(0, MAX_HEADER_CHARS).trim();

@@ -27,12 +27,12 @@ function unwrap(schema: z.ZodType): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return unwrap(schema.unwrap() as z.ZodType);
   if (!(schema instanceof z.ZodPipe)) return schema;
-  // A conversion at the beginning accepts anything, so only the schema after it describes what the client sends.
+  // A conversion at the beginning accepts any value, so only the schema after it describes what the client sends.
   const { in: from, out } = schema;
   return unwrap((from instanceof z.ZodTransform ? out : from) as z.ZodType);
 }
 
-/** Chooses the option of a union that the input's literals allow and that ignores the fewest keys. */
+/** Chooses the option of a union that allows the literals in the input and ignores the fewest keys. */
 function optionOf(options: readonly z.ZodType[], input: object): z.ZodType | undefined {
   const allowed = options.filter((option) => !contradicts(unwrap(option), input));
   const countOf = (option: z.ZodType) => [...findUnknownKeys(option, input)].length;

@@ -17,7 +17,10 @@ export interface AgentHints {
 
 type Entry = Pick<AgentHints, "when_to_use" | "routing_policy"> & Partial<Omit<AgentHints, "required_actor">>;
 
-/** The hints by intent. An operation names its intent as `agent`; what an entry leaves out is completed by `hintsOf`. */
+/**
+ * The hints by intent. An operation refers to its intent as `agent`. `hintsOf` adds the defaults for whatever an entry leaves
+ * out.
+ */
 const HINTS = {
   agent_management: {
     roles: ["lead"],

@@ -19,7 +19,7 @@ export function toApprovalRow(approval: Approval): z.infer<typeof ApprovalRow> {
 const reasonOf = ({ board_id }: Approval, description: string): Beginning =>
   beginningOf(description, `GET /api/v1/boards/${board_id}/approvals`);
 
-/** What the agent of a permission request wants to do, and the options with their ids. */
+/** What the agent in a permission request wants to do, and the options with their ids. */
 function permissionText({ action_type, payload }: Approval): string[] {
   if (action_type !== RUN_PERMISSION || payload === null) return [];
   const { tool, excerpt, options } = payload;
@@ -30,7 +30,7 @@ function permissionText({ action_type, payload }: Approval): string[] {
   ];
 }
 
-/** The answers that a question offers, and the one that it got. */
+/** The answers that a question offers, and the answer it got. */
 function questionText(approval: Approval): string[] {
   if (!isQuestion(approval)) return [];
   const { options, allow_text } = questionOf(approval);
@@ -42,7 +42,7 @@ function questionText(approval: Approval): string[] {
   ];
 }
 
-/** Describes an approval in words. The names of requester and decider come from the database. */
+/** Describes an approval in words. The names of the requester and the decider come from the database. */
 export function approvalText(approval: Approval): string[] {
   const { id, status, agent_id, resolved_by_user_id, resolved_at, action_type, description } = approval;
   const asker = agent_id === null ? "a person or a removed agent" : authorText({ type: "agent", id: agent_id });

@@ -3,8 +3,8 @@ import { oneLine } from "@board/core/values/wire";
 import type { Beginning } from "./limits.ts";
 
 /**
- * Puts text that others wrote into a fence, so that a model does not take it for the service's own words. `about` introduces it
- * and must come from the database alone: what the text is, who wrote it and when. A test checks what is outside of fences.
+ * Puts text that others wrote into a fence, so that a model does not mistake it for text of the service. `about` introduces the
+ * text and must come from the database alone: what the text is, who wrote it and when. A test checks what is outside of fences.
  */
 export const fenced = (about: string, { shown, rest }: Beginning): string[] => [
   `${about}:`,
@@ -12,7 +12,7 @@ export const fenced = (about: string, { shown, rest }: Beginning): string[] => [
   ...(rest === null ? [] : [rest]),
 ];
 
-/** Like `fenced`, but for data from outside the organization, in which nothing is an instruction. */
+/** Like `fenced`, but for data from outside the organization, none of which may be treated as an instruction. */
 export const fencedData = (about: string, text: string): string[] => [`${about}:`, fence(toPlainText(text))];
 
 /** Short texts that others wrote, one per line, each with a label. */
@@ -21,7 +21,10 @@ export const labelled = (lines: Readonly<Record<string, string>>): string =>
     .map(([label, text]) => `${label}: ${oneLine(text)}`)
     .join("\n");
 
-/** Describes a list: the service's facts about each row in numbered lines, then all names in one fence with the same numbers. */
+/**
+ * Describes a list: first numbered lines with what the service knows about each row, then all names in one fence with the same
+ * numbers.
+ */
 export function fencedRows(about: string, rows: readonly { fact: string; name: string }[]): string[] {
   if (rows.length === 0) return [];
   const names = rows.map(({ name }, index) => `${index + 1}. ${oneLine(name)}`);

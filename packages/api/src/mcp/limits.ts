@@ -1,15 +1,15 @@
 import { truncate, truncateMessage } from "@board/core/values/text";
 
-/** Limit for one text in a result, in characters. */
+/** The maximum length of a text in a result, in characters. */
 export const MAX_CHARS = 4_000;
-/** Limit for the rows of a list in a result, unless the call asks for more. */
+/** The maximum number of rows of a list in a result, unless the call asks for more. */
 export const MAX_ROWS = 20;
 
-/** Tells the model how to read the rest of a text. A function receives the number of characters that were shown. */
+/** Text that tells the model how to read the rest. A function receives the number of characters that were shown. */
 type Way = string | ((shown_chars: number) => string);
 
 /**
- * The beginning of a text in at most `MAX_CHARS` characters, and how to read the rest. `rest` is null when the text is complete.
+ * The beginning of a text with at most `MAX_CHARS` characters, and how to read the rest. `rest` is null if the text is complete.
  */
 export interface Beginning {
   shown: string;
@@ -22,24 +22,27 @@ export function beginningOf(text: string, way: Way): Beginning {
   return { shown, rest: left === 0 ? null : `${left} more characters: ${typeof way === "string" ? way : way(shown.length)}` };
 }
 
-/** Like `beginningOf`, but for a text of the service that may contain fences, which are not cut open. */
+/**
+ * Like `beginningOf`, but for a text of the service. The text may contain fences, and if it is cut inside one, the fence is
+ * closed.
+ */
 export const beginningOfMessage = (text: string, way: string): Beginning => ({
   ...beginningOf(text, way),
   shown: truncateMessage(text, MAX_CHARS),
 });
 
-/** Joins the beginning and the instruction to one text. */
+/** Joins the beginning and the instruction into one text. */
 export const inline = ({ shown, rest }: Beginning): string => (rest === null ? shown : `${shown} [... ${rest}]`);
 
 export const cut = (text: string, way: Way): string => inline(beginningOf(text, way));
 
-/** Like `cut`, but for a text of the service. The instruction has its own line, since the last line may end a fence. */
+/** Like `cut`, but for a text of the service. The instruction is on a separate line, since the last line may end a fence. */
 export function cutMessage(text: string, way: string): string {
   const { shown, rest } = beginningOfMessage(text, way);
   return rest === null ? shown : `${shown}\n[... ${rest}]`;
 }
 
-/** Returns the object if its JSON has at most `MAX_CHARS` characters, else an object that says how to read it. */
+/** Returns the object if its JSON has at most `MAX_CHARS` characters. Otherwise returns an object that says how to read it. */
 export const smallObject = (value: Record<string, unknown>, way: string): Record<string, unknown> =>
   JSON.stringify(value).length <= MAX_CHARS ? value : { "...": way };
 

@@ -2,10 +2,10 @@ import * as z from "zod";
 
 export type JsonSchema = Record<string, unknown>;
 
-/** Keywords that a model needs. The others cost tokens, and the service checks them anyway. */
+/** Keywords that a model needs. All others would cost tokens, and the service checks them anyway. */
 const INPUT_KEYWORDS = ["type", "enum", "items"] as const;
 
-/** Removes the ids of schemas, because a schema with an id becomes a reference, which not all clients resolve. */
+/** Removes the ids of schemas, because a schema with an id becomes a reference, and not all clients resolve references. */
 function toJsonSchema(schema: z.ZodObject, io: "input" | "output"): z.core.JSONSchema.JSONSchema {
   const metadata = z.registry<z.core.GlobalMeta>();
   return z.toJSONSchema(schema, { io, unrepresentable: "any", metadata });
@@ -29,13 +29,13 @@ function toShortSchema(property: unknown): JsonSchema {
   return Object.fromEntries(kept.map((name) => [name, name === "items" ? toShortSchema(schema[name]) : schema[name]]));
 }
 
-/** Lets null clear a field with a single value. For a nullable list or object, null means the same as absence. */
+/** Allows null to clear a field with a single value. For a nullable list or object, null means the same as leaving it out. */
 const toNullable = (schema: JsonSchema): JsonSchema => {
   const { type, items } = schema;
   return typeof type !== "string" || items || type === "object" ? schema : { ...schema, type: [type, "null"] };
 };
 
-/** Returns the types of a result's fields without descriptions. The operations of the API that return the same describe them. */
+/** Returns the types of a result's fields without descriptions, because the API describes the same fields in its operations. */
 export function toOutputSchema(schema: z.ZodObject): JsonSchema {
   const { properties = {} } = toJsonSchema(schema, "output");
   const shown = Object.entries(properties).map(([name, property]) => [name, toType(property as JsonSchema)]);

@@ -15,19 +15,19 @@ import { tools } from "./tools.ts";
 
 /**
  * Answers one message of the Model Context Protocol for a caller. Nothing is kept between requests. Clients of the 2025 and 2026
- * revisions get the same server; the SDK finds out which revision a request follows.
+ * revisions get the same server; the SDK detects the revision of a request.
  */
 export async function answerMcp(ctx: Context<Caller>, request: Request, signal: AbortSignal): Promise<Response> {
   const createServer = () => createMcpServer(ctx, signal);
   const onerror = (error: Error) => ctx.log.debug("mcp.refused", errorText(error));
   if (await isLegacyRequest(request)) {
-    // Without a session id, the transport serves one request. It answers with JSON, because the answer is a single message.
+    // Without a session id, the transport serves only one request. It answers with JSON, because the answer is a single message.
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     transport.onerror = onerror;
     await createServer().connect(transport);
     return transport.handleRequest(request);
   }
-  // Subscriptions are off: they would stay open, although the tools of a caller never change.
+  // Subscriptions are off, because they would stay open although the tools of a caller never change.
   const handler = createMcpHandler(createServer, { legacy: "reject", maxSubscriptions: 0, onerror });
   return handler.fetch(request);
 }
@@ -61,7 +61,9 @@ function register(server: McpServer, tool: Tool, ctx: Context<Caller>, signal: A
   });
 }
 
-/** A schema that the SDK lists unchanged and does not check. The tool checks it itself and names the same problems as the API. */
+/**
+ * A schema that the SDK lists unchanged and does not check. The tool checks it itself and reports the same problems as the API.
+ */
 const asListed = (schema: JsonSchema): StandardSchemaWithJSON<Record<string, unknown>> => ({
   "~standard": {
     version: 1,

@@ -36,7 +36,7 @@ export const toTaskRow = (task: TaskRow): TaskRow => {
   return { id, board_id, title, status, priority, due_at, assigned_agent_id, submitted_by_agent_id, is_blocked };
 };
 
-/** Creates the view of a task. `offset` is the character at which the description begins. */
+/** Creates the view of a task. The description begins at the character `offset`. */
 export function toTaskView(task: Task, offset = 0): TaskView {
   return {
     ...toTaskRow(task),
@@ -52,7 +52,7 @@ const descriptionOf = (description: string, offset: number): Beginning =>
   beginningOf(description.slice(offset).toWellFormed(), (shown) => `get_task with offset ${offset + shown}`);
 
 type Agents = "assigned_agent_id" | "submitted_by_agent_id";
-/** A task in a list. Agents are left out where the reader knows them, as in an inbox. */
+/** A task in a list. Agents are left out if the reader knows them, as in an inbox. */
 type ListedTask = Omit<TaskRow, Agents> & Partial<Pick<TaskRow, Agents>> & { lease?: Lease | null };
 type Lease = Pick<NonNullable<Task["lease"]>, "fence" | "expires_at">;
 
@@ -63,7 +63,7 @@ export const taskRowsText = (about: string, tasks: readonly ListedTask[]): strin
     tasks.map((task) => ({ fact: factsOf(task).join(", "), name: `${task.title} (priority ${task.priority})` })),
   );
 
-/** What the service knows about a task, without any text that others wrote. */
+/** What the service knows about a task, without text that others wrote. */
 const factsOf = ({
   id,
   board_id,
@@ -85,7 +85,7 @@ const factsOf = ({
 
 const leaseText = ({ fence, expires_at }: Lease): string => `lease with fence ${fence} until ${expires_at}`;
 
-/** Describes a task in words for a caller. `offset` is the character at which the description begins. */
+/** Describes a task in words for a caller. The description begins at the character `offset`. */
 export function taskText(task: Task, caller: Caller, offset = 0): string[] {
   const { description, blocked_by_task_ids: blockers, created_by_user_id } = task;
   const text = description ? descriptionOf(description, offset) : { shown: "", rest: null };
@@ -109,7 +109,7 @@ function shortTextsOf(task: Task): Record<string, string> {
   };
 }
 
-/** Tells the holder of a task what to send, and a worker what to do after handing the task in. */
+/** Tells the holder of a task what to send, and a worker what to do after submitting the task. */
 function holderText({ lease, status }: Task, caller: Caller): string[] {
   if (caller.type !== "agent") return [];
   if (lease?.agent_id === caller.agent_id)

@@ -16,7 +16,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: "unavailable",
 };
 
-/** Number of problems that a message names. A body can have many more. */
+/** How many problems a message lists. A body can have many more. */
 const MAX_PROBLEMS = 5;
 
 type Detail = string | Problem[] | ({ message?: string; code?: string } & Record<string, unknown>);
@@ -25,7 +25,7 @@ interface Problem {
   msg: string;
 }
 
-/** A refusal in the form that the caller of a tool gets. */
+/** A refusal in the form in which the caller of a tool gets it. */
 export interface ToolError {
   status: number;
   code: string;
@@ -33,7 +33,7 @@ export interface ToolError {
   next: string;
 }
 
-/** Converts a thrown error to the answer that the API gives for it, and adds the next step. */
+/** Converts a thrown error to the answer that the API would give, and adds the next step. */
 export async function toToolError(error: unknown, toAgent: boolean, log: Log): Promise<ToolError> {
   const response = toErrorResponse(error, toAgent, log);
   const { status } = response;

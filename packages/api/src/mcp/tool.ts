@@ -11,7 +11,7 @@ import { type JsonSchema, toInputSchema, toOutputSchema } from "./listed-schema.
 
 export type Caller = User | Agent;
 
-/** A result as data, and in words for models that read only text. */
+/** A result as data, and in words for models that only read text. */
 export interface ToolResult<Output = object> {
   data: Output;
   text: string;
@@ -21,15 +21,15 @@ interface Spec<A extends Caller, Input extends z.ZodObject, Output extends z.Zod
   /** The title that people see, for example when a client asks for their consent. */
   title: string;
   name: string;
-  /** When to use the tool and when not, in one or two lines. It may only name tools that every caller of this tool has. */
+  /** When to use the tool and when not, in one or two lines. It may only mention tools that every caller of this tool has. */
   description: string;
-  /** The callers that see the tool in the list. The core function checks everything else. */
+  /** Which callers see the tool in the list. Everything else is checked by the core function. */
   as: Role<A>;
-  /** The token of a run may call it, for the board and the task of its run. */
+  /** A run token may call the tool, but only for the board and task of the run. */
   for_runs?: true;
   read_only?: true;
   idempotent?: true;
-  /** Clients should ask a person before each call. */
+  /** Clients should ask a person for confirmation before each call. */
   destructive?: true;
   input: Input;
   /** Descriptions of arguments whose names do not explain them. */
@@ -53,7 +53,7 @@ export interface Tool {
   run(ctx: Context, input: unknown, signal: AbortSignal): Promise<ToolResult>;
 }
 
-/** Declares a tool. Like an operation of the API it names a role and schemas, and calls core functions. */
+/** Declares a tool. Like an operation of the API, a tool has a role and schemas, and calls core functions. */
 export function tool<A extends Caller, Input extends z.ZodObject, Output extends z.ZodObject>(
   spec: Spec<A, Input, Output>,
 ): Tool {
@@ -77,15 +77,15 @@ export function tool<A extends Caller, Input extends z.ZodObject, Output extends
 
 const isRun = (actor: Actor): boolean => actor.type === "agent" && actor.run !== undefined;
 
-/** The board and the task that the arguments name must be those of the run. Core checks the other ids that they name. */
+/** The board and the task in the arguments must be those of the run. Core checks all other ids. */
 function requireRunMayCall(actor: Actor, for_runs: boolean, named: { board_id?: string; task_id?: string }): void {
   if (!for_runs) throw outOfRunScope();
   requireInRunScope(actor, { board_id: named.board_id, task_id: named.task_id });
 }
 
 /**
- * When a hint is missing, clients assume the worst and ask a person, or refuse when nobody is there. Hints that repeat a default,
- * or that mean nothing for a tool that only reads, are left out, because the list of tools costs tokens.
+ * If a hint is missing, clients assume the worst and ask a person, or refuse if no person can be asked. Hints that repeat a
+ * default, or that have no meaning for a tool that only reads, are left out, because the list of tools costs tokens.
  */
 const annotationsOf = ({ title, read_only, idempotent, destructive }: Hints): ToolAnnotations => ({
   title,
@@ -110,14 +110,14 @@ function parseArguments<Input extends z.ZodObject>(schema: Input, sent: unknown)
   return parseInput(schema.strict(), sent) as z.output<Input>;
 }
 
-/** Parses the input of a core function by the rules for the body of a request. */
+/** Parses the input of a core function by the rules that apply to request bodies. */
 export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   const result = schema.safeParse(input);
   if (!result.success) throw new InvalidInput(toProblems(result.error.issues, "body", input));
   return result.data;
 }
 
-/** Applies the schema of a list's query, so that its limits and defaults hold for the tool as well. */
+/** Applies the schema of a list's query, so that its limits and defaults also apply to the tool. */
 export function toQuery<S extends z.ZodObject>(schema: S, values: Record<string, unknown>): z.output<S> {
   const sent = Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
@@ -127,7 +127,7 @@ export function toQuery<S extends z.ZodObject>(schema: S, values: Record<string,
   return result.data;
 }
 
-/** The board that a call names, else the agent's own. People and main agents have none. */
+/** The board in the call, or else the agent's own board. People and main agents must send it. */
 export function boardIdOf({ actor }: Context<Caller>, { board_id }: { board_id?: string | undefined }): string {
   const id = board_id ?? (actor.type === "agent" ? actor.board_id : null);
   if (id !== null) return id;

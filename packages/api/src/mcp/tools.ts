@@ -5,7 +5,7 @@ import { checkInbox, nextTask } from "./tools/inbox.ts";
 import { recall, remember } from "./tools/memory.ts";
 import { commentOnTask, createTaskTool, getTaskTool, listTasksTool, releaseTaskTool, updateTaskTool } from "./tools/tasks.ts";
 
-/** All tools. A caller sees those that its role admits, at most twelve. */
+/** All tools. A caller sees the tools for its role, which are at most twelve. */
 export const tools: readonly Tool[] = [
   checkInbox,
   nextTask,

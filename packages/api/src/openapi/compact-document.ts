@@ -19,7 +19,7 @@ interface Document extends OpenApiDocument {
 
 const DESCRIPTION = `The operations that are made for you. Send your token as \`X-Agent-Token\`. Choose an operation by \`x-llm-intent\`, \`x-when-to-use\` and \`x-routing-policy\`. ${ID_GUIDANCE}.`;
 
-/** Replaces the error responses of each operation. */
+/** The single response that replaces all error responses of an operation. */
 const REFUSED = {
   description:
     "The request was refused: 401 token, 403 and 409 see the detail, 404 not there or not yours, 422 invalid, 429 wait.",
@@ -34,7 +34,7 @@ const REFUSED = {
   },
 };
 
-/** Hints that repeat others, or that apply to all operations alike. The complete document contains them. */
+/** Hints that repeat others, or that apply to all operations. Only the complete document contains them. */
 const LEFT_OUT = [
   "x-when-not-to-use",
   "x-prerequisites",
@@ -45,7 +45,7 @@ const LEFT_OUT = [
 
 /**
  * Shortens the document of an agent, because a model reads it: parameters are shared, each operation has one error response, and
- * fields that the agent only receives have names and types. What a request may contain stays described in full.
+ * fields that the agent only receives have only names and types. What a request may contain is still described in full.
  */
 export function compactDocument(built: OpenApiDocument, role: string): OpenApiDocument {
   const document = built as Document;
@@ -85,7 +85,7 @@ function shortenOperation(operation: Operation, role: string, parameters: Map<st
     );
 }
 
-/** Returns a reference to a parameter, or the parameter itself if another one has its name. */
+/** Returns a reference to a shared parameter, or the parameter itself if a different parameter has the same name. */
 function share(parameter: Parameter, shared: Map<string, string>): Parameter | { $ref: string } {
   const { name } = parameter;
   const text = JSON.stringify(withoutSecondDescription(parameter));
@@ -98,7 +98,7 @@ function withoutSecondDescription({ schema, ...parameter }: Parameter): Json {
   return { ...parameter, schema: rest };
 }
 
-/** Writes nullable types in the short form, and removes what a model does not need to know about times. */
+/** Writes nullable types in their short form, and removes details of times that a model does not need. */
 function shortenSchema(schema: Json): void {
   shortenNullable(schema);
   if (schema["format"] !== "date-time") return;
@@ -115,7 +115,7 @@ function shortenNullable(schema: Json): void {
   Object.assign(schema, { ...type, ...schema, type: [type["type"], "null"] });
 }
 
-/** Leaves names and types. The name of a field tells that it is an id. */
+/** Keeps only names and types. A model recognizes an id by the name of its field. */
 function shortenReceived(schema: Json): void {
   if (typeof schema["description"] === "string") delete schema["description"];
   if (schema["format"] === "uuid") delete schema["format"];
@@ -126,7 +126,7 @@ const pickSchemas = ({ paths, components: { schemas } }: Document): Record<strin
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(name)));
 };
 
-/** Returns the names of all schemas that a part of the document refers to, directly or through other schemas. */
+/** Returns the names of all schemas that a part of the document refers to, either directly or through other schemas. */
 function reachableSchemas(part: unknown, schemas: Record<string, Json>, found = new Set<string>()): Set<string> {
   visit(part, ({ $ref }) => {
     const name = typeof $ref === "string" ? /^#\/components\/schemas\/(.+)$/.exec($ref)?.[1] : undefined;
@@ -137,7 +137,7 @@ function reachableSchemas(part: unknown, schemas: Record<string, Json>, found = 
   return found;
 }
 
-/** Calls `change` for an object and all objects in it. */
+/** Calls `change` with an object and all objects inside it. */
 function visit(node: unknown, change: (node: Json) => void): void {
   if (typeof node !== "object" || node === null) return;
   change(node as Json);

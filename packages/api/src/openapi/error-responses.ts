@@ -64,7 +64,7 @@ const errorResponse = (
   content: { "application/json": { schema } },
 });
 
-/** The responses by status. Each is one component that all operations share. */
+/** The responses by status. Each is one component, which all operations share. */
 export const ERROR_RESPONSES: Readonly<Record<number, ZodOpenApiResponseObject>> = {
   304: {
     id: "NotModified",

@@ -14,7 +14,7 @@ import { placeholderNames } from "../edge/path.ts";
 import { IfMatchHeader } from "../edge/precondition.ts";
 import type { OpenApiDocument } from "../runtime.ts";
 
-/** `base_url` is null when the API and the document have the same origin. `stream_url` is null when the streams have it too. */
+/** `base_url` is null if the API has the same origin as the document. `stream_url` is null if the streams do. */
 export type Addresses = Pick<Settings, "base_url" | "stream_url">;
 
 /** Builds the OpenAPI 3.1 document from the endpoint table, with the schemas that also validate the requests. */
@@ -57,20 +57,20 @@ export function buildOpenApiDocument(endpoints: readonly Endpoint[], { base_url,
 
 const UTC_TIMESTAMP_PATTERN = "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$";
 
-/** Allows additional fields in answers, because a client must accept fields that a later version adds. */
+/** Allows additional fields in answers, because a client must accept fields that a later version may add. */
 function openSchemas(node: unknown): void {
   if (typeof node !== "object" || node === null) return;
   if ("additionalProperties" in node && node.additionalProperties === false) delete node.additionalProperties;
   for (const child of Object.values(node)) openSchemas(child);
 }
 
-/** Removes keywords that tell a client nothing: patterns of formats, the safe-integer bounds, string keys. */
+/** Removes keywords that are not useful to a client: patterns of formats, the bounds of safe integers, string keys. */
 function simplifySchema(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format === "uuid") delete schema.pattern;
   if (schema.format === "date-time" && schema.pattern) schema.pattern = UTC_TIMESTAMP_PATTERN;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  // When an alternative does not require its discriminator, the alternatives do not exclude each other.
+  // If an alternative does not require its discriminator, the alternatives are not mutually exclusive.
   if (schema.oneOf && !schema.oneOf.every(requiresItsConstants)) {
     schema.anyOf = schema.oneOf;
     delete schema.oneOf;
@@ -137,7 +137,7 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
   };
 }
 
-/** The request headers that an operation reads, apart from credentials. */
+/** The request headers that an operation reads, except credentials. */
 function headersOf(endpoint: Endpoint): { header?: z.ZodObject } {
   const shape = {
     ...(isStream(endpoint) ? LastEventIdHeader.shape : {}),
@@ -170,13 +170,13 @@ function errorsOf(endpoint: Endpoint, path: string): number[] {
   const errors = [
     ...(secured ? [401] : []),
     ...(isIngestion || canBeForbidden(spec.as, path, writes) ? [403] : []),
-    // The target of a write may be deleted concurrently.
+    // The target of a write may be deleted at the same time.
     ...(hasId || (secured && writes) ? [404] : []),
     ...(isIngestion ? [410] : []),
-    // Public operations can get 429 too, because API Gateway limits all requests.
+    // Public operations can also return 429, because API Gateway limits all requests.
     429,
     ...(takesBody ? [400, 408, 413] : []),
-    // The database may be unavailable, or the keys of the identity provider may be unreachable.
+    // The database may be unavailable, or the identity provider's keys may not be readable.
     ...(secured || isIngestion ? [503] : []),
     ...(isTaggedRead(method, spec) ? [304] : []),
     ...((hasId && !isIngestion) || spec.body || spec.query ? [422] : []),
@@ -192,12 +192,12 @@ function errorsOf(endpoint: Endpoint, path: string): number[] {
 const isTaggedRead = (method: Endpoint["method"], { media_type }: Endpoint["spec"]): boolean =>
   method === "GET" && media_type === undefined;
 
-/** Roles that every authenticated caller has. */
+/** Roles that all authenticated callers have. */
 const UNRESTRICTED_ROLES: readonly RoleName[] = ["PUBLIC", "USER", "MEMBER", "AGENT", "USER or AGENT", "MEMBER or AGENT"];
 
 /**
- * Whether an authenticated caller may get 403 because of the role or the access of a key, or because a visible board or group
- * is not writable.
+ * Whether an authenticated caller may get 403: because of the role, because of the access of a key, or because a visible board or
+ * group is not writable.
  */
 function canBeForbidden({ name, users, agents }: Endpoint["spec"]["as"], path: string, writes: boolean): boolean {
   const hasBoardOrGroup = /\{(?:board|group)_id\}/.test(path);

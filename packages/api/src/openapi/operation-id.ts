@@ -36,15 +36,15 @@ const PATH_ALIASES: readonly (readonly [RegExp, string])[] = [
 const SINGULAR_LISTS = ["activity", "memory"];
 
 /**
- * Returns the name that generated clients use, a verb and a noun such as `list_board_tasks`, unless the endpoint sets one. An
- * operation that is also served outside of `/api/v1` gets the suffix `_unversioned` there.
+ * Returns the operation's name in generated clients, unless the endpoint sets one. It is a verb and a noun, such as
+ * `list_board_tasks`. An operation that is also served outside of `/api/v1` gets the suffix `_unversioned` there.
  */
 export function operationIdOf({ method, paths, spec }: Pick<Endpoint, "method" | "paths" | "spec">, path: string): string {
   const name = spec.operation_id ?? toOperationName(method, path);
   return isUnversionedTwin({ paths }, path) ? `${name}_unversioned` : name;
 }
 
-/** Whether the operation is also served under `/api/v1`, where clients should use it. */
+/** Whether this is the path outside of `/api/v1` of an operation that clients should call under `/api/v1`. */
 export const isUnversionedTwin = ({ paths }: Pick<Endpoint, "paths">, path: string): boolean =>
   !isVersioned(path) && (path.startsWith("/api/") || paths.some(isVersioned));
 

@@ -6,12 +6,12 @@ import { isUnversionedTwin } from "./operation-id.ts";
 import { rolesThatMayCall } from "./tags.ts";
 import type { OpenApiDocument } from "../runtime.ts";
 
-/** The callers whose operations a document describes. */
+/** The callers for which there is a document of their operations. */
 export type DocumentRole = `agent-${AgentRole}` | "user";
 
 /**
- * Builds the OpenAPI document of one role: the operations that it may call, without their unversioned aliases. The document of an
- * agent is kept short.
+ * Builds the OpenAPI document of one role. It has the operations that the role may call, without their unversioned aliases. The
+ * document of an agent is shortened.
  */
 export function buildRoleDocument(endpoints: readonly Endpoint[], addresses: Addresses, role: DocumentRole): OpenApiDocument {
   const isIncluded = role === "user" ? isForUsers : isForAgent(role.slice("agent-".length) as AgentRole);
@@ -25,7 +25,7 @@ type AgentRole = AgentHints["roles"][number];
 const isForUsers = ({ spec }: Endpoint): boolean => spec.as.users || !spec.as.agents;
 
 /**
- * Selects operations that are made for agents. An agent may also call operations of people, but most of these have an agent
+ * Selects operations that are intended for agents. An agent may also call operations of people, but most of these have an agent
  * variant.
  */
 const isForAgent =

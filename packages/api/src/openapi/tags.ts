@@ -2,7 +2,7 @@ import type { RoleName } from "@board/core/context/actor";
 import type { Endpoint } from "../endpoint.ts";
 import { type AgentHints, hintsOf } from "../guidance/hints.ts";
 
-/** The tags of the OpenAPI document in the order in which readers should meet them. */
+/** The tags of the OpenAPI document, in the order in which they should be read. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   boards: "Boards, on which people and agents coordinate tasks.",
   tasks: "Tasks of a board, with their comments, dependencies and leases.",
@@ -53,7 +53,7 @@ export const tagsOf = ({ spec }: Endpoint, path: string): string[] =>
 
 const ALL_AGENTS = ["main", "lead", "worker"] as const;
 
-/** The agents that may call an operation that needs this role. */
+/** The agents that may call an operation with this role. */
 export const rolesThatMayCall = (name: RoleName): AgentHints["roles"] => AGENT_ROLES[name];
 
 const AGENT_ROLES: Readonly<Record<RoleName, AgentHints["roles"]>> = {
@@ -71,7 +71,7 @@ const AGENT_ROLES: Readonly<Record<RoleName, AgentHints["roles"]>> = {
   READER: ALL_AGENTS,
 };
 
-/** Tags that agents filter by: their role, and tags of operations that several roles share. */
+/** Tags by which agents filter: their role, and tags of operations that several roles share. */
 function roleTags(roles: AgentHints["roles"]): string[] {
   const shared = roles.includes("lead") && roles.includes("worker");
   return [
@@ -81,7 +81,7 @@ function roleTags(roles: AgentHints["roles"]): string[] {
   ];
 }
 
-/** Nested resources that have their own tag instead of the tag of the board or organization. */
+/** Nested resources that have their own tag instead of that of the board or organization. */
 const NESTED_TAGS = [
   "approvals",
   "artifacts",
@@ -94,7 +94,7 @@ const NESTED_TAGS = [
   "usage",
   "webhooks",
 ];
-/** Operations of the service itself, which belong to no resource. */
+/** Operations of the service itself. They belong to no resource. */
 const SERVICE_PATHS = ["health", "healthz", "readyz", "openapi.json"];
 
 const tagOf = (path: string): string => {

@@ -19,7 +19,7 @@ const BoardQuery = lazyObject(() => ({
   q: SearchText,
 })).meta({ id: "BoardQuery" });
 
-/** Boards for people, and snapshots, which agents read as well. */
+/** Boards for people, and snapshots, which agents may read too. */
 export const boards = [
   endpoint(
     "GET",

@@ -26,7 +26,7 @@ const task = { schema: Task, read: (ctx: CallerContext, p: TaskParams) => getTas
 
 export const taskResource = define<User | Agent, TaskParams>({ table: "tasks", id: "task_id", representations: [task] });
 
-/** An agent reads a task with details, but a write returns it without them, so the ETags of both forms are accepted. */
+/** Agents read a task with details, but a write returns it without them, so the ETags of both forms are accepted. */
 export const agentTaskResource = define<Agent, TaskParams>({
   table: "tasks",
   id: "task_id",

@@ -7,7 +7,7 @@ import { json } from "../edge/errors.ts";
 import { answerPublicFile, type EncodedFile, type PublicFile } from "../edge/public-file.ts";
 import { lazyObject } from "@board/core/values/wire";
 
-/** Shown until the console is built. After an installation without scripts, the build takes some seconds. */
+/** Shown until the console is built. After an installation without scripts, building takes some seconds. */
 const NOT_BUILT_HTML = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -19,7 +19,7 @@ const NOT_BUILT_HTML = `<!doctype html>
 </html>
 `;
 
-/** Names of built files contain a hash of their content. */
+/** The name of a built file contains a hash of its content. */
 const ASSET = /^[\w-]+-[\w-]{8}\.(?:js|css|svg)$/;
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
@@ -51,7 +51,7 @@ const file = <Path extends `/${string}`>(path: Path, summary: string, headers: P
     answerFile(http, path.slice(1), headers),
   );
 
-/** The console, a page of static files that uses this API like any other client. */
+/** The console: a page of static files that uses this API like any other client. */
 export const consolePage = [
   endpoint(
     "GET",
@@ -112,7 +112,7 @@ async function answerFile(http: HttpExchange, name: string, headers: PublicFile[
   return answerPublicFile(found, http.headers);
 }
 
-/** Returns a file of the console with the encodings from its build, or null if the file does not exist. */
+/** Returns a file of the console in the encodings from its build, or null if the file does not exist. */
 const loadFile = (http: HttpExchange, name: string, headers: PublicFile["headers"]): Promise<EncodedFile | null> =>
   nullIfMissing(
     http.publicFile(`console/${name}`, async () => ({
@@ -135,8 +135,8 @@ function toConfig({ auth }: Settings): z.infer<typeof ConsoleConfig> {
 }
 
 /**
- * Allows only files and answers of the service itself, in OIDC mode also of the identity provider, which issues the token, and with a
- * bucket also files of tasks.
+ * Allows only files and answers of the service itself. In OIDC mode it also allows the identity provider, which issues the token,
+ * and with a bucket also the files of tasks there.
  */
 function toContentSecurityPolicy({ auth, file_origin }: Settings): string {
   const provider = auth.mode === "oidc" ? [new URL(auth.issuer).origin, ...auth.console.origins] : [];

@@ -16,8 +16,8 @@ async function readForm(http: HttpExchange): Promise<URLSearchParams> {
 }
 
 /**
- * Decisions from messages. The signed token stands for the person, so there is no sign-in. Opening a link shows a page and decides
- * nothing, because mail scanners open links too.
+ * Decisions from messages. The signed token identifies the person, so there is no sign-in. Opening a link only shows a page and
+ * decides nothing, because mail scanners open links too.
  */
 export const decisions = [
   endpoint(
@@ -58,7 +58,7 @@ export const decisions = [
   endpoint("GET", "/unsubscribe", { ...page, summary: "Show how to stop messages", query: Link }, async (_ctx, { query }) =>
     unsubscribePage(query.token),
   ),
-  // Mail programs post to the same address, with a body of their own (RFC 8058).
+  // Mail programs post to the same address, with a fixed body (RFC 8058).
   endpoint("POST", "/unsubscribe", { ...page, summary: "Stop messages", query: Link }, async (ctx, { query }) => {
     await unsubscribe(ctx, query.token);
     return unsubscribedPage();

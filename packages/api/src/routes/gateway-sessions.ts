@@ -22,7 +22,7 @@ const sessionPaths = withPrefixes(prefixes, "/sessions/{session_id}");
 
 const MAX_SESSION_KEY_CHARS = 1_000;
 
-/** Sessions are identified by keys that hosts choose freely, and not by UUIDs. */
+/** Sessions are identified by keys that hosts can choose freely, not by UUIDs. */
 const withSessionKeyParam = (operation: Endpoint): Endpoint => ({
   ...operation,
   params: lazyObject(() => ({
@@ -34,7 +34,7 @@ const withSessionKeyParam = (operation: Endpoint): Endpoint => ({
   })),
 });
 
-/** Live state of an OpenClaw host. It is read from the host itself. */
+/** The live state of an OpenClaw host, read from the host itself. */
 export const gatewaySessions: Endpoint[] = [
   endpoint(
     "GET",

@@ -44,7 +44,7 @@ export const health = [
       returns: Health,
     },
     async (ctx) => {
-      // Simultaneous probes share the statements, since anybody may send probes.
+      // Simultaneous probes share the statements, because anyone may send probes.
       const age = await runsOf(ctx).run("", () => readReadiness(ctx));
       return age === null ? json({ ok: false }, 503) : json({ ok: true }, 200, { "X-Job-Age-Seconds": String(Math.floor(age)) });
     },
@@ -52,8 +52,8 @@ export const health = [
 ];
 
 /**
- * Returns the age of the oldest due job, or null with a log line if the service is not ready. Late jobs do not make it unready:
- * taking instances out of service would reject webhooks and leave fewer instances for the jobs.
+ * Returns the age of the oldest due job. If the service is not ready, logs that and returns null. Late jobs do not make it
+ * unready: taking instances out of service would reject webhooks and leave fewer instances for the jobs.
  */
 async function readReadiness(ctx: Context): Promise<number | null> {
   const result = await rejectAfter(readAgeIfMigrated(ctx), READINESS_TIMEOUT_MS, databaseTimeout).catch(errorText);

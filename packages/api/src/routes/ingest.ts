@@ -3,7 +3,7 @@ import { WebhookAccepted, WebhookChallenge, ingestWebhook as ingestPost } from "
 import { Answer } from "../edge/answer.ts";
 import { endpoint } from "../endpoint.ts";
 
-/** Webhook ingestion. It is public, needs no credential and accepts any body. */
+/** Webhook ingestion. It is public, needs no credentials and accepts any body. */
 export const ingest = [
   endpoint(
     "POST",

@@ -66,7 +66,7 @@ export const keys = [
 const ownPaths = "/api/v1/users/me/keys";
 const ownItem = `${ownPaths}/{key_id}` as const;
 
-/** Keys with the rights of the person who makes them. */
+/** Keys with the rights of the person who creates them. */
 export const ownKeys = [
   endpoint(
     "GET",

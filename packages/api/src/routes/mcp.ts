@@ -10,7 +10,7 @@ const PATH = "/mcp";
 const METADATA_PATH = "/.well-known/oauth-protected-resource";
 const MAX_BYTES = 1_048_576;
 
-/** RFC 9728 metadata. It tells a client that got 401 which server issues tokens. */
+/** RFC 9728 metadata. It tells a client that got a 401 which server issues tokens. */
 const ProtectedResource = lazyObject(() => ({
   resource: z.string().describe("Address of the MCP endpoint."),
   resource_name: z.string().describe("Name of the service."),
@@ -22,7 +22,7 @@ const ProtectedResource = lazyObject(() => ({
   scopes_supported: z.array(z.string()).optional().describe("What a program may ask for in accounts mode."),
 })).meta({ id: "ProtectedResource", description: "Metadata of the MCP endpoint by RFC 9728." });
 
-/** The Model Context Protocol, and how its clients learn to sign in. */
+/** The Model Context Protocol, and the metadata from which its clients learn how to sign in. */
 export const mcp = [
   endpoint(
     "POST",
@@ -40,7 +40,7 @@ export const mcp = [
       const body = Buffer.from(await http.read(MAX_BYTES));
       if (/^\s*\[/.test(body.toString("latin1", 0, MAX_BLANKS))) return refuseBatch();
       const headers = new Headers(http.headers);
-      // The answer is a single JSON text, so clients that do not accept event streams are served as well.
+      // The answer is a single JSON text, so the service also accepts clients that do not accept event streams.
       headers.set("accept", "application/json, text/event-stream");
       const request = new Request(`${ctx.settings.service_url}${PATH}`, { method: "POST", headers, body });
       // Loaded on the first request: the SDK would slow down the start of every process.
@@ -74,10 +74,10 @@ function toAuthorizationServers(auth: Settings["auth"], service_url: string) {
   return { authorization_servers: [`${new URL(service_url).origin}/api/auth`], scopes_supported: ["read", "write"] };
 }
 
-/** Limit for white space at the start of a body. Only this part is searched for the bracket that begins a batch. */
+/** How much white space at the start of a body is skipped in search of the bracket that begins a batch. */
 const MAX_BLANKS = 1_000;
 
-/** Refuses batches, because one request must not do the work of thousands. Neither supported revision has batches. */
+/** Refuses batches, because one request must not cause the work of thousands. No supported revision has batches. */
 function refuseBatch(): Response {
   const error = { code: -32_600, message: "Batches are not supported: send one message per request." };
   return json({ jsonrpc: "2.0", id: null, error }, 400);
@@ -86,8 +86,8 @@ function refuseBatch(): Response {
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /**
- * Refuses pages of other sites. Such a page could reach a service on the reader's machine by a name that resolves to it (DNS
- * rebinding).
+ * Refuses pages of other sites. With a host name that resolves to the reader's machine, such a page could reach a service there
+ * (DNS rebinding).
  */
 function requireOrigin(origin: string | null, { cors_origins, service_url }: Settings): void {
   if (origin === null || cors_origins.includes(origin)) return;

@@ -15,7 +15,7 @@ export const members = [
   endpoint(
     "GET",
     withPrefixes(prefixes, "/member"),
-    // 404, because an admin may remove the member concurrently.
+    // 404 is possible, because an admin may remove the member at the same time.
     {
       as: member,
       operation_id: "get_own_membership",

@@ -5,7 +5,7 @@ import { getUsage, UsageMetrics, UsageQuery } from "@board/core/usage/metrics";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
 
-/** Figures about the work on boards, and about what it cost. */
+/** Figures about the work on boards and its costs. */
 export const metrics = [
   endpoint(
     "GET",

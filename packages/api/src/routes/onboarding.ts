@@ -8,7 +8,7 @@ import { getOnboarding, OnboardingSession } from "@board/openclaw/onboarding/ses
 import { StartOnboarding, startOnboarding } from "@board/openclaw/onboarding/start";
 import { endpoint } from "../endpoint.ts";
 
-/** Onboarding: a conversation with the gateway's main agent that defines the goal and the lead of a board. */
+/** Onboarding: a conversation with the gateway's main agent, in which the goal and the lead of a board are defined. */
 export const onboarding = [
   endpoint(
     "GET",

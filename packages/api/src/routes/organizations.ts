@@ -66,7 +66,7 @@ export const organizations = [
   endpoint(
     "GET",
     withPrefixes(prefixes, "/me"),
-    // 404, because another owner may remove the organization concurrently.
+    // 404 is possible, because another owner may remove the organization at the same time.
     { as: member, summary: "Get the active organization", errors: [404], returns: Organization },
     (ctx) => getOrganization(ctx),
   ),

@@ -43,7 +43,7 @@ const DocumentQuery = lazyObject(() => ({
   role: z.enum(ROLES).optional().describe("Only what this role calls, with the components that it needs; short for agents."),
 }));
 
-/** The OpenAPI document, and the API reference page that is built from it. */
+/** The OpenAPI document, and the API reference page that shows it. */
 export const reference = [
   endpoint(
     "GET",

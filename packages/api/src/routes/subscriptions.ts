@@ -36,7 +36,7 @@ interface Ids {
   delivery_id: string;
 }
 
-/** Declares the operations for one kind of owner. `of` names the owner in the summaries. */
+/** Declares the operations for one kind of owner. `of` is the owner's name in the summaries. */
 function subscriptionsOf<A extends User & Actor>(
   path: string,
   role: Role<A>,

@@ -10,7 +10,7 @@ import { CHANNELS } from "../work/channels.ts";
 const PATH = "/api/v1/users/me/channels/{channel_id}";
 const PUSH = "/api/v1/users/me/push";
 
-/** By what the calling person is reached outside the console. */
+/** The channels through which the calling person is reached outside the console. */
 export const userChannels = [
   endpoint("GET", "/api/v1/users/me/channels", { as: user, summary: "List your channels", returns: z.array(Channel) }, (ctx) =>
     listChannels(ctx),

@@ -3,7 +3,7 @@ import { getUserInbox, ReadInbox, readUserInbox, UnreadCount, UserInbox, UserInb
 import { getPreferences, NotificationPreferences, UpdatePreferences, updatePreferences } from "@board/core/people/preferences";
 import { endpoint } from "../endpoint.ts";
 
-/** What the calling person was notified, and how they want to be notified. */
+/** The calling person's notifications, and how this person wants to be notified. */
 export const userInbox = [
   endpoint(
     "GET",

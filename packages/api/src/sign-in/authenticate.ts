@@ -12,7 +12,7 @@ import { countRequest, decrementCounter, startOfMinute, toCounterKey } from "@bo
 import { sessionCookie } from "./session-cookie.ts";
 import { isConnection, type UserVerifier, type VerifiedIdentity } from "./verified-identity.ts";
 
-/** What the request needs. `resource` is its address if tokens are issued for it alone, else null. */
+/** What the request needs. `resource` is the request's address if a token must be issued for this address, else null. */
 interface Access {
   role: Role;
   resource: string | null;
@@ -20,7 +20,7 @@ interface Access {
 
 /**
  * Identifies the caller by the headers, using only the credentials that the role accepts. Only an invalid credential counts
- * against the client's address, not a missing one or one that cannot be checked now.
+ * against the client's address. A missing one, or one that cannot be checked now, does not.
  */
 export async function authenticate(
   ctx: Context,
@@ -47,13 +47,13 @@ export async function authenticate(
   return rejectCredential(ctx, role.agents ? bearer : null);
 }
 
-/** Returns the organization that a stream of this caller belongs to, or null when its role needs no organization. */
+/** Returns the organization that a stream of this caller belongs to, or null if the role does not need an organization. */
 export function organizationOf(role: Role, actor: Actor): string | null {
   if (!role.organization) return null;
   return actor.type === "agent" ? actor.organization_id : actor.type === "user" ? (actor.active?.organization_id ?? null) : null;
 }
 
-/** A resumed stream stays with the organization that its Last-Event-ID names, even if another one is active now. */
+/** A resumed stream keeps the organization in its Last-Event-ID, even if a different one is active now. */
 export async function resumeOrganization(ctx: Context, role: Role, headers: Headers): Promise<Actor> {
   const { actor } = ctx;
   const organization_id = parseEventId(headers.get("last-event-id") ?? "")?.organization_id ?? null;
@@ -64,7 +64,7 @@ export async function resumeOrganization(ctx: Context, role: Role, headers: Head
   return { ...actor, active };
 }
 
-/** The request of an open stream. It also stores the result of the last signature check of its token. */
+/** The request of an open stream. It also stores the result of the last check of its token's signature. */
 export interface StreamRequest {
   readonly headers: Headers;
   /** See `organizationOf`. */
@@ -73,8 +73,8 @@ export interface StreamRequest {
 }
 
 /**
- * Checks the credentials of open streams again and returns null for those that are no longer valid. It writes nothing and does
- * not count failures. All users are looked up in one query.
+ * Checks the credentials of open streams again. The result is null for credentials that are no longer valid. Nothing is written,
+ * and failures are not counted. All users are looked up in one query.
  */
 export async function reauthenticate(
   ctx: Context,
@@ -122,15 +122,15 @@ async function reverifyUser(
   const { verified } = request;
   const signedIn = verified && now < verified.recheck_at ? "unchecked" : await verifyUser(bearer);
   if (signedIn === "unchecked") {
-    // While the issuer's keys cannot be read, the last check counts. Without an earlier check this poll fails, and the next poll
+    // While the issuer's keys cannot be read, the last check still counts. If there was none, this poll fails, and the next poll
     // tries again.
     if (!verified) throw identityProviderUnavailable();
     return verified.expires_at && verified.expires_at <= now ? null : verified;
   }
-  // No stream is at the address that takes the tokens of connected programs.
+  // Tokens of connected programs are accepted at one address only, and there are no streams at that address.
   if (signedIn && isConnection(signedIn)) return null;
   if (signedIn) {
-    // A random interval spreads the checks of streams that were opened at the same time.
+    // A random interval distributes the checks of streams that were opened at the same time.
     const recheck_at = new Date(now.getTime() + SIGNATURE_RECHECK_MS * (0.5 + Math.random() / 2));
     request.verified = { ...signedIn, recheck_at };
   }
@@ -144,7 +144,7 @@ export function credentialOf(ctx: Context, role: Role, headers: Headers): string
   return agentToken || bearer || null;
 }
 
-/** Reads the credentials that the role accepts. A blank or malformed header counts as absent. */
+/** Reads the credentials that the role accepts. A blank or malformed header is treated as missing. */
 function readCredentials(
   { settings }: Context,
   role: Role,
@@ -173,7 +173,7 @@ async function authenticateUser(
   return { ...user, active: await ensureActiveOrganization({ ...ctx, actor: user }) };
 }
 
-/** Programs of anybody ask for tokens for this resource, so a token of a person must have been issued for this service. */
+/** Anyone's program can ask for a token for this resource, so a person's token must have been issued for this service. */
 function requireAudienceSetting({ settings: { auth } }: Context): void {
   if (auth.mode !== "oidc" || auth.audience !== null) return;
   throw new DomainError(
@@ -185,7 +185,8 @@ function requireAudienceSetting({ settings: { auth } }: Context): void {
 async function authenticateAgent(ctx: Context, token: string, address: string): Promise<Agent | null> {
   const agent = await findAgentByToken(ctx, token);
   if (agent) return agent;
-  // Counted before the imported hashes are tried, so that a caller above the limit cannot make the service derive keys.
+  // The failure is counted before the imported hashes are tried, so that a caller above the limit cannot make the service derive
+  // keys.
   await countFailure(ctx, address);
   await adoptImportedToken(ctx, token);
   // The token is looked up again even if no hash matched, because a concurrent request may have adopted it.
@@ -211,7 +212,7 @@ async function countFailure(ctx: Context, address: string): Promise<void> {
   }
 }
 
-/** Addresses that exceeded the limit of failures in this clock minute, as far as this process knows. */
+/** The addresses that exceeded the limit of failures in this clock minute, as far as this process knows. */
 const suspectsOf = memoPerApp(() => ({ minute: 0, addresses: new Set<string>() }));
 
 function noteSuspect(ctx: Context, address: string): void {
@@ -221,7 +222,7 @@ function noteSuspect(ctx: Context, address: string): void {
   suspects.addresses.add(toCounterKey(address));
 }
 
-/** Whether an address seems to guess credentials. Such an address may try only a few at a time. */
+/** Whether an address seems to be guessing credentials. Such an address may only try a few at a time. */
 export function isSuspect(ctx: Context, address: string): boolean {
   const { minute, addresses } = suspectsOf(ctx);
   return addresses.size > 0 && minute === startOfMinute(ctx.now()).getTime() && addresses.has(toCounterKey(address));
@@ -229,7 +230,7 @@ export function isSuspect(ctx: Context, address: string): boolean {
 
 const TOKEN_PREFIX_CHARS = 6;
 
-/** Logs the beginning of the token of a program, but nothing of a token that may belong to a person. */
+/** Logs the beginning of a program's token, but nothing of a token that may belong to a person. */
 function rejectCredential(ctx: Context, agentToken: string | null): never {
   ctx.meter.record("AuthFailures", 1);
   ctx.log.warn(

@@ -3,20 +3,22 @@ import { errorText } from "@board/core/values/log";
 import { rejectAfter } from "@board/core/values/timeout";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 
-/** Age at which keys are read again. When that fails they stay in use, because nobody could sign in otherwise. */
+/** The age at which keys are read again. If that fails, the old keys are still used, because nobody could sign in otherwise. */
 const STALE_AFTER_MS = 10 * 60_000;
 const UNUSABLE_AFTER_MS = 24 * 60 * 60_000;
-/** Minimum age at which an unknown key id causes another read, because anybody can send an unknown key id. */
+/** The minimum age at which an unknown key id causes another read. Anyone can send unknown key ids. */
 const MIN_REREAD_AGE_MS = 30_000;
-/** Pause after a failed read while a token waits for keys. It is short, since the provider may be back. */
+/** The pause after a failed read while a token waits for keys. It is short, because the provider may be available again. */
 const RETRY_MS = 1_000;
 const STALE_RETRY_MS = 30_000;
 const READ_TIMEOUT_MS = 5_000;
-/** How long a token with a known key waits for newer keys. A Lambda is frozen between requests and cannot read keys then. */
+/**
+ * How long a token with a known key waits for newer keys. A Lambda function is frozen between requests and cannot read keys then.
+ */
 const STALE_WAIT_MS = 1_000;
 const MAX_BYTES = 1_048_576;
 
-/** The keys cannot be read, so the service cannot tell whether a token is valid. */
+/** The keys cannot be read, so it is not possible to tell whether a token is valid. */
 export class KeysUnavailable extends Error {}
 
 interface KeySet {
@@ -25,8 +27,8 @@ interface KeySet {
 }
 
 /**
- * Keeps the keys at a URL in memory. All requests share one read at a time, and after a failed read the last keys stay in use.
- * The returned function finds the key of a token; it throws `KeysUnavailable` when that requires keys that cannot be read.
+ * Keeps the keys at a URL in memory. All requests share one read at a time, and after a failed read the last keys are still used.
+ * The returned function finds the key of a token. It throws `KeysUnavailable` if it needs keys that cannot be read.
  */
 export function createKeySet(url: string, log: Log): JWTVerifyGetKey {
   let current: KeySet | null = null;
@@ -76,7 +78,7 @@ export function createKeySet(url: string, log: Log): JWTVerifyGetKey {
 }
 
 async function readKeySet(url: string): Promise<JSONWebKeySet> {
-  // Reads are minutes apart, so the other side may have closed a kept connection.
+  // Reads are minutes apart, so the other side may have closed a connection that was kept open.
   const headers = { connection: "close" };
   const answer = await fetch(url, { redirect: "manual", headers, signal: AbortSignal.timeout(READ_TIMEOUT_MS) });
   if (!answer.ok) {
@@ -88,7 +90,7 @@ async function readKeySet(url: string): Promise<JSONWebKeySet> {
   return keys;
 }
 
-/** An empty set counts as a failure, because no token could be checked with it. */
+/** An empty set is treated as a failure, because no token could be checked with it. */
 function isKeySet(value: unknown): value is JSONWebKeySet {
   const keys = (value as { keys?: unknown } | null)?.keys;
   return Array.isArray(keys) && keys.length > 0 && keys.every((key) => typeof key === "object" && key !== null);

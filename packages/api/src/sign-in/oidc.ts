@@ -6,7 +6,10 @@ import { errors, type JWTPayload, jwtVerify } from "jose";
 import { createKeySet, KeysUnavailable } from "./key-set.ts";
 import type { UserVerifier } from "./verified-identity.ts";
 
-/** Only asymmetric algorithms. With a shared-secret algorithm, an attacker could sign tokens with the issuer's public key. */
+/**
+ * Only asymmetric algorithms. With an algorithm that uses a shared secret, an attacker could sign tokens with the issuer's public
+ * key.
+ */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 const SKEW_SECONDS = 10;
 
@@ -14,7 +17,7 @@ const SKEW_SECONDS = 10;
 export function createOidcVerifier(settings: OidcAuth, log: Log): UserVerifier {
   const keys = createKeySet(settings.jwks_url, log);
   let isWarned = false;
-  /** Warns once, since all tokens of an issuer have the same claims. */
+  /** Warns only once, since all tokens of an issuer have the same claims. */
   const warnUnverified = () => {
     if (isWarned) return;
     isWarned = true;
@@ -48,7 +51,7 @@ export function createOidcVerifier(settings: OidcAuth, log: Log): UserVerifier {
 
 function toIdentity({ issuer, require_verified_email }: OidcAuth, claims: JWTPayload): Identity | null {
   const subject = toClaimText(claims.sub);
-  // The subject is never trimmed or cut, because two people with similar subjects could become one user.
+  // The subject is never trimmed or shortened, because two people with similar subjects could then become one user.
   if (!subject || subject !== claims.sub) return null;
   const fullName = [toClaimText(claims["given_name"]), toClaimText(claims["family_name"])].filter(Boolean).join(" ");
   return {
@@ -59,7 +62,10 @@ function toIdentity({ issuer, require_verified_email }: OidcAuth, claims: JWTPay
   };
 }
 
-/** Reads the e-mail address. An address that the provider has not verified is not trusted, because an address opens invites. */
+/**
+ * Reads the e-mail address. If the provider has not verified the address, it is not trusted, because it lets a person accept
+ * invites.
+ */
 function readEmail(claims: JWTPayload, isVerified: ClaimsCheck): Pick<Identity, "email" | "email_unverified"> {
   const direct =
     toClaimText(claims["email"]) ?? toClaimText(claims["email_address"]) ?? toClaimText(claims["primary_email_address"]);
@@ -73,7 +79,7 @@ function readEmail(claims: JWTPayload, isVerified: ClaimsCheck): Pick<Identity, 
   return { email, email_unverified: email === null && entries.length > 0 };
 }
 
-/** An entry is a string or an object. Its fields depend on the provider. */
+/** An entry is a string or an object whose fields depend on the provider. */
 function toEmailEntry(value: unknown, isVerified: ClaimsCheck) {
   if (typeof value === "string") return { address: toClaimText(value), primary: false, verified: isVerified([]) };
   const entry = (value ?? {}) as Record<string, unknown>;
@@ -85,13 +91,13 @@ function toEmailEntry(value: unknown, isVerified: ClaimsCheck) {
   };
 }
 
-/** Whether the claims of a token about the verification of an address suffice. */
+/** Whether these claims of a token are enough to treat an address as verified. */
 type ClaimsCheck = (claims: readonly unknown[]) => boolean;
 const isNotDenied: ClaimsCheck = (claims) => !claims.some(isDenied);
 const isConfirmed: ClaimsCheck = (claims) => isNotDenied(claims) && claims.some(isSaid);
 
 const isSaid = (claim: unknown): boolean => claim !== undefined && claim !== null;
-/** Whether a claim about verification is present and is not true. Some providers send it as a string. */
+/** Whether a claim about verification is present but not true. Some providers send it as a string. */
 const isDenied = (claim: unknown): boolean =>
   isSaid(claim) && !(typeof claim === "string" ? /^\s*true\s*$/i.test(claim) : claim === true);
 

@@ -1,18 +1,18 @@
 import type { Settings } from "@board/core/config/settings";
 import { DomainError } from "@board/core/values/errors";
 
-/** The name of a session's cookie, with the prefix that browsers demand behind https. */
+/** The name of a session's cookie, with the prefix that browsers require for https. */
 const NAME = /(?:^|;\s*)((?:__Secure-)?board\.session_token=[^;\s]{1,500})/;
 
-/** The cookie of a session as a credential. No bearer token has a blank, so none can pass for a cookie. */
+/** The cookie of a session as a credential. A bearer token never contains a space, so it cannot be mistaken for a cookie. */
 export function sessionCookie(headers: Headers): string | undefined {
   const cookie = NAME.exec(headers.get("cookie") ?? "")?.[1];
   return cookie === undefined ? undefined : `cookie ${cookie}`;
 }
 
 /**
- * Throws when a page of another site changes something with the cookie of a session. Browsers name the origin with every write;
- * programs, which name none, send tokens.
+ * Throws if a page of another site changes something with the cookie of a session. Browsers send the origin with every write.
+ * Programs send no origin, and use tokens instead of the cookie.
  */
 export function requireOwnOrigin(method: string, headers: Headers, { auth, cors_origins, service_url }: Settings): void {
   if (auth.mode !== "accounts" || method === "GET" || method === "HEAD") return;
@@ -21,8 +21,8 @@ export function requireOwnOrigin(method: string, headers: Headers, { auth, cors_
 }
 
 /**
- * Throws when a page of another site signs its visitor in or out, or changes the account. Also without a session: otherwise the
- * page could sign its visitor in to the account of somebody else.
+ * Throws if a page of another site signs its visitor in or out, or changes the account. This also applies without a session:
+ * otherwise the page could sign its visitor in to the account of another person.
  */
 export function requireOwnSignIn(method: string, headers: Headers, settings: Settings): void {
   if (method === "GET") return;
@@ -42,7 +42,7 @@ const isOwnOrigin = (
 
 const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]", "0.0.0.0"]);
 
-/** A service on this machine is reached by several names. */
+/** A service on this machine can be reached under several host names. */
 function isOwnLoopback(origin: string, service_url: string): boolean {
   if (!URL.canParse(origin)) return false;
   const [page, own] = [new URL(origin), new URL(service_url)];

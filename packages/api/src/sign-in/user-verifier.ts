@@ -5,7 +5,7 @@ import { acceptsAnyAudience, type Settings, SettingsError } from "@board/core/co
 import type { LoadAccounts } from "./accounts.ts";
 import type { UserVerifier } from "./verified-identity.ts";
 
-/** Creates the verifier that AUTH_MODE selects. The code of the other modes is not loaded. */
+/** Creates the verifier for AUTH_MODE. The code of the other modes is not loaded. */
 export function createUserVerifier({ auth }: Pick<Settings, "auth">, log: Log, accounts?: LoadAccounts): UserVerifier {
   if (auth.mode === "accounts") {
     if (!accounts) throw new SettingsError("AUTH_MODE=accounts is not available on this platform. Use AUTH_MODE=oidc.");

@@ -1,20 +1,19 @@
 import type { Identity } from "@board/core/organization/identity";
 
-/** The person whom an access token identifies, and when the token expires; null when it never expires. */
+/** The person that an access token identifies, and when the token expires (null if it never does). */
 export interface VerifiedIdentity {
   identity: Identity;
   expires_at: Date | null;
 }
 
-/** A program that a person has connected. It acts as a key, and its token counts at one address only. */
+/** A program that a person has connected. It acts as a key, and its token is accepted at one address only. */
 export interface Connection {
   key_id: string;
   resource: string;
 }
 
 /**
- * Verifies an access token. Resolves with null when the token is not valid, and `unchecked` when the issuer's keys cannot be
- * read.
+ * Verifies an access token. Resolves to null if the token is not valid, and to `unchecked` if the issuer's keys cannot be read.
  */
 export type UserVerifier = (token: string) => Promise<VerifiedIdentity | Connection | "unchecked" | null>;
 

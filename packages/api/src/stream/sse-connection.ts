@@ -15,14 +15,16 @@ const PING = ": ping\n\n";
 export const formatEvent = ({ cursor, name, data }: StreamEvent, organization_id: string | null = null): string =>
   `id: ${formatEventId(cursor, organization_id)}\nevent: ${name}\ndata: ${data}\n\n`;
 
-/** Tells the client when to reconnect and where to resume. An id without data is remembered but dispatches no event. */
+/**
+ * Tells the client when to reconnect and where to resume. A client remembers an id without data, but does not dispatch an event.
+ */
 export const formatRetry = (resume: Cursor | null, retry_ms: number, organization_id: string | null): string =>
   `${resume ? `id: ${formatEventId(resume, organization_id)}\n` : ""}retry: ${retry_ms}\n\n`;
 
 const DEDUPE_EVENTS = 2_000;
 
 /**
- * Returns a function that tells whether an event is new to one connection: the connection has not sent it recently, or it has
+ * Returns a function that tells whether an event is new to one connection: it was not sent on this connection recently, or it has
  * changed since.
  */
 export function createDeduplicator(): (event: StreamEvent) => boolean {
@@ -36,7 +38,7 @@ export function createDeduplicator(): (event: StreamEvent) => boolean {
   };
 }
 
-/** Bytes that may be buffered for one client. Above this its stream pauses until the client has read. */
+/** How many bytes may be buffered for one client. Above this, its stream pauses until the client has read some. */
 const MAX_BUFFERED_BYTES = 65_536;
 
 const encoder = new TextEncoder();
@@ -52,31 +54,31 @@ function encodeEvent(event: StreamEvent, organization_id: string | null): Uint8A
   return bytes;
 }
 
-/** The body of a stream, and the client that the hub sends events to. */
+/** The body of a stream. It is also the client to which the hub sends events. */
 export interface Connection extends StreamClient {
   body: ReadableStream<Uint8Array>;
-  /** Ends the body, after writing `lastFrame` if given. */
+  /** Ends the body. If `lastFrame` is given, it is written first. */
   close(lastFrame?: string): void;
 }
 
 interface ConnectionHandlers {
   onWritable(): void;
-  /** The body ends after the returned promise: on AWS the process is frozen when the response ends. */
+  /** The body ends only after the returned promise is settled, because on AWS the process is frozen when the response ends. */
   onClosed(): Promise<void>;
 }
 
-/** The event ids of a stream that belongs to an organization contain `organization_id`. */
+/** If a stream belongs to an organization, its event ids contain `organization_id`. */
 export function openConnection(ping_ms: number, on: ConnectionHandlers, organization_id: string | null = null): Connection {
   const isNew = createDeduplicator();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   let open = true;
-  /** Events of the same tick, which are written to the socket as one chunk. */
+  /** Events of the same tick. They are written to the socket as one chunk. */
   let pendingChunks: Uint8Array[] = [];
   let pending_bytes = 0;
 
   const isReady = () => {
     if (!open) return false;
-    // Flushing may free space at once if the client reads as fast as the stream writes.
+    // If the client reads as fast as the stream writes, flushing may free space at once.
     if (controller.desiredSize! <= pending_bytes) flush();
     return controller.desiredSize! > 0;
   };
@@ -112,7 +114,7 @@ export function openConnection(ping_ms: number, on: ConnectionHandlers, organiza
     {
       start: (streamController) => {
         controller = streamController;
-        // Lambda sends the headers with the first write, and the first event may take a long time.
+        // Lambda sends the headers with the first write, and it may take a long time until the first event.
         controller.enqueue(new Uint8Array());
       },
       pull: () => on.onWritable(),

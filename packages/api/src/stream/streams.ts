@@ -23,12 +23,12 @@ import type { BatchFollow, Env, Follow, Runtime, StreamOpener } from "../runtime
 import { formatRetry, formatEvent, openConnection, PING_MS, SSE_HEADERS } from "./sse-connection.ts";
 import type { UserVerifier } from "../sign-in/verified-identity.ts";
 
-/** Approximate limit of a response that is not streamed. API Gateway allows 6 MB. */
+/** The approximate limit for a response that is not streamed. API Gateway allows 6 MB. */
 const MAX_RESPONSE_CHARS = 1_000_000;
-/** Longer than a client pauses between two responses that are not streamed. */
+/** Longer than the pause that a client makes between two responses that are not streamed. */
 const PAUSE_MS = 5_000;
 
-/** Where a stream starts, what it follows, and who follows it. */
+/** Where a stream starts, what it follows, and for whom. */
 interface StreamStart {
   source: Source | null;
   position: StreamPosition;
@@ -57,7 +57,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
   shutdown_signal.addEventListener("abort", () => open.forEach((end) => end()));
 
   /**
-   * Where a response without streaming starts if the client names no position, so that it contains what happened during the
+   * Without streaming, a response starts here if the client sends no position, so that it contains what happened during the
    * client's pause.
    */
   const startOfPause = (ctx: Context) => (hold_seconds === 0 ? null : new Date(ctx.now().getTime() - PAUSE_MS));
@@ -79,7 +79,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     return new Response(body, { headers: SSE_HEADERS });
   };
 
-  /** Returns the events so far as one complete response, or waits for the first events. The client reconnects for more. */
+  /** Returns all events up to now as one complete response, or waits for the first events. The client reconnects for more. */
   async function readOnce(ctx: Context, { source, position, horizon, grant, owner }: StreamStart): Promise<string> {
     const { organization_id } = grant;
     let text = "";
@@ -101,7 +101,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     return retry_ms === null ? text : text + formatRetry(resumeCursor(follower), retry_ms, organization_id);
   }
 
-  /** Follows new rows until `ended`, for at most `hold_seconds`. It holds no database connection while it waits. */
+  /** Follows new rows until `ended` settles, but for at most `hold_seconds`. It holds no database connection while it waits. */
   async function hold(
     ctx: Context,
     follower: Follower,
@@ -112,7 +112,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     const lease = await registry.acquire(ctx, owner);
     const end = () => endFor(poll_ms);
     const giveWay = () => endFor(STREAM_RETRY_SECONDS * 1000);
-    // The timer is not unref'd, because Node ends a function that has nothing else to do while it waits.
+    // The timer is not unref'd, because Node would end a Lambda function that has nothing else to do while it waits.
     const limit = setTimeout(end, hold_seconds * 1000);
     track(end);
     hub.add(follower, horizon);
@@ -159,13 +159,13 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
   }
 
   /**
-   * Creates the grant that is renewed at every poll with the caller's current permissions. The grant keeps the organization of
-   * the start, even when another one becomes active later.
+   * Creates the grant that is renewed at every poll with the caller's current permissions. It keeps the organization from the
+   * start of the stream, even if a different one becomes active later.
    */
   function createGrant(c: HonoContext<Env>, role: Role, batchFollow: BatchFollow): RequestGrant {
     const { headers } = c.req.raw;
     const url = new URL(c.req.url);
-    // These parameters only affect where a stream starts and what it replaces, so callers with different values can share
+    // These parameters only affect where a stream starts and which stream it replaces, so callers with different values can share
     // queries.
     for (const name of ["since", "cursor", "client_id"]) url.searchParams.delete(name);
     const kind = url.pathname + url.search;
@@ -185,7 +185,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
   }
 }
 
-/** Identifies the client and what it follows. Different tokens of one caller are the same client. */
+/** Identifies the client and what it follows. Different tokens of one caller count as the same client. */
 function toClientKey(c: HonoContext<Env>, { kind, organization_id }: RequestGrant): string | null {
   const client_id = c.req.query("client_id");
   return client_id === undefined ? null : digestOf([client_id, kind, organization_id]);

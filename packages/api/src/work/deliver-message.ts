@@ -6,19 +6,19 @@ import { leaseHead } from "@board/core/job/lease";
 import { JobCrashed } from "@board/core/job/runner";
 import { errorText } from "@board/core/values/log";
 
-/** How the handling of a message ended. The queue must deliver the message again unless it was handled. */
+/** How handling a message ended. Unless the outcome is "handled", the queue must deliver the message again. */
 export type DeliveryOutcome = "handled" | "crashed" | "not_taken";
 
 /**
- * Handles one message of the queue, which names a job. The outcome is "crashed" when the job crashed, which `runJob` has logged,
- * and "not_taken" for example when the database is unreachable.
+ * Handles one message of the queue, which contains the id of a job. The outcome is "crashed" if the job crashed, which `runJob`
+ * has logged, and "not_taken" for example if the database cannot be reached.
  */
 export const deliverMessage = (ctx: Context<System>, job_id: string): Promise<DeliveryOutcome> =>
   toOutcome(ctx, job_id, () => deliver(ctx, job_id));
 
 /**
- * Runs the head of a lane without a message, where the queue is in memory (see `leaseHead`). Returns null when no job could be
- * leased; the relay then decides what follows.
+ * Runs the head of a lane without a message, for a queue in memory (see `leaseHead`). Returns null if no job could be leased; the
+ * relay then decides what happens next.
  */
 export async function deliverHead(ctx: Context<System>, lane: string) {
   try {

@@ -26,7 +26,10 @@ import { board_webhook_payloads, webhook_delivery_ids } from "@board/core/schema
 import { REMEMBERED_DAYS } from "@board/core/webhook/delivery-id";
 import { isNotPending, removeOldPayloads } from "@board/core/webhook/retention";
 
-/** How long rows are kept, by their name in docs/reference/data-model.md#retention. Rows that are not listed are kept forever. */
+/**
+ * How long rows are kept. The names are those in docs/reference/data-model.md#retention. Rows that are not listed are kept
+ * forever.
+ */
 export const RETENTIONS: Readonly<Record<string, Retention>> = {
   "done jobs": {
     table: jobs,
@@ -44,7 +47,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     remove: removeJobs,
     batch: 5_000,
   },
-  // Counters of minutes are needed for ten minutes, and those of days are stored under the end of their day.
+  // Counters per minute are needed for ten minutes. Counters per day are stored under the end of their day.
   "rate counters": { table: rate_counters, since: rate_counters.minute, days: 10 / (24 * 60), batch: 5_000 },
   "template sync runs": { table: sync_runs, since: sync_runs.created_at, days: 7, batch: 5_000 },
   "pack syncs": { table: skill_pack_syncs, since: skill_pack_syncs.created_at, days: 7, batch: 5_000 },
@@ -57,7 +60,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     days: "activity_retention_days",
     removeBefore: removeEventsBefore,
   },
-  // A mirror that was away for longer reads the lists again, which costs less than a longer feed costs everybody.
+  // A mirror that was offline for longer reads the lists again. That costs less than a longer feed would cost for everyone.
   "entries of the changes feed": { table: changes, days: 7, removeBefore: removeChangesBefore },
   "delivery ids of webhooks": {
     table: webhook_delivery_ids,
@@ -71,7 +74,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     since: run_steps.created_at,
     days: "run_steps_retention_days",
     remove: removeOldSteps,
-    // Small, because the steps of a request can have a megabyte.
+    // Small, because the steps of a request can take up a megabyte.
     batch: 200,
   },
   "webhook payloads": {
@@ -80,7 +83,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     days: "webhook_payload_retention_days",
     where: isNotPending,
     remove: removeOldPayloads,
-    // Small, because a payload can have megabytes.
+    // Small, because a payload can have several megabytes.
     batch: 200,
   },
   "artifacts whose upload was never completed": {
@@ -90,7 +93,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     where: isUnfinished,
     batch: 200,
   },
-  // The last attempt of a delivery is made after 28 hours.
+  // The last attempt of a delivery takes place after 28 hours.
   "deliveries of subscriptions": {
     table: subscription_deliveries,
     since: subscription_deliveries.created_at,
@@ -106,9 +109,9 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
   },
   "keys after their end": { table: api_keys, since: api_keys.expires_at, days: 30, batch: 1_000 },
   "replaced tokens of keys": { table: api_key_tokens, since: api_key_tokens.ends_at, days: 1, batch: 5_000 },
-  // For this long, a repeated key is recognized.
+  // A repeated key is recognized for this long.
   "usage entries": { table: usage_entries, since: usage_entries.stored_at, days: 7, batch: 5_000 },
-  // The longest range of a report is a year, and it may begin within a month.
+  // The longest range of a report is a year, and it may begin in the middle of a month.
   "sums of usage": { table: usage_counts, since: usage_counts.start, days: 400, batch: 5_000 },
   "sums of tasks": { table: usage_tasks, since: usage_tasks.last_day, days: 400, batch: 5_000 },
 };

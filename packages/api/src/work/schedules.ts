@@ -29,12 +29,12 @@ import { moveOldSteps } from "@board/core/run/steps/move";
 import { moveOldBodies } from "@board/core/body-storage/move-bodies";
 
 /**
- * The scheduled work. With `relay`, the caller then relays all jobs, including those whose wake-up was lost by a crash or a queue
- * failure.
+ * The scheduled work. After a schedule with `relay`, the caller relays all jobs, including those whose wake-up was lost in a
+ * crash or queue failure.
  */
 export const scheduled = {
   async relay(ctx: Context<System>) {
-    // Both are recorded first and even when 0, because an alarm cannot tell a missing metric from a healthy one.
+    // Both are recorded first, and even if they are 0, because an alarm cannot distinguish a missing metric from a healthy one.
     ctx.meter.record("JobAge", await readJobAge(ctx));
     await recordHorizonAge(ctx);
     ctx.pendingWakeups.everything = true;
@@ -75,7 +75,7 @@ export const scheduled = {
 
 export type ScheduleName = keyof typeof scheduled;
 
-/** Runs one schedule under a new trace, which its jobs inherit. Logs an error and rethrows it. */
+/** Runs one schedule under a new trace, which its jobs inherit. Errors are logged and rethrown. */
 export async function runScheduled(ctx: Context<System>, schedule: ScheduleName): Promise<void> {
   const trace_id = randomUUID();
   const log = createScopedLog(ctx.log, { schedule, trace_id });

@@ -31,7 +31,7 @@ export const requestApproval = tool({
     "Asks a person before an irreversible, costly or external act, or as the board requires. Action `question` gets an answer.",
   as: agent,
   for_runs: true,
-  // Simple types keep the list of tools short; the schema of the operation checks the values.
+  // Simple types keep the list of tools short. The values are checked by the schema of the operation.
   input: z.object({
     board_id,
     action_type: action,
@@ -52,7 +52,7 @@ export const decideApprovalTool = tool({
   name: "decide_approval",
   description: "Decides what an agent has asked for; get_task shows the request.",
   as: user,
-  // The decision allows an action that cannot be undone, so a client asks the person before its model decides.
+  // The decision allows an action that cannot be undone, so a client must ask the person before its model decides.
   destructive: true,
   idempotent: true,
   input: z.object({ approval_id: Id, board_id, status: z.enum(["approved", "rejected"]), option_id: z.string().optional() }),
@@ -62,7 +62,7 @@ export const decideApprovalTool = tool({
     if (option_id === undefined) return toResult(await decideApproval(ctx, board_id, approval_id, { status }));
     const asked = await getApproval(ctx, board_id, approval_id, "write");
     if (!isQuestion(asked)) return toResult(await decideApproval(ctx, board_id, approval_id, { status, option_id }));
-    // The answer of a question is one of its options, or a text.
+    // The answer to a question is one of its options, or a text.
     const isListed = questionOf(asked).options.includes(option_id);
     const answer = isListed ? { option: option_id, text: null } : { option: null, text: option_id };
     return toResult(await decideApproval(ctx, board_id, approval_id, { status, answer }));

@@ -30,7 +30,7 @@ const fence = Integer(0, MAX_INTEGER).optional();
 const usage = UsageOfCall.optional();
 const USAGE = "input_tokens, output_tokens, cost_usd, model";
 
-/** Counts what an agent used for a task, whether or not its change of the task succeeds: it is spent. */
+/** Counts what an agent used for a task, even if its change of the task fails, because the tokens were used anyway. */
 async function withUsage<T>(
   ctx: Context<Caller>,
   task_id: string,
@@ -40,7 +40,7 @@ async function withUsage<T>(
   if (usage === undefined) return change();
   if (ctx.actor.type !== "agent") throw new DomainError("forbidden", "Only agents report usage.");
   const asAgent = as(ctx, agent);
-  // The change comes first, because at the limit of a budget the report ends the lease.
+  // The change comes first: if the usage report reaches the limit of a budget, it ends the lease.
   try {
     return await change();
   } finally {
@@ -48,13 +48,13 @@ async function withUsage<T>(
   }
 }
 
-/** Who may create tasks: people and leads. */
+/** The callers that may create tasks: people and leads. */
 const userOrLead: Role<User | Lead> = {
   ...userOrAgent,
   narrow: (actor, settings) => (actor.type === "agent" ? lead.narrow(actor, settings) : user.narrow(actor, settings)),
 };
 
-/** Leads hold no leases, unless a person assigns them a task. They return it with update_task. */
+/** Leads have no leases, unless a person assigns them a task. They return such a task with update_task. */
 const agentButLead: Role<Agent> = {
   ...agent,
   narrow(actor, settings) {
@@ -172,7 +172,8 @@ export const updateTaskTool = tool({
   output: z.object({ task: TaskView }),
   async run(ctx, { task_id, board_id, fence = null, usage, artifact, ...input }) {
     const on_board = boardIdOf(ctx, { board_id });
-    // One transaction: the token of a run ends with a submission, and a refused change must not leave its file behind.
+    // Both are in one transaction. A run token ends when the task is submitted, and a refused change must not leave its file
+    // behind.
     const change = () =>
       artifact
         ? withDeadlockRetry(ctx, async (ctx) => {

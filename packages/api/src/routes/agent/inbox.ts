@@ -5,7 +5,7 @@ import * as z from "zod";
 import { Answer } from "../../edge/answer.ts";
 import { endpoint } from "../../endpoint.ts";
 
-/** The work that waits for the calling agent. */
+/** The work that is waiting for the calling agent. */
 export const agentInbox = [
   endpoint(
     "GET",

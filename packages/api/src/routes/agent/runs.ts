@@ -6,8 +6,8 @@ import { storeStepsWithUsage } from "@board/core/usage/steps";
 import { endpoint } from "../../endpoint.ts";
 
 /**
- * What the programs that run agents report about runs. They have no intents, so that the documents of agents, which models read,
- * stay short.
+ * What programs that run agents report about runs. These operations have no intents, which keeps the documents of agents short.
+ * Models read those documents.
  */
 export const agentRuns = [
   endpoint(

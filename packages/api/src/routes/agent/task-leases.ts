@@ -8,7 +8,7 @@ import { fenceOf } from "../../edge/fence.ts";
 
 const leasePath = "/api/v1/agent/boards/{board_id}/tasks/{task_id}/lease";
 
-/** How agents take work: the next task, and the lease under which they hold it. */
+/** How agents take work: the next task, and the lease of a task. */
 export const agentTaskLeases = [
   endpoint(
     "POST",

@@ -3,7 +3,7 @@ import { ReportedUsage, ReportUsage } from "@board/core/usage/entry";
 import { reportUsage } from "@board/core/usage/report";
 import { endpoint } from "../../endpoint.ts";
 
-/** What agents used: tokens and prices. Like what programs report about runs, it has no intent. */
+/** The tokens and costs that agents have used. Like the reports about runs, these operations have no intent. */
 export const agentUsage = [
   endpoint(
     "POST",

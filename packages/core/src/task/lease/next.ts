@@ -119,7 +119,8 @@ async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<O
 }
 
 /**
- * Begins the lease. The comments are read together with what decides about the lease, and the writes are sent with the COMMIT.
+ * Begins the lease. The comments are read together with everything that the lease depends on. The writes are sent with the
+ * COMMIT.
  */
 async function begin(ctx: Context<Agent>, board: BoardRow, task_id: string, action: LeaseAction): Promise<FinalWrites<Taken>> {
   const [writes, comments] = await Promise.all([
@@ -138,7 +139,7 @@ const lockOwnChoice = preparedQuery(
  */
 const waitForOwnChoice = ({ db, actor: { agent_id } }: Context<Agent>) => lockOwnChoice(db).execute({ agent_id });
 
-/** Only if the task or its board has changed since the choice, a rule can refuse the chosen task. So choosing again helps. */
+/** A rule can refuse the chosen task only if the task or its board has changed since the choice, so choosing again helps. */
 function chooseAgain(error: unknown): BudgetExhausted {
   if (error instanceof BudgetExhausted) return error;
   throw error instanceof DomainError ? new RetryTransaction() : error;
