@@ -13,8 +13,8 @@ export const encodedTag = (tag: string, encoding: Encoding | null): string =>
 const ENTITY_TAG = /^(?:W\/)?"([\w-]{43})(?:-(?:br|gzip))?"$/;
 
 /**
- * Finds a tag in an If-None-Match header that means the same text as `tag`, in any encoding, else returns null. The caller must
- * answer with the tag that the client sent, because a cache only updates what it stored under that tag.
+ * Finds a tag in an If-None-Match header that belongs to the same text as `tag`, in any encoding, else returns null. The caller
+ * must answer with the tag that the client sent, because a cache only updates what it stored under that tag.
  */
 export function findMatchingTag(header: string | undefined, tag: string): string | null {
   if (header === undefined) return null;

@@ -219,7 +219,7 @@ async function runClaimed(
   }
 }
 
-/** Statuses of refusals that sending the same request again would not change. */
+/** Statuses of refusals that would not change if the same request were sent again. */
 const STORED_REFUSALS = [403, 404, 409, 410, 422];
 
 /** Returns the answer to a refused request, which is stored too. Null means that the request failed and may run again. */

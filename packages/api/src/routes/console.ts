@@ -28,7 +28,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 const YEAR_SECONDS = 31_536_000;
 const DAY_SECONDS = 86_400;
-/** The icons of the installed console. Their names stay the same, since the manifest has them. */
+/** The icons of the installed console. Their names stay the same, since the manifest contains them. */
 const ICON = /^[a-z]+-\d{2,3}\.png$/;
 const SUFFIXES = { br: ".br", gzip: ".gz" } as const;
 

@@ -23,8 +23,8 @@ export const toNextAlertJob = (alert: Alert, after: string): NewJob<"people.tell
 });
 
 /**
- * The job that asks the next group of people if nobody has decided by then. It has no lane, because it would block the
- * organization's other alerts there. The alert keeps its key, so that nobody is asked twice.
+ * The job that asks the next group of people if nobody has decided by then. It has no lane, because in one it would block the
+ * organization's other alerts. The alert keeps its key, so that nobody is asked twice.
  */
 export function toEscalationJob(alert: Alert, escalation: Required<Alert>["escalation"], run_at: Date): NewJob<"people.tell"> {
   const { group: _, ...rest } = alert;
@@ -43,6 +43,6 @@ export function toAlertActor(actor: Actor): Alert["actor"] {
   return { type: "system", id: null };
 }
 
-/** A key that makes people be notified of the same thing at most once a day. */
+/** A key with which people are notified of the same thing at most once a day. */
 export const dailyKey = ({ now }: Pick<Context, "now">, type: Alert["type"], subject_id: string): string =>
   `${type}:${subject_id}:${now().toISOString().slice(0, 10)}`;

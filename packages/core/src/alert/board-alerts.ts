@@ -4,8 +4,8 @@ import type { NewJob } from "../job/job.ts";
 import { toAlertJob } from "./alert-job.ts";
 
 /**
- * The hook that notifies people of events on boards. It returns the jobs for these events, which the statement that stores the
- * events inserts. All other alerts come from `storeAlerts` and `mentionJobs`.
+ * The hook through which people are notified of events on boards. It returns jobs, and the statement that stores the events
+ * inserts them. All other alerts come from `storeAlerts` and `mentionJobs`.
  */
 export const toBoardAlertJobs = (events: readonly BoardEvent[]): NewJob<"people.tell">[] =>
   events.flatMap((event) => {

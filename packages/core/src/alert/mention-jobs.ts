@@ -17,7 +17,7 @@ interface MentioningText {
   text: string;
 }
 
-/** Returns the job that notifies the people whom a text names. Returns no job if the text names nobody, or only agents. */
+/** Returns the job that notifies the people mentioned in a text. Returns no job if the text mentions nobody, or only agents. */
 export function mentionJobs(
   actor: User | Agent,
   { text, ...place }: MentioningText,

@@ -46,7 +46,7 @@ function requireTasksOfRun({ actor }: CallerContext, board_id: string, task_ids:
   for (const task_id of task_ids) requireInRunScope(actor, { board_id, task_id });
 }
 
-/** The requesting agent: the caller, or the agent of the board that a person names. Null if the person names none. */
+/** The requesting agent: the calling agent, or the agent that a person specifies. Null if the person specifies none. */
 async function requireRequestingAgent(ctx: CallerContext, board: BoardRow, { agent_id }: CreateApproval): Promise<string | null> {
   if (ctx.actor.type === "agent") return ctx.actor.agent_id;
   if (agent_id === null) return null;

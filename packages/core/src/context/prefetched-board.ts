@@ -15,10 +15,7 @@ export interface FoundBoard {
   rights: StoredRights | null;
 }
 
-/**
- * The board that the path of a request names. It is read in the same statement as the sign-in, so that `boardFor` needs no
- * separate one.
- */
+/** The board that the path of a request names. The statement of the sign-in reads it too, which saves `boardFor` a statement. */
 export interface PrefetchedBoard {
   readonly id: string;
   /** The organization of the board; null until the sign-in has found the board. */

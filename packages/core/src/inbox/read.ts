@@ -75,7 +75,8 @@ const unread = sql`from ${inbox_messages} where ${inbox_messages.agent_id} = ${a
 
 /**
  * Only messages from before the oldest open transaction. A later commit cannot add a message before these, so an agent that
- * acknowledges messages up to one of them has seen all of them. The parameter `horizon`, if given, replaces that of the snapshot.
+ * acknowledges messages up to one of them has seen all of them. The parameter `horizon`, if given, replaces the horizon of the
+ * snapshot.
  */
 const isSettled = sql`${inbox_messages.tx} < coalesce(${sql.placeholder("horizon")}::text::xid8, pg_snapshot_xmin(pg_current_snapshot()))`;
 

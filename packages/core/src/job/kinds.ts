@@ -71,7 +71,7 @@ export interface JobPayloads {
   "agent.cleanup": CleanupPayload;
   /** The job's secret is the agent's new token. */
   "agent.provision": ProvisionPayload;
-  /** Reads what the agent has used from its host. */
+  /** Asks the agent's host what the agent has used. */
   "agent.read_usage": { agent_id: string };
   "agent.update": ProvisionPayload & { force_bootstrap: boolean };
   "agent.wake_check": WakeCheckPayload;

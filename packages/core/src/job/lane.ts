@@ -3,7 +3,7 @@ import { type JOB_STATUSES, jobs } from "../schema/job.sql.ts";
 
 /**
  * The head of a lane is its running job, or else the queued job with the lowest `seq`. A queued job may have a lower `seq` than
- * the running job, because `seq` is drawn before the commit and dead jobs can be queued again. It still has to wait.
+ * the running job, because `seq` is drawn before the commit and dead jobs can be queued again. That queued job still has to wait.
  */
 export const laneHead = (lane: SQL) => sql`coalesce(
   (select other.id from ${jobs} as other where other.lane = ${lane} and other.status = 'running'),

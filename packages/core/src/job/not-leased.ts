@@ -18,7 +18,7 @@ import { freeSlotsWithin, hasFreeSlots, type SlotLimits, slotLimits } from "./sl
  */
 const FIRST_POLL_MS = 2_000;
 /**
- * The first wait of a delivery, as long as a receiver that does not answer holds its slot. If thousands of deliveries tried
+ * The first wait of a delivery. A receiver that does not answer holds its slot for this long. If thousands of deliveries tried
  * earlier, they would keep the database busy.
  */
 const FIRST_DELIVERY_POLL_MS = 15_000;

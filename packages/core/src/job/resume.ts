@@ -31,7 +31,7 @@ export async function resumeJobsOfGateway(ctx: Context, gateway_id: string): Pro
   await reviveJobs(ctx, gateway_id);
 }
 
-/** Deletes the dead jobs of a kind about these agents, because a new job replaces them. */
+/** Deletes dead jobs of this kind that concern these agents, because a new job replaces them. */
 export async function removeDeadJobs(ctx: Context, kind: JobKind, agent_ids: readonly string[]): Promise<void> {
   const isOfAgent = inArray(sql`${jobs.payload} ->> 'agent_id'`, [...agent_ids]);
   await ctx.db.delete(jobs).where(and(eq(jobs.status, "dead"), eq(jobs.kind, kind), isOfAgent));

@@ -8,7 +8,7 @@ const CHECKSUM_CHARS = 6;
 const FORM = /^bk_[0-9A-Za-z]{43}$/;
 const SHOWN_CHARS = PREFIX.length + 6;
 
-/** A new key. It has 37 random characters and a checksum of six, by which scanners recognize a leaked key. */
+/** A new key. It has 37 random characters and six characters of a checksum, which lets scanners recognize a leaked key. */
 export function mintKey(): string {
   const random = Array.from({ length: RANDOM_CHARS }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
   return `${PREFIX}${random}${checksumOf(random)}`;

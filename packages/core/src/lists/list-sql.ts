@@ -24,7 +24,7 @@ export interface ListSource<Row = never> {
   words?: SQL;
   /** Set this if one owner may have tens of thousands of rows in the table; see `buildSearch`. */
   scan?: {
-    /** A text that contains each word by which a row is found. */
+    /** A text that contains all words with which a search can find the row. */
     text: SQL;
     /** The orders that have an index beginning with the owner. */
     orders: readonly SortOrder<Row>[];

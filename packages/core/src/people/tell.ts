@@ -15,8 +15,8 @@ import { addMs, MINUTE_MS } from "../values/time.ts";
 import { readAudience, isDecision, PAGE } from "./audience.ts";
 
 /**
- * Stores an alert in the inboxes of the people whom it concerns. Each job tells at most a page of them and enqueues the next, so
- * that a board with thousands of followers delays nobody else's work.
+ * Stores an alert in the inboxes of the people whom it concerns. Each job notifies at most one page of them and enqueues the next
+ * job, so that a board with thousands of followers does not delay other work.
  */
 export const tellPeople = (schedule: ScheduleDeliveries): JobHandler<"people.tell"> => ({
   async run(ctx, payload) {

@@ -49,7 +49,7 @@ export const api_key_tokens = pgTable(
     key_id: uuid()
       .notNull()
       .references(() => api_keys.id, { onDelete: "cascade" }),
-    /** The keyed digest of the token, by which it is found. The token itself is not stored. */
+    /** The keyed digest by which the token is found. The token itself is not stored. */
     token_lookup: text().notNull().unique(),
     /** When a replaced token expires; null for the newest token. */
     ends_at: instant(),

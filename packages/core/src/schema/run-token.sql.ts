@@ -9,7 +9,7 @@ export const run_tokens = pgTable(
     run_id: uuid()
       .primaryKey()
       .references(() => runs.id, { onDelete: "cascade" }),
-    /** The keyed digest of the token, by which it is found. The token itself is not stored. */
+    /** The keyed digest by which the token is found. The token itself is not stored. */
     token_lookup: text().notNull(),
     ...created,
   },

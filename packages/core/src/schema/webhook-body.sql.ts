@@ -21,8 +21,8 @@ export const webhook_body_turns = pgTable(
 );
 
 /**
- * Objects in the body storage that may not belong to a payload: those that are being written, and those of removed payloads.
- * There are no foreign keys, because a row outlives payloads and organizations.
+ * Objects in the body storage that possibly belong to no payload: objects that are being written, and objects of removed
+ * payloads. There are no foreign keys, because a row outlives payloads and organizations.
  */
 export const webhook_body_orphans = pgTable(
   "webhook_body_orphans",

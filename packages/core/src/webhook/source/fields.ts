@@ -46,7 +46,7 @@ export const after = (before: string, text: string): string => (text ? `${before
 
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-/** Joins `kind` and `action` to one name, such as `issues.opened`. */
+/** Joins `kind` and `action` into one name, such as `issues.opened`. */
 export const dotted = (kind: unknown, action: unknown): unknown =>
   typeof kind === "string" && kind && typeof action === "string" && action ? `${kind}.${action}` : kind;
 
