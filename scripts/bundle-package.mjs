@@ -19,7 +19,7 @@ const ROOT = path.resolve(import.meta.dirname, "..");
 /** The folder of the package that contains an input of esbuild, or null for files of this repository. */
 const packageOf = (file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? null;
 
-/** The text with the licenses of packages that are in a bundle, or of further packages by their folders. */
+/** Returns the license texts of the packages in a bundle. `others` are the folders of further packages. */
 export function licensesOf(folder, inputs, others = []) {
   const bundled = new Set([...Object.keys(inputs).map(packageOf).filter(Boolean), ...others]);
   return [...bundled].map((name) => licenseOf(path.resolve(folder, name))).join("\n---\n\n");

@@ -25,7 +25,7 @@ const KEPT_MS = 24 * 3_600_000;
 const sourceOf = (program) => path.join(root, "packages/local/src", `${program}.ts`);
 const hashOf = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
-/** Returns the bundled file of a program, or null when there is no bundle of the present sources. */
+/** Returns the bundled file of a program, or null if there is no bundle of the current sources. */
 export function findBundled(program) {
   try {
     const { version, inputs } = JSON.parse(readFileSync(list, "utf8"));
@@ -43,10 +43,10 @@ function isUnchanged({ name, size, time, hash }) {
   return found.size === size && (found.mtimeMs === time || hashOf(readFileSync(file)) === hash);
 }
 
-/** Bundled CommonJS packages call `require` for modules of Node. */
+/** Bundled CommonJS packages call `require` to load Node's built-in modules. */
 export const REQUIRE = `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`;
 
-/** Bundles programs with what differs between a clone and the published package. */
+/** Bundles programs. `options` contains what differs between a clone and the published package. */
 export async function buildPrograms(programs, options) {
   const { build } = await import("esbuild");
   return build({
@@ -62,8 +62,8 @@ export async function buildPrograms(programs, options) {
     minifySyntax: true,
     minifyWhitespace: true,
     keepNames: true,
-    // PGlite loads its WebAssembly from files of its package. Only Neon addresses need Neon's driver, and a preloaded module
-    // may set its options. pg-native is an option of pg that is not installed.
+    // PGlite loads its WebAssembly from files of its package. Only Neon addresses need Neon's driver, and a preloaded module may
+    // set its options. pg-native is an optional dependency of pg that is not installed.
     external: ["@electric-sql/pglite", "@neondatabase/serverless", "pg-native"],
     logLevel: "silent",
     ...options,
@@ -74,7 +74,7 @@ export async function buildPrograms(programs, options) {
 export async function bundle() {
   mkdirSync(folder, { recursive: true });
   const version = path.basename(mkdtempSync(path.join(folder, "version-")));
-  // Only its owner may read a temporary folder, but root builds the image and another user runs it.
+  // Only the owner may read a temporary folder, but root builds the image and another user runs it.
   chmodSync(path.join(folder, version), 0o755);
   try {
     const { metafile } = await buildPrograms(PROGRAMS, {
@@ -84,7 +84,7 @@ export async function bundle() {
       plugins: [keepAddresses("../../../")],
       banner: { js: REQUIRE },
     });
-    // Packages are not listed, because the lockfile identifies them and `npm prune` may move those of a single workspace.
+    // Packages are not listed, because the lockfile identifies them and `npm prune` may move the packages of a single workspace.
     const inputs = Object.keys(metafile.inputs)
       .filter((name) => !/(^|\/)node_modules\//.test(name))
       .concat("package-lock.json", "scripts/bundle.mjs")
@@ -106,8 +106,8 @@ function describe(name) {
 }
 
 /**
- * Sources refer to other files, such as migrations, relative to themselves. This keeps those addresses in the bundle. `up` leads
- * from the folder of the bundle to the folder that has `packages`.
+ * Sources refer to other files, such as migrations, by paths relative to themselves. This keeps those paths valid in the bundle.
+ * `up` leads from the folder of the bundle to the folder that has `packages`.
  */
 export const keepAddresses = (up) => ({
   name: "keep-addresses",

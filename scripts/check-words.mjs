@@ -28,7 +28,7 @@ const FORBIDDEN = [
   "be it|whose it is|be they|that it be|lest|nor is|no more than that|albeit|whilst|ere long|hence it",
 ];
 
-/** Texts that a published interface fixes to the letter. */
+/** Texts that must stay as they are, because a published interface prescribes them word for word. */
 const FIXED = [];
 
 const SKIPPED =
@@ -50,7 +50,7 @@ for (const file of files) {
     continue; // Deleted in the working tree.
   }
   for (const fixed of FIXED) text = text.replaceAll(fixed, (match) => " ".repeat(match.length));
-  // A phrase may contain a line break of a comment. The file's line numbers are kept.
+  // A phrase may be broken over two lines of a comment. The file's line numbers are kept.
   const joined = text.replace(/\n\s*(\*|\/\/|#)?\s?/g, (gap) => ` ${"\u0001".repeat(gap.length - 1)}`);
   const searchable = joined.replaceAll("\u0001", "");
   const lineOf = new Map();

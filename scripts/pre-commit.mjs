@@ -18,7 +18,7 @@ function run(command, args, options = {}) {
 const tool = (name, args, options) => run(process.execPath, ["scripts/with-node.mjs", name, ...args], options);
 
 function git(...args) {
-  // A file name is never a pattern.
+  // Git must not treat a file name as a pattern.
   const { status, stdout, stderr } = run("git", ["--literal-pathspecs", ...args]);
   if (status !== 0) fail(`git ${args[0]} failed: ${String(stderr).trim()}`);
   return stdout;

@@ -26,7 +26,7 @@ function run(command, ...args) {
 const read = (file) => readFileSync(path.join(root, file), "utf8");
 const readJson = (file) => JSON.parse(read(file));
 
-/** Moves the entries under Unreleased to a section of the version. */
+/** Moves the entries under Unreleased to a section for the version. */
 function release(changelog, version) {
   const start = changelog.indexOf(UNRELEASED);
   if (start < 0) fail(`CHANGELOG.md has no section "${UNRELEASED}".`);

@@ -1,5 +1,5 @@
-// Starts a program of packages/local: `node scripts/start.mjs main`. It runs from a bundle, which is built when there is none of
-// the present sources. If the build fails, it runs from source.
+// Starts a program of packages/local: `node scripts/start.mjs main`. It runs from a bundle, which is built first if there is no
+// bundle of the current sources. If the build fails, it runs from source.
 import { spawn } from "node:child_process";
 import module from "node:module";
 import { constants } from "node:os";
