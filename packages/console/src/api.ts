@@ -2,12 +2,15 @@ import { createClient } from "@board/client/client";
 import { ApiError, ConnectionError } from "@board/client/error";
 import { computed, signal } from "@preact/signals";
 
-/** The key of the token. About a person, the browser also stores the drafts of a tab, and by which channel it is notified. */
+/**
+ * Where the token is stored. The only other data that the browser stores about a person are the drafts of a tab, and the channel
+ * that notifies this browser.
+ */
 const STORAGE_KEY = "board.token";
 
 const storage = () => globalThis.localStorage;
 
-/** Stands for a token where the browser has the cookie of a session, which no page can read. */
+/** Used instead of a token when the browser has a session cookie, which no page can read. */
 export const SESSION = "session";
 /** The token of the person who is signed in. */
 export const token = signal<string | null>(storage().getItem(STORAGE_KEY));
@@ -70,7 +73,7 @@ async function fetchOnce(request: Request): Promise<Response> {
 /** The typed client of the API. */
 export const api = createClient({ url: location.origin, fetch: send });
 
-/** Whether the service accepts a token. Throws when that cannot be found out. */
+/** Whether the service accepts a token. Throws if this cannot be determined. */
 export async function isAccepted(candidate: string): Promise<boolean> {
   try {
     await createClient({ url: location.origin, token: candidate, fetch: fetchOnce }).get("/api/v1/users/me");
@@ -81,7 +84,7 @@ export async function isAccepted(candidate: string): Promise<boolean> {
   }
 }
 
-/** Returns the reason of a failure in the words of the API. */
+/** Returns the reason for a failure in the words of the API. */
 export function messageOf(error: unknown): string {
   if (error instanceof ApiError) {
     if (error.status === 429 && error.retry_after_seconds) return `${error.message} Try again in ${error.retry_after_seconds} s.`;

@@ -29,7 +29,7 @@ document.addEventListener("visibilitychange", () => (visible.value = document.vi
 let cursor: string | null = null;
 
 let reached: () => void;
-/** Resolved once the feed has a position. A read after that misses no change. */
+/** Resolves once the feed has a position. Data that is read after that misses no change. */
 export const isFollowing = new Promise<void>((resolve) => (reached = resolve));
 
 /**
@@ -89,7 +89,10 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Follows changes while somebody is signed in and the page is visible. A page that opens hidden only finds its position. */
+/**
+ * Follows changes while somebody is signed in and the page is visible. A page that is hidden when it opens only looks up its
+ * position.
+ */
 export function startLive(): void {
   effect(() => {
     if (!signedIn.value || refused.value || (!visible.value && cursor !== null)) return;

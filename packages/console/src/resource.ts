@@ -5,7 +5,7 @@ import { type Change, onChanges, visible } from "./live.ts";
 
 export interface Resource<T> {
   data: T | null;
-  /** Why the last read failed. The data of the read before is kept. */
+  /** Why the last read failed. The data from the read before it is kept. */
   error: string | null;
   reload: () => Promise<void>;
 }
@@ -14,12 +14,12 @@ export interface Resource<T> {
 const GATHER_MS = 400;
 /** Minimum time between two reads while changes keep coming. */
 const SPACING_MS = 2_000;
-/** Interval for what the feed does not report, such as jobs and gateways. */
+/** How often to read what the feed does not report, such as jobs and gateways. */
 const REFRESH_MS = 15_000;
 
 /**
- * Reads data for a view, and reads it again when a change concerns it. With `isReported` the feed reports all changes, so the
- * data is not polled.
+ * Reads data for a view, and reads it again when a change concerns it. `isReported` means that the feed reports all changes of
+ * this data, so that it is not polled.
  */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,

@@ -17,13 +17,13 @@ export async function switchOrganization(organization_id: string): Promise<void>
   location.assign("/");
 }
 
-/** The organization of a link in a message, if it is another one of the person's than the active one. */
+/** The organization that a link in a message names, if the person belongs to it and it is not the active one. */
 export const linkedOrganization = computed(() => {
   const wanted = route.value.query.get("organization");
   return organizations.value.find(({ id, is_active }) => id === wanted && !is_active) ?? null;
 });
 
-/** Changes to the organization that a link names, and stays at its place. */
+/** Switches to the organization that a link names, and stays on the linked page. */
 export async function followLink(): Promise<void> {
   const organization_id = linkedOrganization.value?.id;
   if (organization_id) await api.patch("/api/v1/organizations/me/active", { body: { organization_id } });

@@ -18,10 +18,10 @@ async function checkToken(candidate: string): Promise<void> {
   else offeredToken.value = candidate;
 }
 
-/** The invite of a link that was opened. The page asks for a name and a password. */
+/** The invite from a link that was opened. The page asks for a name and a password. */
 export const openedInvite = signal<string | null>(null);
 
-/** Signs in with the token of a link that a local server printed. First of all, the token is removed from the address bar. */
+/** Removes the token from the address bar, and then signs in with it. A local server prints such links. */
 async function openLink(): Promise<void> {
   const fields = new URLSearchParams(location.hash.slice(1));
   const [candidate, link, invite] = [fields.get("token"), fields.get("link"), fields.get("invite")];
@@ -36,7 +36,7 @@ async function openLink(): Promise<void> {
   isCheckingLink.value = false;
 }
 
-/** A person who is signed in stays so, because anybody can make a page that leads here. */
+/** A person who is signed in stays signed in as the same person, because anybody can create a page that leads here. */
 async function openSignInLink(link: string): Promise<void> {
   if (token.value === null) await signInByLink(link);
 }

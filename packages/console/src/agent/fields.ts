@@ -31,7 +31,7 @@ export const toTyped = (agent: Agent): Typed => ({
   soul_template: agent.soul_template ?? "",
 });
 
-/** The body with the given fields only. Other settings of the heartbeat are kept. */
+/** The request body with only the given fields. Other settings of the heartbeat are kept. */
 export function toBody({ heartbeat_config }: Agent, typed: Typed) {
   const has = (name: string) => name in typed;
   const every = textOrNull(typed, "every");

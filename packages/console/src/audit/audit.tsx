@@ -11,11 +11,14 @@ const FILTERS = ["action", "actor", "target", "since", "until"] as const;
 type Filter = (typeof FILTERS)[number];
 const DAY_MS = 86_400_000;
 
-/** The filters are in the address, so that what was found can be linked. */
+/** The filters are in the address, so that a search can be linked to. */
 const valueOf = (filter: Filter): string => route.value.query.get(filter) ?? "";
 const choose = (change: Partial<Record<Filter, string>>) => replace(withQuery(route.value.query, change));
 
-/** The beginning of a day of the person, or of a later one. Text that is no date is sent, so that the service refuses it. */
+/**
+ * The start of a day in the person's time zone, or of the day that is `later` days after it. Text that is not a date is sent
+ * unchanged, so that the service refuses it.
+ */
 function startOf(day: string, later = 0): string {
   const time = new Date(`${day}T00:00`).getTime();
   return Number.isNaN(time) ? day : new Date(time + later * DAY_MS).toISOString();

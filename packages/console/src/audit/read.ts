@@ -21,7 +21,7 @@ export async function saveAudit(format: ExportFormat, since: string | undefined)
   saveAs(`audit.${format}`, bytes);
 }
 
-/** All entries, oldest first, as they come, so that a long log is never in memory at once. */
+/** Yields all entries, oldest first, as they arrive, so that a long log is never in memory as a whole. */
 export async function* readExport(signal: AbortSignal): AsyncGenerator<AuditEvent> {
   const query: ExportQuery = { format: "ndjson" };
   const stream = (await api.get(EXPORT, { params: { query }, parseAs: "stream", signal })) as unknown as ReadableStream<

@@ -8,7 +8,7 @@ export interface Verified {
   count: number;
   first: AuditEvent | null;
   last: AuditEvent | null;
-  /** What is wrong first; null if nothing is. */
+  /** The first problem; null if there is none. */
   problem: string | null;
 }
 
@@ -16,7 +16,7 @@ const fromHex = (hex: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(hex.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
 const toHex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** SHA-256 over the hash before and the entry as a JSON array, as docs/reference/audit.md describes. */
+/** SHA-256 over the previous hash and the entry as a JSON array, as docs/reference/audit.md describes. */
 async function hashOf(previous: Uint8Array, entry: AuditEvent): Promise<string> {
   const { seq, id, organization_id, at, action, actor, target, changes, address, user_agent, trace_id } = entry;
   const who = [actor.type, actor.id, actor.name];
@@ -32,8 +32,8 @@ async function hashOf(previous: Uint8Array, entry: AuditEvent): Promise<string> 
 const REPORT_EVERY = 100;
 
 /**
- * Computes the hashes of all entries in the browser, so the service is not asked whether its log is whole. Older entries may have
- * been removed after their time; then the first one that is left is the beginning.
+ * Computes the hashes of all entries in the browser, so that nobody has to trust the service about its own log. If older entries
+ * were removed after their retention time, the check begins at the first entry that is left.
  */
 export async function verify(entries: AsyncIterable<AuditEvent>, onProgress: (count: number) => void): Promise<Verified> {
   if (!globalThis.crypto?.subtle) throw new Error("The browser computes hashes only at https addresses and on this computer.");

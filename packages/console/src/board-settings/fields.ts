@@ -99,7 +99,7 @@ export function toTyped(board: Board): Typed {
   };
 }
 
-/** The body with the given fields only. */
+/** The request body with only the given fields. */
 export function toBody(typed: Typed) {
   const has = (name: string) => name in typed;
   const flags = [...RULE_FIELDS.map(({ name }) => name), "goal_confirmed"].filter(has);

@@ -17,7 +17,7 @@ interface Question {
   options: { id: string; label: string }[];
 }
 
-/** What the main agent said. It wrote the text, so every part is checked. */
+/** The question in a message of the main agent, or null. An agent wrote the text, so every part is checked. */
 function questionOf(content: string): Question | null {
   try {
     const said = JSON.parse(content) as { question?: unknown; options?: unknown };
@@ -75,7 +75,7 @@ export function Onboarding({ board_id }: { board_id: string }) {
 function Conversation({ session, onChanged }: { session: OnboardingSession; onChanged: () => Promise<void> }) {
   const { board_id, messages, status } = session;
   const params = { path: { board_id } };
-  // The first message is the order to the main agent, which is not meant for people.
+  // The first message contains the instructions for the main agent, which are not meant for people.
   const shown = messages.slice(1);
   const last = messages.at(-1);
   const question = last?.role === "assistant" ? questionOf(last.content) : null;

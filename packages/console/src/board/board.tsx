@@ -17,7 +17,7 @@ import { board, columns, isShortened, moveTask, problem, tasks } from "./store.t
 const ListView = lazy("the list", async () => (await import("./list-view.tsx")).ListView);
 const loadNewTask = async () => (await import("./new-task.tsx")).NewTask;
 const NewTask = lazy("the form", loadNewTask);
-/** After the board is drawn, so that the form opens at once. */
+/** The form's script is loaded this long after the board is drawn, so that the form opens at once. */
 const PRELOAD_MS = 1_500;
 
 const isTyping = (target: EventTarget | null): boolean =>

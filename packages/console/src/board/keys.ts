@@ -33,7 +33,7 @@ async function move(task_id: string, status: Status | undefined): Promise<void> 
   if (!(await moved)) focusCard(task_id);
 }
 
-/** Handles a key on a card. Returns whether the key had a meaning. */
+/** Handles a key press on a card. Returns false if the key has no meaning there. */
 export function handleCardKey(event: KeyboardEvent, mayWrite: boolean): boolean {
   const task_id = (event.target as Element).closest<HTMLElement>(".board [data-task]")?.dataset["task"];
   const place = task_id ? placeOf(task_id) : null;

@@ -114,7 +114,7 @@ function Row({ task, isChosen, onChoose }: RowProps) {
   );
 }
 
-/** Changes several tasks one after the other. The rules of the board hold for each, and a refusal names its task. */
+/** Changes several tasks one after the other. The board's rules apply to each, and a refusal names its task. */
 function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const each = async (act: (task: Task) => Promise<unknown>) => {

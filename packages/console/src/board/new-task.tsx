@@ -6,7 +6,10 @@ import { Dialog, Problem } from "../ui/parts.tsx";
 import { focusCard } from "./keys.ts";
 import { createTask } from "./store.ts";
 
-/** A new task with everything that a task may have. Typing can begin at once; tags and custom fields are added when they are read. */
+/**
+ * A new task with everything that a task may have. Typing can begin at once; tags and custom fields are added once they are
+ * loaded.
+ */
 export function NewTask({ board_id, onClose }: { board_id: string; onClose: () => void }) {
   const read = (signal: AbortSignal) => readTaskChoices(board_id, signal);
   const { data, error, reload } = useResource(read, [board_id], () => false, true);

@@ -2,7 +2,10 @@ import { computed } from "@preact/signals";
 import { replace, route, withQuery } from "../route.ts";
 import type { Status, Task } from "../types.ts";
 
-/** How a board is shown. It stays in the address, so that a view can be linked, kept as a bookmark and found by going back. */
+/**
+ * How a board is shown. The options are kept in the address, so that a view can be linked to, bookmarked and reached with the
+ * back button.
+ */
 export interface BoardOptions {
   text: string;
   agent: string;
@@ -35,7 +38,7 @@ export const options = computed<BoardOptions>(() => {
   };
 });
 
-/** Changes options without an entry in the browser's history, since typing would make many. */
+/** Changes options without adding an entry to the browser's history, because typing would add many. */
 export const choose = (change: Record<string, string>): void => replace(withQuery(route.value.query, change));
 
 export const isFiltered = computed(() => {
@@ -45,7 +48,7 @@ export const isFiltered = computed(() => {
 
 const NOBODY = "nobody";
 
-/** Whether a task has everything that the options ask for. */
+/** Whether a task matches all of the filters. */
 export function matches(task: Task, { text, agent, tag, priority }: BoardOptions): boolean {
   if (agent && (agent === NOBODY ? task.assigned_agent_id !== null : task.assigned_agent_id !== agent)) return false;
   if (tag && !task.tag_ids.includes(tag)) return false;

@@ -29,7 +29,7 @@ export const columns = computed<Record<Status, Task[]>>(() => {
   return result;
 });
 
-/** The same tasks in one list. */
+/** The tasks of all columns in one list. */
 export const listed = computed<Task[]>(() => {
   const { sort } = options.value;
   const all = STATUSES.flatMap((status) => columns.value[status]);
@@ -84,7 +84,7 @@ function markArrived(ids: readonly string[]): void {
   setTimeout(() => (arrived.value = new Set([...arrived.value].filter((id) => !ids.includes(id)))), ARRIVED_MS);
 }
 
-/** Adds the fields that only the snapshot has to a task from another answer. */
+/** Adds to a task from another response the fields that only the board's snapshot has. */
 export const complete = (task: Omit<Task, "assignee" | "approvals_count" | "approvals_pending_count">): Task => {
   const known = tasks.value.get(task.id);
   const assignee = task.assigned_agent_id === null ? null : (agents.value.get(task.assigned_agent_id)?.name ?? null);

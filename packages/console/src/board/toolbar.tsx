@@ -3,7 +3,7 @@ import { PRIORITIES } from "../types.ts";
 import { choose, isFiltered, options, SORT_NAMES } from "./options.ts";
 import { agents, usedTags } from "./store.ts";
 
-/** What is shown of a board, and in which order. */
+/** Chooses which tasks of a board are shown, and in which order. */
 export function Toolbar({ search }: { search: RefObject<HTMLInputElement | null> }) {
   const { text, agent, tag, priority, sort, isList } = options.value;
   return (

@@ -81,10 +81,10 @@ function Csv({ text }: { text: string }) {
   );
 }
 
-/** Wider and higher pictures are drawn smaller. */
+/** A picture that is wider or higher than this is scaled down. */
 const MAX_EDGE = 2_000;
 
-/** Draws a picture again, so that nothing but its colours reaches the page. */
+/** Draws a picture again, so that nothing but its pixels reaches the page. */
 function Picture({ blob, name }: { blob: Blob; name: string }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [error, setError] = useState<string | null>(null);

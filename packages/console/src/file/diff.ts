@@ -17,7 +17,7 @@ export interface PatchFile {
 
 const HUNK = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@/;
 
-/** The path of a header line, without the prefix of git and the date of other programs. */
+/** The path in a header line, without the prefix that git adds and without the date that other programs add. */
 function pathOf(header: string): string | null {
   const path = header.slice(4).split("\t")[0]!.trim();
   if (path === "/dev/null") return null;
@@ -30,8 +30,8 @@ interface Reading extends PatchFile {
 }
 
 /**
- * Reads a unified diff. What is no diff gives no files, and is then shown as text. The lengths in the header of a hunk tell where
- * it ends, because a removed line may look like the header of a file.
+ * Parses a unified diff. A text that is not a diff yields no files, and is then shown as plain text. A hunk's end is found by the
+ * lengths in its header, because a removed line may look like a file header.
  */
 export function parsePatch(text: string): PatchFile[] {
   const files: Reading[] = [];

@@ -19,10 +19,12 @@ interface Props {
   mayWrite: boolean;
 }
 
-/** Files above this size are only saved, because showing them would take long. */
+/** Larger files are not shown and can only be downloaded, because showing them would take long. */
 const MAX_SHOWN_BYTES = 5_000_000;
 
-/** A file beside its board. Only texts and pictures are shown, and pictures are drawn again first. */
+/**
+ * Shows a file next to its board. Only texts and pictures are shown, and pictures are redrawn first.
+ */
 export function FileView({ board_id, task_id, artifact_id, task, mayWrite }: Props) {
   const params = { path: { board_id, artifact_id } };
   const read = (signal: AbortSignal) => api.get("/api/v1/boards/{board_id}/artifacts/{artifact_id}", { params, signal });

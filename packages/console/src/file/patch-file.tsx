@@ -15,14 +15,14 @@ interface Props {
   isReviewed: boolean;
   onReviewed: (isReviewed: boolean) => void;
   comments: readonly Comment[];
-  /** Names the drafts of comments. */
+  /** The beginning of the names of comment drafts. */
   draft: string;
   onComment: ((side: Side, line: number, content: string) => Promise<unknown>) | null;
 }
 
 /** Larger files begin folded. */
 const FOLD_LINES = 600;
-/** Lines that are drawn together, when they come near. */
+/** Number of lines that are drawn together when they are about to scroll into view. */
 const BLOCK = 50;
 const LINE_PX = 20;
 
@@ -65,7 +65,7 @@ export function PatchFileView({ patch, isReviewed, onReviewed, comments, draft, 
   );
 }
 
-/** The arrows go from line to line; only the first line of a block is a stop of the tab key. */
+/** The arrow keys move from line to line; only the first line of a block is a tab stop. */
 function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const target = event.target as HTMLElement;
@@ -81,7 +81,7 @@ interface BlockProps extends Pick<Props, "patch" | "comments" | "draft" | "onCom
   start: number;
 }
 
-/** Some lines of a file. They are drawn when they come near, so that a diff of 10,000 lines opens at once. */
+/** Some lines of a file. They are drawn just before they scroll into view, so that a diff of 10,000 lines opens at once. */
 function Block({ patch, start, comments, draft, onComment }: BlockProps) {
   const place = useRef<HTMLDivElement>(null);
   const [isNear, setNear] = useState(false);
@@ -190,11 +190,11 @@ const LineComment = memo(function LineComment({ comment }: { comment: Comment })
   );
 });
 
-/** A changed line with the part that differs from the line it replaces. */
+/** A changed line, in which the part that differs from the line it replaces is marked. */
 function Words({ text, other }: { text: string; other: string | null }) {
   if (other === null) return <>{toPlain(text)}</>;
   const [start, end] = changedPart(text, other);
-  // When nothing is alike, marking everything would say nothing.
+  // If the lines have nothing in common, marking all of the text would be pointless.
   if (start === 0 && end === text.length) return <>{toPlain(text)}</>;
   return (
     <>

@@ -24,7 +24,7 @@ export const removeFile = ({ board_id, id }: Artifact) => api.delete(ITEM, { par
 const toHex = (bytes: ArrayBuffer): string =>
   [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Announces the file, sends its bytes to the address of the answer, and has the service check them. */
+/** Announces the file, sends its bytes to the address in the response, and has the service check them. */
 export async function addFile(board_id: string, task_id: string, file: File): Promise<void> {
   const sha256 = toHex(await crypto.subtle.digest("SHA-256", await file.arrayBuffer()));
   const body = { name: file.name, size: file.size, sha256, ...(file.type ? { content_type: file.type } : {}) };

@@ -100,7 +100,7 @@ function useReviewed(board_id: string, artifact_id: string) {
   return { paths, error, set };
 }
 
-/** Done by the rules of the board, or back to its agent with the open comments as one message. */
+/** Moves the task to done if the board's rules allow it, or sends it back to its agent with all open comments in one message. */
 function Decide({ task }: { task: Task }) {
   const sendBack = async (comment: string | null) => {
     const params = { path: { board_id: task.board_id, task_id: task.id } };

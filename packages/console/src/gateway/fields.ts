@@ -63,7 +63,7 @@ export const toTyped = (gateway: Gateway): Typed => ({
   sync_interval_minutes: gateway.sync_interval_minutes === null ? "" : String(gateway.sync_interval_minutes),
 });
 
-/** The body with the given fields only. An empty token means that the stored one stays. */
+/** The request body with only the given fields. If the token is empty, the stored one stays. */
 export function toBody(typed: Typed) {
   const texts = ["name", "url", "workspace_root"].filter((name) => name in typed);
   const flags = ["disable_device_pairing", "allow_insecure_tls"].filter((name) => name in typed);
@@ -75,7 +75,7 @@ export function toBody(typed: Typed) {
   };
 }
 
-/** A pull gateway has nothing but its name. */
+/** A pull gateway has no settings but its name. */
 export function toNewBody(typed: Typed) {
   const name = textOf(typed, "name");
   if (!hasHost(typed)) return { kind: "pull" as const, name };

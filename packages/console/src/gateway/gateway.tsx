@@ -105,7 +105,9 @@ function Details({ gateway }: { gateway: Gateway }) {
   );
 }
 
-/** Asks the host itself, which takes at most ten seconds. A host that fails is an answer too. */
+/**
+ * Asks the service to contact the host, which takes at most ten seconds. A failing host is shown as a result, not as an error.
+ */
 function Test({ gateway, onTested }: { gateway: Gateway; onTested: () => void }) {
   const [answer, setAnswer] = useState<{ isWell: boolean; text: string } | null>(null);
   const [isBusy, setBusy] = useState(false);

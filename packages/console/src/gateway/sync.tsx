@@ -30,7 +30,7 @@ const fieldsOf = (gateway: Gateway): FieldSpec[] => [
 
 const FLAGS = ["include_main", "lead_only", "overwrite", "force_bootstrap", "reset_sessions", "rotate_tokens"] as const;
 
-/** Begins a sync and returns its run. The service goes on with it when nobody waits. */
+/** Starts a sync and returns its run. The service continues it even if nobody waits. */
 async function begin(gateway_id: string, typed: Typed): Promise<string | null> {
   const query = {
     ...Object.fromEntries(FLAGS.map((name) => [name, typed[name] === true])),
@@ -43,7 +43,7 @@ async function begin(gateway_id: string, typed: Typed): Promise<string | null> {
   return "run_id" in answer ? (answer.run_id as string) : null;
 }
 
-/** Writes the files of agents to their host, and shows how far that has come. */
+/** Writes the files of agents to their host, and shows the progress. */
 export function Sync({ gateway }: { gateway: Gateway }) {
   const { run, error, follow } = useWork<TemplateSync>(`sync.${gateway.id}`, (run_id) =>
     api.get(`${LIST}/{run_id}`, { params: { path: { gateway_id: gateway.id, run_id } } }),

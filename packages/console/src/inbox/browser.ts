@@ -3,7 +3,7 @@ import { api, isStatus, signOut } from "../api.ts";
 import { go } from "../route.ts";
 import { refreshUnread } from "./unread.ts";
 
-/** The channel of this browser, and the address that the service has. */
+/** The channel of this browser, and the push address that the service has stored for it. */
 interface Known {
   channel_id: string;
   name: string;
@@ -24,7 +24,10 @@ function remember(next: Known | null): void {
   else localStorage.removeItem(STORAGE_KEY);
 }
 
-/** The policy of the page lets only addresses that it has named become scripts. This one is a constant. */
+/**
+ * Under the page's policy, only an address that a named Trusted Types policy has returned can be loaded as a script. This policy
+ * always returns the same address.
+ */
 const toScriptUrl = (): string => {
   const { trustedTypes } = globalThis as { trustedTypes?: TypeFactory };
   return trustedTypes ? trustedTypes.createPolicy("worker", { createScriptURL: () => WORKER }).createScriptURL("") : WORKER;
@@ -47,7 +50,7 @@ export async function addBrowser(name: string): Promise<void> {
   const { pushManager } = await navigator.serviceWorker.ready;
   const options = { userVisibleOnly: true, applicationServerKey: public_key };
   const subscription = await pushManager.subscribe(options).catch(async (error: unknown) => {
-    // The browser still has a subscription with another key, of an earlier service at this address.
+    // The browser still has a subscription with another key, from an earlier service at this address.
     if (!(error instanceof DOMException) || error.name !== "InvalidStateError") throw error;
     await (await pushManager.getSubscription())?.unsubscribe();
     return pushManager.subscribe(options);
@@ -78,7 +81,7 @@ async function forget(): Promise<void> {
   await (await navigator.serviceWorker?.getRegistration("/"))?.unregister();
 }
 
-/** Push services change the address of a browser at times. The service learns of it when the console is opened. */
+/** Push services sometimes change a browser's address. The service gets the new one when the console is opened. */
 export async function renewBrowser(): Promise<void> {
   const { value } = known;
   if (!value) return;
@@ -91,7 +94,7 @@ export async function renewBrowser(): Promise<void> {
     .catch(() => {});
 }
 
-/** A person who signs out is not notified in this browser any more. A service that does not answer cannot prevent signing out. */
+/** A person who signs out is no longer notified in this browser. Signing out works even if the service does not answer. */
 export async function leave(): Promise<void> {
   const { value } = known;
   if (value) await Promise.race([removeChannel(value.channel_id), pause(SIGN_OUT_MS)]).catch(() => {});

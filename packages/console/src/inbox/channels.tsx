@@ -14,7 +14,7 @@ interface Props {
   onChanged: () => Promise<void>;
 }
 
-/** By what the person is notified outside the console. */
+/** The channels that notify the person outside the console. */
 export function Channels({ channels, onChanged }: Props) {
   const isKnown = channels.some(({ id }) => id === known.value?.channel_id);
   return (

@@ -2,7 +2,7 @@ import { toView } from "../route.ts";
 import { Items } from "./items.tsx";
 import "../styles/inbox.css";
 
-/** What the person was notified. How they are notified is a part of the page You. */
+/** The person's notifications. How the person is notified is set on the page You. */
 export function InboxPage() {
   return (
     <main class="view">

@@ -24,7 +24,7 @@ const markRead = (ids: string[] | null) =>
     unread.value = (await api.post(`${LIST}/read`, { body: { ids } })).unread;
   });
 
-/** What the person was notified, newest first. */
+/** The person's notifications, newest first. */
 export function Items() {
   const { query } = route.value;
   const isUnreadOnly = query.get("show") === "unread";
@@ -147,7 +147,9 @@ function Item({ item, onRead }: { item: UserNotification; onRead: () => Promise<
   );
 }
 
-/** The approval or question itself, with its buttons. It is read when it is unfolded, because its options are not in the inbox. */
+/**
+ * The approval or question itself, with its buttons. It is read when it is unfolded, because the inbox does not have its options.
+ */
 function Decision({ item, onDecided }: { item: UserNotification; onDecided: () => Promise<void> }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -43,5 +43,5 @@ const find = (names: readonly (readonly [RegExp, string])[], other: string) =>
 /** What the person probably calls this browser. */
 export const guessBrowserName = (): string => `${find(BROWSERS, "Browser")} on ${find(SYSTEMS, "this device")}`;
 
-/** An iPhone or iPad gives notifications only to pages on its home screen. */
+/** An iPhone or iPad shows notifications only for pages that were added to its home screen. */
 export const needsHomeScreen = (): boolean => /iPhone|iPad/.test(navigator.userAgent) && !("PushManager" in globalThis);

@@ -2,7 +2,7 @@ import { toBoard, toTask, toView } from "../route.ts";
 import { isAdmin, organizations } from "../session.ts";
 import type { UserNotification } from "../types.ts";
 
-/** Pages of what has no task, which owners and admins may see. */
+/** The pages for notifications that are not about a task. Only owners and admins may see these pages. */
 const PAGES: Partial<Record<UserNotification["type"], (subject_id: string) => string>> = {
   "budget.warned": () => toView("usage"),
   "budget.exhausted": () => toView("usage"),
@@ -11,11 +11,14 @@ const PAGES: Partial<Record<UserNotification["type"], (subject_id: string) => st
   "delivery.dead": () => toView("organization", "subscriptions"),
 };
 
-/** The organization of a notification, if it is another one than the active one. */
+/** The organization of a notification, unless it is the active one. */
 export const otherOrganization = ({ organization_id }: Pick<UserNotification, "organization_id">) =>
   organizations.value.find(({ id, is_active }) => id === organization_id && !is_active);
 
-/** Where a notification leads. Another organization is named, so that the console changes to it. */
+/**
+ * The address that a notification leads to. If its organization is not the active one, the address names it, so that the console
+ * switches to it.
+ */
 export function toPlace(item: UserNotification): string | null {
   const place = placeOf(item);
   return place && otherOrganization(item) ? `${place}?organization=${item.organization_id}` : place;

@@ -29,7 +29,7 @@ async function read(signal: AbortSignal): Promise<{ channels: Channel[]; prefere
   return { channels, preferences };
 }
 
-/** By what the person is notified, of what, and when. */
+/** Which channels notify the person, of what, and when. */
 export function Preferences() {
   const { data, error, reload } = useResource(read, [], () => false, true);
   return (

@@ -3,19 +3,22 @@ import { api } from "../api.ts";
 import { onChanges, visible } from "../live.ts";
 import { member } from "../session.ts";
 
-/** How much of the person's inbox is not read. The service counts to 100. */
+/** The number of unread items in the person's inbox. The service counts to 100. */
 export const unread = signal(0);
 
 const MAX = 99;
 export const toCount = (count: number): string => (count > MAX ? `${MAX}+` : String(count));
 
-/** People are notified by a job that runs after a change, and many changes cause one read. */
+/**
+ * The read waits this long, because the job that notifies people runs after the change, and because one read then covers many
+ * changes.
+ */
 const WAIT_MS = 3_000;
 const SPACING_MS = 10_000;
 const REFRESH_MS = 60_000;
 const CONCERNING: readonly string[] = ["approval", "comment", "task", "memory"];
 
-/** Reads the count again. Also a page that is hidden does so when a push message has come. */
+/** Reads the count again. When a push message has arrived, even a hidden page does so. */
 export async function refreshUnread(): Promise<void> {
   try {
     unread.value = (await api.get("/api/v1/users/me/inbox", { params: { query: { unread: true, limit: 1 } } })).unread;
@@ -24,7 +27,7 @@ export async function refreshUnread(): Promise<void> {
   }
 }
 
-/** Shows the count in the title of the page, and keeps it while the page is visible. */
+/** Shows the count in the title of the page, and updates it while the page is visible. */
 export function watchUnread(): void {
   effect(() => void (document.title = unread.value === 0 ? "Board" : `(${toCount(unread.value)}) Board`));
   effect(() => {

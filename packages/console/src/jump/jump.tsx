@@ -15,7 +15,7 @@ export interface Target {
 }
 
 const MAX_SHOWN = 12;
-/** Waits until typing stops, so that not every letter is a request. */
+/** Waits until typing stops, so that not every letter causes a request. */
 const TYPING_MS = 150;
 
 const page = (label: string, address: string): Target => ({ key: address, kind: "Page", label, act: () => go(address) });
@@ -120,7 +120,7 @@ export function Jump({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** What matches the text: what is known at once, and tasks as the service finds them. */
+/** What matches the text. Matches that are already loaded come at once; tasks follow when the service has found them. */
 function useFound(text: string): Target[] {
   const query = text.trim().toLowerCase();
   const [agents, setAgents] = useState<Target[]>([]);

@@ -6,10 +6,13 @@ import type { Target } from "./jump.tsx";
 
 const AGENT_LIMIT = 200;
 const TASK_LIMIT = 5;
-/** Boards that are searched at once. Others are found by opening them. */
+/**
+ * The maximum number of boards that are searched in addition to the open one. The tasks of any other board are found once it is
+ * open.
+ */
 const MAX_BOARDS = 12;
 
-/** Agents have pages for owners and admins. */
+/** Only owners and admins can open the pages of agents. */
 export async function readAgents(): Promise<Target[]> {
   if (!isAdmin.value) return [];
   const { items } = await api.get("/api/v1/agents", { params: { query: { limit: AGENT_LIMIT } } });
@@ -23,7 +26,7 @@ const toTarget = ({ id, board_id, title }: { id: string; board_id: string; title
   act: () => go(toTask(board_id, id)),
 });
 
-/** Tasks of the open board are found at once, those of others by the service. */
+/** The tasks of the open board are already loaded; the service searches those of other boards. */
 export async function searchTasks(query: string, signal: AbortSignal): Promise<Target[]> {
   const open = [...tasks.value.values()];
   const here = open.filter(({ title }) => title.toLowerCase().includes(query)).slice(0, TASK_LIMIT);

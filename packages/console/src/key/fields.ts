@@ -11,7 +11,7 @@ const ACCESS_NAMES: Record<Key["access"], string> = {
 
 const isOwner = () => member.value?.role === "owner";
 
-/** When a key ends. Only owners make keys that do not end. */
+/** When a key expires. Only owners can create keys that never expire. */
 const endFields = (hint: string): FieldSpec[] => [
   { name: "expires_at", label: "Ends", kind: "moment", hint, short: true, isShown: (typed) => typed["endless"] !== true },
   { name: "endless", label: "The key does not end", kind: "check", isShown: isOwner },

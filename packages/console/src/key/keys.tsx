@@ -11,7 +11,7 @@ import { type KeyStore, organizationKeys, ownKeys } from "./read.ts";
 
 interface KeysProps {
   title: string;
-  /** What the keys of the list are, for somebody who sees them for the first time. */
+  /** Explains the keys of the list to somebody who sees them for the first time. */
   about: string;
   store: KeyStore;
   /** Personal keys of others can be revoked, and rotated only by their owners. */

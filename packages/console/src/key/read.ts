@@ -3,7 +3,7 @@ import type { Key, KeyCreate, KeyRotate, NewKey } from "../types.ts";
 
 const LIMIT = 200;
 
-/** How the keys of an owner are read and changed: those of the organization, or the person's own. */
+/** Reads and changes either the organization's keys or the person's own. */
 export interface KeyStore {
   read: (signal: AbortSignal) => Promise<{ items: Key[]; total: number }>;
   create: (body: KeyCreate) => Promise<NewKey>;

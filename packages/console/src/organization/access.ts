@@ -7,7 +7,10 @@ type Access = Pick<Member, "role" | "all_boards_read" | "all_boards_write"> & {
   board_access: readonly { board_id: string; can_read: boolean; can_write: boolean }[];
 };
 
-/** The fields of a role and of the access to boards. Each board is listed by its right, the greater one counts. */
+/**
+ * The fields for a role and for the access to boards. Each board is listed under its right; if it is chosen under both, the
+ * greater right counts.
+ */
 export function accessFields(): FieldSpec[] {
   const options = (boards.value ?? []).map(({ id, name }) => [id, name] as const);
   const isLimited = (typed: Typed) => typed["all_boards_write"] !== true;

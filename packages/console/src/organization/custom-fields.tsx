@@ -66,7 +66,7 @@ const toTyped = (field: CustomField): Typed => ({
   description: field.description ?? "",
 });
 
-/** The body with the given fields only. */
+/** The request body with only the given fields. */
 function toBody(typed: Typed) {
   const has = (name: string) => name in typed;
   return {

@@ -3,7 +3,10 @@ export interface DiffLine {
   text: string;
 }
 
-/** Above so many compared pairs of lines, all changed lines count as replaced, because comparing them would take too long. */
+/**
+ * If more pairs of lines than this would have to be compared, all changed lines count as replaced, because comparing takes too
+ * long.
+ */
 const MAX_PAIRS = 250_000;
 /** Number of unchanged lines that are kept around changes. */
 const CONTEXT = 3;

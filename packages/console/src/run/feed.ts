@@ -20,7 +20,7 @@ export class StepFeed {
   readonly id = ++feeds;
   readonly order: Order;
   hasMore = true;
-  /** By how much rows that were added above have moved the others down. */
+  /** How far the rows have moved down because others were added above them. */
   shift = 0;
   private readonly run: Run;
   private readonly filter: { kind?: Step["kind"] };

@@ -1,6 +1,6 @@
 import type { Step } from "../types.ts";
 
-/** A step on the page. The steps that update a tool call are in the row of its first one. */
+/** A step on the page. All steps that update a tool call share the row of the call's first step. */
 export interface Row {
   step: Step;
   /** All steps of a tool call that are known, in order. */
@@ -75,7 +75,7 @@ export class RowList {
     this.count--;
   }
 
-  /** Stores measured heights by step number. Returns by how much the rows above a distance from the top have grown. */
+  /** Stores measured heights by step number. Returns by how much the rows above the scroll position have grown. */
   measure(heights: ReadonlyMap<number, number>, scrolled: number): { isChanged: boolean; shift: number } {
     let [at, shift, isChanged] = [0, 0, false];
     const [first, last] = [Math.min(...heights.keys()), Math.max(...heights.keys())];

@@ -26,7 +26,7 @@ const SETTLE_MS = 100;
 export function Steps({ run }: { run: Run }) {
   const [kind, setKind] = useState<Step["kind"] | null>(null);
   const [order, setOrder] = useState<{ from: Order }>({ from: run.status === "running" ? "newest" : "oldest" });
-  /** Whether the list was left by a key, so that the next one gets the focus. */
+  /** Whether a key press switched to another list, so that the new list gets the focus. */
   const isByKey = useRef(false);
   const jump = (from: Order, byKey: boolean) => {
     isByKey.current = byKey;
@@ -90,7 +90,7 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
     clearTimeout(settling.current);
     settling.current = setTimeout(() => void version.value++, SETTLE_MS);
   };
-  // Rows that are first seen, unfolded or changed do not have the height that was assumed.
+  // Rows that are seen for the first time, unfolded or changed do not have the height that was assumed.
   const observer = useMemo(
     () =>
       new ResizeObserver((entries) => {

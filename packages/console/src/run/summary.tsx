@@ -20,7 +20,7 @@ export function RunStatus({ status }: Pick<Run, "status">) {
 export const tokensOf = ({ input_tokens, output_tokens }: Pick<Run["usage"], "input_tokens" | "output_tokens">): number =>
   input_tokens + output_tokens;
 
-/** Duration, tokens and cost of a run. What the agent did not report is missing, because it is not zero. */
+/** Duration, tokens and cost of a run. A figure that the agent did not report is left out, because it is not zero. */
 export function RunFigures({ run }: { run: Run }) {
   const tokens = tokensOf(run.usage);
   return (

@@ -7,7 +7,7 @@ import { readTaskChoices, taskFields, toBody, toTyped } from "./fields.ts";
 
 interface Props {
   task: Task;
-  /** The whole description, which a board shortens. */
+  /** The full description; the board has only a shortened one. */
   description: string;
   onClose: () => void;
 }

@@ -12,7 +12,7 @@ export interface TaskChoices {
 export const NO_CHOICES: TaskChoices = { tags: [], fields: [] };
 
 const LIMIT = 200;
-/** More tasks than this cannot be chosen from by scrolling; the newest ones are offered. */
+/** A list of more tasks than this would be too long to scroll through, so only the newest ones are offered. */
 const MAX_OFFERED = 200;
 const MAX_TITLE = 80;
 
@@ -130,7 +130,7 @@ export function toTyped({ fields }: TaskChoices, task: Task | null, description:
   };
 }
 
-/** The body with the given fields only. */
+/** The request body with only the given fields. */
 export function toBody({ fields }: TaskChoices, typed: Typed) {
   const has = (name: string) => name in typed;
   const listOf = (name: string) => [...(typed[name] as readonly string[])];

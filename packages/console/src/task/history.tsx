@@ -14,7 +14,7 @@ export function History({ task_id }: { task_id: string }) {
     const { items } = await api.get("/api/v1/activity", { params: { query: { limit: LIMIT } }, signal });
     return items.filter((event) => event.task_id === task_id && event.event_type !== "task.comment");
   };
-  // A run changes with every few steps of its agent, which the history does not show.
+  // A run changes every few steps of its agent. The history does not show these changes.
   const concerns = ({ type, id, task_id: of }: Change) => type !== "run" && (of === task_id || id === task_id);
   const { data } = useResource(read, [task_id], concerns);
   if (!data?.length) return null;

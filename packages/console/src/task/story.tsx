@@ -208,7 +208,7 @@ function Properties({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
   );
 }
 
-/** A description without any mark of Markdown needs no script to be shown. */
+/** A description without any Markdown syntax is shown without loading the Markdown script. */
 const MARKS = /[*_`#>|~[\]<]|^\s*(?:[-+]|\d{1,9}[.)])\s/m;
 
 function Description({ text }: { text: string }) {

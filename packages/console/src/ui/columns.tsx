@@ -16,7 +16,7 @@ export interface ColumnsPoint {
 
 interface ColumnsProps {
   title: string;
-  /** What the parts of a column stand for; each name is a class too. */
+  /** What the parts of a column represent. Each style name is also a CSS class. */
   kinds: readonly (readonly [style: string, label: string])[];
   points: readonly ColumnsPoint[];
   format: (value: number) => string;

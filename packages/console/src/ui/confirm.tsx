@@ -13,11 +13,11 @@ interface ConfirmProps {
   failure: string;
   act: () => Promise<unknown>;
   onDone?: () => void;
-  /** A text that must be typed first, for what cannot be undone and concerns everybody. */
+  /** A text that must be typed first, if the action affects everybody and cannot be undone. */
   typed?: string;
 }
 
-/** What cannot be undone takes two clicks, and the second one says what it does. */
+/** An action that cannot be undone takes two clicks, and the second button says what it does. */
 export function Confirm({ label, question, confirm, failure, act, onDone, typed }: ConfirmProps) {
   const [isAsking, setAsking] = useState(false);
   const [isBusy, setBusy] = useState(false);

@@ -16,7 +16,7 @@ interface FieldProblem {
   msg?: string;
 }
 
-/** The problems by field. Custom fields are named by their keys, which the forms have behind `custom`. */
+/** The problems by field. The service names a custom field by its key, while the forms name it `custom` and the key. */
 function problemsOf(detail: unknown): FieldProblem[] | null {
   if (Array.isArray(detail)) return detail as FieldProblem[];
   const { message, field_key, reason, missing_field_keys } = (detail ?? {}) as Record<string, unknown>;
@@ -26,7 +26,7 @@ function problemsOf(detail: unknown): FieldProblem[] | null {
   return null;
 }
 
-/** Finds the fields that a refusal names. Problems of other fields are joined to one text. */
+/** Finds the fields that a refusal names. Problems of other fields are joined into one text. */
 export function refusalOf(error: unknown, shown: readonly string[]): Refusal {
   const problems = error instanceof ApiError ? problemsOf(error.detail) : null;
   if (!problems) return atField(messageOf(error), shown);
@@ -41,7 +41,7 @@ export function refusalOf(error: unknown, shown: readonly string[]): Refusal {
   return { fields, rest: rest.join(" ") || null };
 }
 
-/** A sentence that begins with the name of a field, such as `expires_at must be …`, stands at this field. */
+/** A sentence that begins with the name of a field, such as `expires_at must be …`, is shown at that field. */
 function atField(message: string, shown: readonly string[]): Refusal {
   const field = shown.find((name) => message.startsWith(`${name} `));
   return field ? { fields: new Map([[field, message]]), rest: null } : { fields: new Map(), rest: message };

@@ -2,13 +2,13 @@ import { useResource } from "../resource.ts";
 import { attempt } from "./toast.tsx";
 
 interface FollowingProps {
-  /** What is followed. Another one is read again. */
+  /** The id of what is followed. When it changes, the state is read again. */
   of: string;
   read: (signal: AbortSignal) => Promise<{ following: boolean }>;
   change: (following: boolean) => Promise<unknown>;
 }
 
-/** Whether the person is told about something in the inbox. */
+/** Shows whether the person is notified about something in the inbox. */
 export function Following({ of, read, change }: FollowingProps) {
   const { data, reload } = useResource(read, [of], () => false, true);
   if (!data) return null;

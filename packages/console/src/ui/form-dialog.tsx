@@ -24,7 +24,7 @@ export function FormDialog({ title, onClose, onDone, ...form }: FormDialogProps)
 interface OpenerProps extends ComponentProps<typeof Form> {
   /** The text of the button and the title of the window. */
   title: string;
-  /** Names the button where a list has several of the same text. */
+  /** Distinguishes the button in a list where several have the same text. */
   about?: string;
   isPrimary?: boolean;
 }

@@ -44,10 +44,13 @@ interface FormProps {
   fields: readonly FieldSpec[];
   start: Typed;
   label: string;
-  /** Sends what was typed. `changed` has only the fields that differ from the start, so that no change of others is undone. */
+  /**
+   * Sends what was typed. `changed` has only the fields that differ from the start, so that changes by other people are not
+   * undone.
+   */
   submit: (typed: Typed, changed: Typed) => Promise<unknown>;
   onDone?: () => void;
-  /** Whether typing begins in the first field, as in a window that opens for it. */
+  /** Whether the first field gets the focus, as in a window that is opened to fill it in. */
   focusFirst?: boolean;
   children?: ComponentChildren;
 }
@@ -69,7 +72,10 @@ function toRefusal(error: unknown, names: readonly string[]): Refusal {
   return refusalOf(error, names);
 }
 
-/** A form of the service: refusals stand at their fields, and what was typed is kept until the service has accepted it. */
+/**
+ * A form that the service checks. Refusals are shown at their fields, and what was typed is kept until the service has accepted
+ * it.
+ */
 export function Form({ name, fields, start, label, submit, onDone, focusFirst, children }: FormProps) {
   const [draft, setDraft] = useDraft(`form.${name}`);
   const [secrets, setSecrets] = useState<Typed>({});
@@ -204,7 +210,7 @@ function Input({ field: { kind = "text", options = [], placeholder, rows = 4 }, 
     value: String(value),
     onInput: (event: { currentTarget: HTMLInputElement }) => onType(event.currentTarget.value),
   };
-  // The types of the library know an input by its kind only.
+  // The library's types accept an input only if its kind is known at compile time.
   return <input {...({ ...more, type: TYPES[kind] } as JSX.IntrinsicElements["input"])} />;
 }
 

@@ -19,7 +19,8 @@ export function lazy<Props extends object>(what: string, load: () => Promise<Com
       );
     }, []);
     if (Loaded) return <Loaded {...props} />;
-    // A browser remembers a script that it could not load, and a new release has other scripts: only a reload helps.
+    // A browser does not request a script again that it could not load, and a new release has other scripts, so only a reload
+    // helps.
     if (isFailed) return <Problem error={`The script of ${what} was not loaded.`} retry={() => location.reload()} />;
     return <Loading what={what} />;
   };

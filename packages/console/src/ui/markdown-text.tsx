@@ -8,13 +8,14 @@ const MAX_LENGTH = 100_000;
 const MAX_NESTING = 50;
 
 /**
- * What Markdown itself makes. Pictures are left out, because the host of a picture would learn who reads the text.
+ * The elements that Markdown itself produces. Pictures are left out, because the host of a picture would learn who reads the
+ * text.
  */
 const ALLOWED_TAGS = "p br hr h1 h2 h3 h4 h5 h6 strong em del code pre blockquote ul ol li a table thead tbody tr th td".split(
   " ",
 );
 
-/** Only addresses that name a web page or a mail, and places in this page of the console. */
+/** Links may lead only to web pages and mail addresses, and not to places in this page of the console. */
 const ALLOWED_URI_REGEXP = /^(?:https?:|mailto:)/i;
 
 /** Lines that begin with many quotes or list marks nest deeply, which takes much time to render. */
@@ -31,7 +32,7 @@ const isDeep = (text: string): boolean =>
 const escape = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-/** HTML within a text is shown as it was written, and of a picture its description. */
+/** HTML in a text is shown as it was written, and a picture is replaced by its description. */
 const marked = new Marked({
   async: false,
   gfm: true,
@@ -39,7 +40,7 @@ const marked = new Marked({
   renderer: { html: ({ text }) => escape(text), image: ({ text }) => escape(text) },
 });
 
-/** Renders Markdown into nodes. The purifier makes the nodes itself, so no text of others becomes a string of HTML here. */
+/** Renders Markdown into nodes. The purifier creates the nodes itself, so this page never inserts other people's text as HTML. */
 function render(text: string): DocumentFragment {
   const html = marked.parse(text, { async: false });
   const fragment = DOMPurify.sanitize(html, {
@@ -52,7 +53,7 @@ function render(text: string): DocumentFragment {
     link.rel = "noopener noreferrer nofollow";
     link.target = "_blank";
   }
-  // The page has its own headings, and those of a text come below them.
+  // Only the page itself has headings. Headings in a text become paragraphs that look like headings.
   for (const heading of fragment.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
     const line = document.createElement("p");
     line.className = `heading ${heading.tagName.toLowerCase()}`;

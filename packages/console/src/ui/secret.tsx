@@ -2,7 +2,7 @@ import { Snippet } from "./parts.tsx";
 
 interface SecretProps {
   label: string;
-  /** Null when the answer was repeated, because the service tells a secret only once. */
+  /** Null when the response was a repetition, because the service reveals a secret only once. */
   text: string | null;
   onDone: () => void;
 }

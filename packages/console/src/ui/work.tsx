@@ -3,7 +3,7 @@ import { messageOf } from "../api.ts";
 import { visible } from "../live.ts";
 import "../styles/parts.css";
 
-/** Interval of questions about work that takes long. */
+/** How often to ask for the progress of long work. */
 const ASK_MS = 1_500;
 
 interface Work<Run> {
@@ -53,7 +53,7 @@ export function useWork<Run extends { status: string }>(name: string, read: (run
   return { run, error, follow };
 }
 
-/** How far long work has come. Without a total only that it goes on is shown. */
+/** The progress of long work. Without a total, it only shows that the work continues. */
 export function Progress({ label, done, total }: { label: string; done?: number; total?: number }) {
   return (
     <div class="progress" role="status">

@@ -150,7 +150,7 @@ interface PlaceProps {
 const readAgents = async (signal: AbortSignal) =>
   isAdmin.value ? (await api.get("/api/v1/agents", { params: { query: { limit: LIMIT } }, signal })).items : [];
 
-/** What the budget is for, from what the person may choose. Members choose among the boards that they may change. */
+/** Chooses what the budget is for. Members choose among the boards that they may change. */
 function Place({ typed, choice }: PlaceProps) {
   const agents = useResource(readAgents, [], () => false, true);
   const writable = boards.value?.filter(({ id }) => canWrite(id)) ?? [];

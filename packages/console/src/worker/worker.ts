@@ -1,4 +1,5 @@
-// The service worker. It shows push messages and decides by their buttons. It sees no request of the page and stores nothing.
+// The service worker. It shows push messages and sends the decision when a person presses one of their buttons. It does not
+// handle the page's requests, and it stores nothing.
 export {};
 declare const self: ServiceWorkerGlobalScope;
 
@@ -41,7 +42,7 @@ type Options = NotificationOptions & { renotify?: boolean; actions?: { action: s
 const LOOK = { icon: "/icons/icon-192.png", badge: "/icons/badge-96.png" };
 const UNREADABLE: PushMessage = { title: "Something happened on your boards", body: "", tag: "summary", url: "/#/inbox" };
 
-// A new version takes the place of the one before at once: no page depends on which of them runs.
+// A new version replaces the previous one at once, because no page depends on which version runs.
 self.addEventListener("install", () => void self.skipWaiting());
 self.addEventListener("push", (event) => event.waitUntil(show(readMessage(event))));
 self.addEventListener("notificationclick", (event) => event.waitUntil(click(event)));
