@@ -64,7 +64,7 @@ test("permissions for S3 cover this bucket and its objects, and nothing else", (
   for (const { actions, resources } of statements) {
     expect(actions.join()).not.toContain("*");
     const objects = actions.includes("s3:ListBucket") ? "" : "/*";
-    expect(resources).toEqual([expect.stringMatching(new RegExp(`^arn:aws:s3:.*:${name}${objects.replace("*", "\\*")}$`))]);
+    expect(resources).toEqual([expect.stringMatching(new RegExp(`^arn:aws:s3:::${name}${objects.replace("*", "\\*")}$`))]);
   }
 });
 

@@ -32,6 +32,7 @@ interface CallArgs {
 const ARNS: Readonly<Record<string, string>> = {
   "aws:acm/certificate:Certificate": `acm:${REGION}:${ACCOUNT}:certificate/`,
   "aws:cloudwatch/eventBus:EventBus": `events:${REGION}:${ACCOUNT}:event-bus/`,
+  "aws:s3/bucket:Bucket": "s3:::",
   "aws:lambda/function:Function": `lambda:${REGION}:${ACCOUNT}:function:`,
 };
 

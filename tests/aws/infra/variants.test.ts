@@ -1,5 +1,8 @@
 /** How settings and stages change a deployment. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { expect, test } from "vitest";
+import { root } from "../../support/bundle.ts";
 import { graphOf, sorted } from "./graph.ts";
 
 const production = graphOf("production");
@@ -115,4 +118,15 @@ test("with an identity provider no shared token exists or is required", () => {
     expect(graph.variablesOf(fn)).toMatchObject({ AUTH_MODE: "oidc", OIDC_ISSUER: "https://id.example/" });
   }
   expect(graph.resources.filter(({ name }) => name === "LocalAuthToken")).toEqual([]);
+});
+
+test("the document of the deployment names the numbers of what is created", () => {
+  const text = readFileSync(path.join(root, "docs/deploying.md"), "utf8").replaceAll(/\s+/g, " ");
+  const count = (type: string) => production.all(type).length;
+  const functions = production.functions();
+  const behindApi = functions.filter(({ name }) => name.startsWith("Api"));
+  const routes = count("aws:apigatewayv2/route:Route");
+  expect(text).toContain(`${functions.length} Lambda functions (${behindApi.length} behind an HTTP API with ${routes} routes`);
+  expect(text).toContain(`an alarm topic with ${production.alarms().length} alarms`);
+  expect(text).toContain(`| \`${functions.length}\` | the deployment was interrupted`);
 });
