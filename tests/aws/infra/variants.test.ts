@@ -122,11 +122,9 @@ test("with an identity provider no shared token exists or is required", () => {
 
 test("the document of the deployment names the numbers of what is created", () => {
   const text = readFileSync(path.join(root, "docs/deploying.md"), "utf8").replaceAll(/\s+/g, " ");
-  const count = (type: string) => production.all(type).length;
   const functions = production.functions();
   const behindApi = functions.filter(({ name }) => name.startsWith("Api"));
-  const routes = count("aws:apigatewayv2/route:Route");
-  expect(text).toContain(`${functions.length} Lambda functions (${behindApi.length} behind an HTTP API with ${routes} routes`);
+  expect(text).toContain(`${functions.length} Lambda functions (${behindApi.length} behind an HTTP API,`);
   expect(text).toContain(`an alarm topic with ${production.alarms().length} alarms`);
   expect(text).toContain(`| \`${functions.length}\` | the deployment was interrupted`);
 });
