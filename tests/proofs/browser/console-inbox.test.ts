@@ -247,6 +247,18 @@ test("choices and times are stored, and a refusal stands at its field", async ()
   await view.sees("[id='field-notifications.when-digest_time-problem']", "time");
 });
 
+test("a link of a message changes to its organization and stays at its place", async () => {
+  const [home] = await api.get("/api/v1/organizations/me/list");
+  await api.post("/api/v1/organizations", { body: { name: "Coast" } });
+  await page.reload();
+  await vi.waitFor(async () => expect(await view.text(".nav-boards")).toBe("New board"), WAIT);
+  await view.go(`#/boards/${board_id}?organization=${home!.id}`);
+  await view.sees("h1", "Harbour");
+  await vi.waitFor(() => expect(page.url()).toBe(`${origin}/#/boards/${board_id}`), WAIT);
+  const list = await api.get("/api/v1/organizations/me/list");
+  expect(list.find(({ is_active }) => is_active)?.id).toBe(home!.id);
+});
+
 test("a person who signs out is not notified in the browser any more", async () => {
   expect((await api.get("/api/v1/users/me/channels")).map(({ type }) => type)).toEqual(["push"]);
   await view.click("Sign out");

@@ -77,6 +77,7 @@ try {
     board: `boards/${board_id}`,
     task: `boards/${board_id}/tasks/${shown.id}`,
     "needs-you": "needs-you",
+    inbox: "inbox",
     activity: "activity",
     agents: "agents",
     webhooks: `webhooks/${board_id}`,

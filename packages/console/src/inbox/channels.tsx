@@ -19,7 +19,7 @@ export function Channels({ channels, onChanged }: Props) {
   const isKnown = channels.some(({ id }) => id === known.value?.channel_id);
   return (
     <section>
-      <h2>By what</h2>
+      <h2>Channels</h2>
       {channels.length === 0 ? (
         <Empty title="You are notified only in the console.">
           A browser that you add shows messages also when the console is closed. E-mail appears here if the service has a mail

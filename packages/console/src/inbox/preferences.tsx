@@ -66,7 +66,7 @@ function What({ choices, types, onChanged }: WhatProps) {
   };
   return (
     <section>
-      <h2>Of what</h2>
+      <h2>What is sent</h2>
       <p class="muted">The inbox always has everything. Decisions have buttons in the message.</p>
       <ul class="rows">
         {(Object.keys(choices) as Type[]).map((type) => (

@@ -91,6 +91,7 @@ async function decide(kept: Kept, token: string, { status, option }: Button): Pr
   try {
     const answer = await fetch("/api/v1/decisions", {
       method: "POST",
+      credentials: "omit",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ token, status, ...(option !== undefined && { answer: { option } }) }),
     });
