@@ -74,6 +74,24 @@ test("a session that starts over is counted from its beginning", async () => {
   expect((await task.run()).usage).toMatchObject({ input_tokens: 30, output_tokens: 3 });
 });
 
+test("a host that is still counting is asked again, and what it reports meanwhile is booked once", async () => {
+  const task = await work("Paint");
+  session().counting = "nothing";
+  await task.end();
+  await read();
+  expect(await figures()).toMatchObject({ reported: false });
+  session().counting = "usage";
+  tell(["opus", { input: 100, output: 10 }]);
+  await read();
+  delete session().counting;
+  tell(["opus", { input: 180, output: 15 }]);
+  await read();
+  await read();
+  expect((await task.run()).usage).toMatchObject({ input_tokens: 180, output_tokens: 15 });
+  expect((await figures()).idle.entries).toBe(0);
+  expect(callsOf(host, "sessions.usage")).toHaveLength(3);
+});
+
 test("an agent whose host reports nothing is shown as not reported, and the host is not asked again without reason", async () => {
   host.faults.failures = [
     { method: "sessions.usage", error: { code: "INVALID_REQUEST", message: "unknown method: sessions.usage" }, times: 9 },

@@ -287,6 +287,7 @@ export function hostContract({ release, stage, start, timeout_ms, max_wakes }: C
 
   step("what the host tells about the sessions of agents is booked once", async () => {
     const { world } = stage();
+    for (const worker of workers()) await peer.counted(worker);
     const readUsage = async () => {
       for (const { id: agent_id } of workers())
         await transaction(world.context(), (ctx) =>

@@ -81,6 +81,14 @@ export function createHostInspector(world: World, { url, token }: ContractHost) 
       return sessions.find(({ key }: { key: string }) => key === keyOf(actor));
     },
     history,
+    /** Waits until the host has counted what the agent's session has used: later releases count after they were asked. */
+    async counted(actor: Actor): Promise<void> {
+      const isCounted = async () => {
+        const { cacheStatus } = await call("sessions.usage", { key: keyOf(actor) });
+        return cacheStatus === undefined || cacheStatus.status === "fresh";
+      };
+      await waitUntil(`the use of ${actor.name} is counted`, isCounted);
+    },
     /** Waits until an agent has received a message and answered it. Returns how often it received the message. */
     async heard(actor: Actor, words: RegExp): Promise<number> {
       let count = 0;
@@ -96,9 +104,9 @@ export function createHostInspector(world: World, { url, token }: ContractHost) 
 
 const POLL_MS = 250;
 
-/** Waits until a condition is true. Throws after a minute. */
+/** Waits until a condition is true. Throws after three minutes, since a busy machine starts hosts slowly. */
 export async function waitUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 60_000; !(await isSo()); await pause(POLL_MS))
+  for (const deadline = performance.now() + 180_000; !(await isSo()); await pause(POLL_MS))
     if (performance.now() > deadline) throw new Error(`Timed out waiting for: ${what}`);
 }
 

@@ -73,12 +73,14 @@ export const sessionMethods: Record<string, Method> = {
     run(host, params: { key?: string; startDate?: string; endDate?: string } | null) {
       const sessions = [...host.sessions]
         .filter(([key]) => params?.key === undefined || key === params.key)
-        .map(([key, { sessionId, updatedAt, usage, messages }]) => {
+        .map(([key, { sessionId, updatedAt, usage, messages, counting }]) => {
           const answered = messages.filter(({ role }) => role === "user").length;
           const echo = { provider: "fake", model: "echo", totals: { input: answered, output: answered } };
-          return { key, sessionId, updatedAt, usage: { modelUsage: usage ?? [echo] } };
+          const counted = counting === "nothing" ? null : { modelUsage: usage ?? [echo] };
+          return { key, sessionId, updatedAt, usage: counted, isCounting: counting !== undefined };
         });
-      return { updatedAt: Date.now(), startDate: params?.startDate, endDate: params?.endDate, sessions };
+      const status = sessions.some(({ isCounting }) => isCounting) ? "refreshing" : "fresh";
+      return { updatedAt: Date.now(), startDate: params?.startDate, endDate: params?.endDate, sessions, cacheStatus: { status } };
     },
   },
   "sessions.patch": {

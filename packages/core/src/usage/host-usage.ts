@@ -26,8 +26,10 @@ const RECENT_RUNS = 50;
 
 /** What a host reports about the current session of an agent. */
 export interface ToldUsage {
-  session_id: string;
-  models: readonly HostModelUsage[];
+  /** Null if it reports nothing about a session. */
+  session: { id: string; models: readonly HostModelUsage[] } | null;
+  /** Whether the host is still counting, so that it may soon report more. */
+  is_counting: boolean;
 }
 
 interface AgentToRead {
@@ -94,23 +96,24 @@ export async function beginUsageReading(ctx: Context<System>, agent_id: string):
 }
 
 /**
- * Counts what the host reports in addition to what has already been counted. `told` is null if the host reports nothing. The row
- * is locked first, so that two concurrent readings count a difference only once.
+ * Counts what the host reports in addition to what has already been counted. The row is locked first, so that two concurrent
+ * readings count a difference only once. A host that is still counting is asked again, because the reading is not done.
  */
 export const bookHostUsage = (
   ctx: Context<System>,
   { agent, ended_run_id }: UsageReading,
-  told: ToldUsage | null,
+  { session, is_counting }: ToldUsage,
 ): Promise<void> =>
   transaction({ ...ctx, actor: agent } as Context<Agent>, async (ctx) => {
     const isAgent = eq(host_usage.agent_id, agent.agent_id);
     const [known] = await ctx.db.select().from(host_usage).where(isAgent).for("no key update");
     if (!known) return;
-    const read = { read_at: ctx.now(), run_id: ended_run_id };
-    if (told === null) return void (await ctx.db.update(host_usage).set(read).where(isAgent));
-    const { session_id } = told;
+    const read_at = ctx.now();
+    const read = is_counting ? {} : { read_at, run_id: ended_run_id };
+    if (session === null) return void (is_counting || (await ctx.db.update(host_usage).set(read).where(isAgent)));
+    const { id: session_id } = session;
     const booked = known.session_id === session_id ? known.models : [];
-    const used = told.models.map((now) => ({ now, used: toDifference(now, booked) })).filter(({ used }) => !isNothing(used));
+    const used = session.models.map((now) => ({ now, used: toDifference(now, booked) })).filter(({ used }) => !isNothing(used));
     if (used.length > 0) {
       const isNewlyEnded = ended_run_id !== known.run_id;
       const run_id = (isNewlyEnded ? ended_run_id : null) ?? (await findCurrentRun(ctx));
@@ -123,13 +126,13 @@ export const bookHostUsage = (
         model: model === "" ? null : model,
         reasoning_tokens: 0,
         cost_usd: cost > 0 ? cost.toFixed(COST_DIGITS) : null,
-        at: read.read_at,
+        at: read_at,
       }));
       await (agent.has_budgets ? countInBudgets(ctx, entries) : storeEntries(ctx, entries));
     }
     await ctx.db
       .update(host_usage)
-      .set({ ...read, session_id, models: [...told.models] })
+      .set({ ...read, session_id, models: [...session.models] })
       .where(isAgent);
   });
 

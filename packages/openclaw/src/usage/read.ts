@@ -3,7 +3,7 @@ import { findUsableGateway, toTarget } from "@board/core/gateway/target";
 import { beginUsageReading, bookHostUsage } from "@board/core/usage/host-usage";
 import { addMs, DAY_MS } from "@board/core/values/time";
 import { GatewayError } from "../wire/gateway-error.ts";
-import { toSessionUsage } from "./session-usage.ts";
+import { toToldUsage } from "./session-usage.ts";
 
 /**
  * Asks an agent's host what the agent has used, and books what is new. For a host that does not offer this, nothing is booked. A
@@ -23,12 +23,12 @@ export const readAgentUsage: JobHandler<"agent.read_usage"> = {
         startDate: reading.since,
         endDate,
       });
-      const told = toSessionUsage(payload, key);
+      const told = toToldUsage(payload, key);
       return (ctx) => bookHostUsage(ctx, reading, told);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       if (error.is_transient || error.is_refusal) return;
-      return (ctx) => bookHostUsage(ctx, reading, null);
+      return (ctx) => bookHostUsage(ctx, reading, { session: null, is_counting: false });
     }
   },
 };

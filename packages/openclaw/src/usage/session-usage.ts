@@ -1,7 +1,8 @@
 import type { ToldUsage } from "@board/core/usage/host-usage";
 import { asRecord } from "../wire/frame.ts";
 
-type ModelUsage = ToldUsage["models"][number];
+type Session = NonNullable<ToldUsage["session"]>;
+type ModelUsage = Session["models"][number];
 
 const MAX_MODELS = 50;
 const MAX_NAME = 100;
@@ -9,8 +10,13 @@ const MAX_NAME = 100;
 const MAX_TOKENS = 1_000_000_000;
 const MAX_COST = 1_000_000;
 
-/** Parses the response to sessions.usage for one session. Null if it says nothing about a session. */
-export function toSessionUsage(payload: unknown, key: string): ToldUsage | null {
+/** Parses the response to sessions.usage for one session. Later releases first answer with what they had counted before. */
+export function toToldUsage(payload: unknown, key: string): ToldUsage {
+  const status = asRecord(asRecord(payload)?.["cacheStatus"])?.["status"];
+  return { session: toSession(payload, key), is_counting: status !== undefined && status !== "fresh" };
+}
+
+function toSession(payload: unknown, key: string): Session | null {
   const sessions = asRecord(payload)?.["sessions"];
   if (!Array.isArray(sessions)) return null;
   const session = sessions.map(asRecord).find((entry) => entry?.["key"] === key);
@@ -23,7 +29,7 @@ export function toSessionUsage(payload: unknown, key: string): ToldUsage | null 
     const told = toModelUsage(typeof entry?.["model"] === "string" ? entry["model"] : "", asRecord(entry?.["totals"]) ?? {});
     models.set(told.model, addUp(told, models.get(told.model)));
   }
-  return { session_id, models: [...models.values()] };
+  return { id: session_id, models: [...models.values()] };
 }
 
 /** Hosts count tokens that they read from a cache, or wrote to it, separately from the other input. */
