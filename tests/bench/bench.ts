@@ -13,6 +13,7 @@ import { benchReads } from "./reads.ts";
 import { describeRun, saveReport } from "./report.ts";
 import type { Row } from "./row.ts";
 import { benchSteps } from "./steps.ts";
+import { benchRunner } from "./runner.ts";
 import { benchStart } from "./start.ts";
 import { benchStreams } from "./streams.ts";
 import { benchSync } from "./sync.ts";
@@ -38,6 +39,7 @@ const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   streams: benchStreams,
   steps: benchSteps,
   usage: benchUsage,
+  runner: benchRunner,
   start: benchStart,
   processes: benchProcesses,
   growth: benchGrowth,

@@ -1,35 +1,41 @@
 import { agents, tasks } from "@board/core/schema/all-tables";
 import { eq, sql } from "drizzle-orm";
 import type { BenchEnvironment } from "./environment.ts";
-import { readServerTime } from "./growth/processor-time.ts";
+import { measureServerTime } from "./growth/processor-time.ts";
 import type { Figures } from "./load.ts";
 import { addWorkers, CALLERS, fill } from "./next.ts";
 import { percentilesOf } from "./resource-usage.ts";
 import { rate, round, type Row } from "./row.ts";
 
 const TURNS = 2_000;
+const TURNS_ALONE = 600;
 const WARM_UP = 300;
 
 /** What budgets add to taking a task: each agent submits it before it takes another, so that one run of each agent goes on. */
 export async function benchBudgets(place: BenchEnvironment): Promise<Row[]> {
   const { api, db, board } = place;
   const tokens = await addWorkers(place);
-  const free = await measureTurns(place, tokens);
+  await fill(place);
+  const free = await measureTurns(place, tokens, TURNS);
+  const freeAlone = await measureTurns(place, tokens.slice(0, 1), TURNS_ALONE);
   const budget_ids = await addBudgets(place);
-  const limited = await measureTurns(place, tokens);
+  const limited = await measureTurns(place, tokens, TURNS);
+  const limitedAlone = await measureTurns(place, tokens.slice(0, 1), TURNS_ALONE);
   const statements = await place.count((n) => takeTask(place, tokens[n]!));
   for (const id of budget_ids) await api("DELETE", `/api/v1/budgets/${id}`);
   await db.delete(tasks).where(eq(tasks.board_id, board.id));
   await db.delete(agents).where(sql`${agents.name} like 'Taker %'`);
+  const toRow = (who: string, target: string, without: Turns, under: Turns): Row => ({
+    what: `take a task under three budgets with reserves, and submit it, ${who}`,
+    figure: `${rate(under.figures)}; PostgreSQL ${round(under.database_ms)} ms`,
+    target,
+    baseline: `without budgets ${rate(without.figures)}; PostgreSQL ${round(without.database_ms)} ms`,
+    ratio: `${(under.figures.per_second / without.figures.per_second).toFixed(2)}x`,
+    statements,
+  });
   return [
-    {
-      what: `take a task under three budgets with reserves, and submit it, ${CALLERS} agents`,
-      figure: `${rate(limited.figures)}; PostgreSQL ${round(limited.database_ms)} ms`,
-      target: "PostgreSQL 0.3 ms more",
-      baseline: `without budgets ${rate(free.figures)}; PostgreSQL ${round(free.database_ms)} ms`,
-      ratio: `${(limited.figures.per_second / free.figures.per_second).toFixed(2)}x`,
-      statements,
-    },
+    toRow("one agent", "PostgreSQL 0.3 ms more", freeAlone, limitedAlone),
+    toRow(`${CALLERS} agents at once`, "", free, limited),
   ];
 }
 
@@ -39,12 +45,10 @@ interface Turns {
   database_ms: number;
 }
 
-async function measureTurns(place: BenchEnvironment, tokens: readonly string[]): Promise<Turns> {
-  await fill(place);
+async function measureTurns(place: BenchEnvironment, tokens: readonly string[], turns: number): Promise<Turns> {
   await runTurns(place, tokens, WARM_UP);
-  const before = await readServerTime(place.db);
-  const figures = await runTurns(place, tokens, TURNS);
-  return { figures, database_ms: ((await readServerTime(place.db)) - before) / TURNS };
+  const { result, database_ms } = await measureServerTime(place.db, () => runTurns(place, tokens, turns));
+  return { figures: result, database_ms: database_ms / turns };
 }
 
 /** The time is that of taking the tasks; the rate is of both requests. */

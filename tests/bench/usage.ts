@@ -4,7 +4,7 @@ import { agents, boards, tasks, usage_counts, usage_entries, usage_models, usage
 import { GROUPINGS, type Grouping } from "@board/core/usage/figures";
 import { type SQL, sql } from "drizzle-orm";
 import { type BenchEnvironment, CONNECTIONS } from "./environment.ts";
-import { readServerTime } from "./growth/processor-time.ts";
+import { measureServerTime } from "./growth/processor-time.ts";
 import { load } from "./load.ts";
 import { rate, round, type Row } from "./row.ts";
 import { addRuns } from "./steps.ts";
@@ -95,9 +95,7 @@ async function benchPage(place: BenchEnvironment): Promise<Row[]> {
     const url = `${service.url}/api/v1/metrics/usage?range=1y&group_by=${grouping}`;
     const ask = (connections: number, requests: number) => load({ url, headers: { authorization }, connections, requests });
     await ask(CONNECTIONS, 40);
-    const before = await readServerTime(db);
-    const alone = await ask(1, ALONE);
-    const database_ms = ((await readServerTime(db)) - before) / ALONE;
+    const { result: alone, database_ms } = await measureServerTime(db, () => ask(1, ALONE));
     const together = await ask(CONNECTIONS, 400);
     const request = () => fetch(url, { headers: { authorization } });
     const floor = await compareToFloor(together, request);
@@ -105,7 +103,7 @@ async function benchPage(place: BenchEnvironment): Promise<Row[]> {
     const plain_ms = await sumEntries(db, grouping);
     rows.push({
       what: `usage of a year by ${grouping}, ${ENTRIES.toLocaleString("en")} entries, ${TASKS.toLocaleString("en")} tasks`,
-      figure: `${rate(together)}; alone p50 ${round(alone.p50_ms)} ms, of which PostgreSQL ${round(database_ms)} ms`,
+      figure: `${rate(together)}; alone p50 ${round(alone.p50_ms)} ms, of which PostgreSQL ${round(database_ms / ALONE)} ms`,
       target: "PostgreSQL 30 ms",
       baseline: `plain SQL of the entries ${round(plain_ms)} ms`,
       ratio: `${round(plain_ms / alone.p50_ms)}x`,

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
 import { rowsOf } from "@board/core/db/database";
 import type { Db } from "@board/core/context/db";
 import { sql } from "drizzle-orm";
@@ -35,4 +36,45 @@ export async function readServerTime(db: Db): Promise<number> {
   } catch {
     return Number.NaN;
   }
+}
+
+const POLL_MS = 250;
+
+/**
+ * Milliseconds of processor time that the connections to the database use while something is done. They are read again and again,
+ * since connections that are not needed end.
+ */
+export async function measureServerTime<T>(db: Db, work: () => Promise<T>): Promise<{ result: T; database_ms: number }> {
+  const begun = await readTimes(db);
+  const last = new Map(begun);
+  const read = async () => {
+    for (const [pid, time] of await readTimes(db)) last.set(pid, time);
+  };
+  let isOver = false;
+  const reading = (async () => {
+    while (!isOver) {
+      await pause(POLL_MS);
+      await read();
+    }
+  })();
+  const result = await work().finally(() => (isOver = true));
+  await reading;
+  await read();
+  const used = [...last].reduce((sum, [pid, time]) => sum + time - (begun.get(pid) ?? 0), 0);
+  return { result, database_ms: used / NS_PER_MS };
+}
+
+/** The processor time of each connection but this one, by process. */
+async function readTimes(db: Db): Promise<Map<number, number>> {
+  const result = await db.execute(sql`select pid from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`);
+  return new Map(
+    rowsOf<{ pid: number }>(result).flatMap(({ pid }): [number, number][] => {
+      try {
+        return [[pid, Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0])]];
+      } catch {
+        return [];
+      }
+    }),
+  );
 }
