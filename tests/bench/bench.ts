@@ -21,8 +21,8 @@ import { benchTasks } from "./tasks.ts";
 import { benchUsage } from "./usage.ts";
 
 /**
- * `npm run bench [-- name ...] [--save]` measures on this machine, with a baseline from the same run. No figure can fail.
- * `--save` writes the figures to docs/performance.md.
+ * `npm run bench [-- name ...] [--save]` measures on this machine, with a baseline from the same run. No figure makes the run
+ * fail. `--save` writes the figures to docs/performance.md.
  */
 const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   reads: benchReads,

@@ -11,7 +11,10 @@ const TURNS = 2_000;
 const TURNS_ALONE = 600;
 const WARM_UP = 300;
 
-/** What budgets add to taking a task: each agent submits it before it takes another, so that one run of each agent goes on. */
+/**
+ * What budgets add to the cost of taking a task. Each agent submits its task before it takes another, so that it has one run at a
+ * time.
+ */
 export async function benchBudgets(place: BenchEnvironment): Promise<Row[]> {
   const { api, db, board } = place;
   const tokens = await addWorkers(place);
@@ -51,7 +54,7 @@ async function measureTurns(place: BenchEnvironment, tokens: readonly string[], 
   return { figures: result, database_ms: database_ms / turns };
 }
 
-/** The time is that of taking the tasks; the rate is of both requests. */
+/** The time covers only taking the tasks; the rate covers both requests. */
 async function runTurns(place: BenchEnvironment, tokens: readonly string[], turns: number): Promise<Turns["figures"]> {
   const { service, board } = place;
   const times: number[] = [];

@@ -94,7 +94,7 @@ async function measureSize(api: Client, link: string, size: number): Promise<voi
   await browser.close();
 }
 
-/** Changes one task after the other, as agents do that move their work. */
+/** Changes one task after the other, as agents that move their work do. */
 function changer(api: Client, board_id: string, ids: readonly string[]) {
   let done = 0;
   return () => {

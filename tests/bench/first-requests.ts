@@ -1,11 +1,11 @@
-/** One typical request for each function, with which the bench of cold starts wakes it. */
+/** One typical request for each function, which wakes it when cold starts are measured. */
 import { jobs } from "@board/core/schema/all-tables";
 import type { AwsDeployment } from "../aws/deployment.ts";
 import { apiGatewayEvent, functionUrlEvent, type HttpOptions, scheduleEvent, sqsEvent } from "../support/aws-events.ts";
 import type { Lambda } from "../support/lambda-sandbox.ts";
 import { createWebhook } from "../support/webhook.ts";
 
-/** A request of a function: sends it and throws unless it succeeds. */
+/** A request that wakes a function. It throws unless it succeeds. */
 export interface FirstRequest {
   /** What the request does, for the table. */
   what: string;
@@ -16,7 +16,7 @@ export interface FirstRequest {
 
 const PAYLOAD = JSON.stringify({ action: "opened", text: "x".repeat(2_000) });
 
-/** Seeds an organization and returns the requests, the three of the goals first. */
+/** Seeds an organization and returns the requests, beginning with the three that have goals. */
 export async function createFirstRequests(cloud: AwsDeployment, gateway_url: string): Promise<FirstRequest[]> {
   const { world } = cloud;
   const home = await world.tenant("home", gateway_url);

@@ -10,7 +10,7 @@ import { listRequests } from "./growth/requests.ts";
 import { chosenSizes, type Size } from "./growth/sizes.ts";
 import { type Row, round } from "./row.ts";
 
-/** What counts as flat. */
+/** The highest ratio of costs that counts as flat. */
 const FLAT = 1.3;
 const EMPTY: Size = { organizations: 0, agents: 0, events: 0, done_jobs: 0 };
 

@@ -1,6 +1,6 @@
 /**
- * How many times the rate of the reference implementation of this API the last paired run measured, by the name of a row. Both
- * ran in turn on PostgreSQL 15 and two quiet processors, with boards of 1,000 tasks.
+ * The results of the last paired run, by the name of a row: the rate of this service as a multiple of the rate of the API's
+ * reference implementation. Both ran in turn on PostgreSQL 15 and two quiet processors, with boards of 1,000 tasks.
  */
 export const LAST_PAIRED_RUN: Readonly<Record<string, string>> = {
   "list tasks, 50 of 5,000": "953/s, 14-17x",

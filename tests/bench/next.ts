@@ -14,7 +14,7 @@ const CLAIMS = 2_000;
 const FREE = 10_000;
 const DONE = 40_000;
 
-/** 32 agents that take tasks at the same time, compared with looking for a task and claiming it by a change. */
+/** 32 agents that take tasks at the same time, compared with agents that search for a task and claim it with an update. */
 export async function benchNext(place: BenchEnvironment): Promise<Row[]> {
   const { db, service, count, compareToBaseline, compareToFloor, board } = place;
   const tokens = await addWorkers(place);

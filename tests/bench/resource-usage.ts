@@ -23,7 +23,7 @@ export interface ResourceUsage {
   request_ms: Percentiles;
   memory_mb: number;
   statements_per_second: number;
-  /** The most database connections in use at a time. */
+  /** The maximum number of database connections in use at a time. */
   connections: number;
 }
 

@@ -14,7 +14,7 @@ export interface Row {
   floor?: string;
   /** The statements of one request, including sign-in and its jobs but not BEGIN and COMMIT; empty when not counted. */
   statements: string;
-  /** The figure and the ratio of the last run in turn with the reference implementation. */
+  /** The figure and the ratio from the last paired run with the reference implementation. */
   reference?: string | undefined;
 }
 

@@ -13,7 +13,7 @@ const ENTRIES = 1_000_000;
 const BOARDS = 20;
 const AGENTS = 200;
 const MODELS = 10;
-/** So a task has twenty entries, such as the turns of an agent. */
+/** With this many tasks, each task has twenty entries, like the turns of an agent. */
 const TASKS = 50_000;
 /** Requests one after the other. */
 const ALONE = 60;
@@ -30,7 +30,7 @@ export async function benchUsage(place: BenchEnvironment): Promise<Row[]> {
   return rows;
 }
 
-/** Counting what was used, by a step of a run and by an entry, in the tables with a million entries. */
+/** Measures how usage is counted, from a step of a run and from an entry, in tables with a million entries. */
 async function benchReports(place: BenchEnvironment): Promise<Row[]> {
   const { service, db, board, lead, count, compareToBaseline, compareToFloor } = place;
   const run_ids = await addRuns(place, WARM_UP + REQUESTS + SPARE);
@@ -87,7 +87,7 @@ async function measureSize(db: Db): Promise<Row> {
   };
 }
 
-/** The page of usage of a year by each grouping, compared with plain sums of the entries. */
+/** The usage page for a year in each grouping, compared with plain sums of the entries. */
 async function benchPage(place: BenchEnvironment): Promise<Row[]> {
   const { db, service, authorization, count, compareToFloor } = place;
   const rows: Row[] = [];
@@ -122,7 +122,7 @@ const PLAIN_KEYS: Record<Grouping, SQL> = {
   task: sql`task_id`,
 };
 
-/** What a page would cost without kept sums. */
+/** What a page would cost without stored sums. */
 async function sumEntries(db: Db, grouping: Grouping): Promise<number> {
   const start = performance.now();
   await db.execute(sql`

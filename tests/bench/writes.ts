@@ -77,7 +77,7 @@ function operationsOf(world: World, { owner, worker, board_id, call, addTask }: 
     fence = 0;
     task = await addTask({ description: TEXT });
   };
-  // An agent would get the task again that it holds.
+  // Otherwise an agent would get the task that it already holds.
   const makeOnly = async () => {
     await world.db.execute(sql`delete from tasks where board_id = ${board_id}`);
     await make();

@@ -7,7 +7,7 @@ export interface Cost {
   database_ms: number;
   /** Pages of 8 kB that PostgreSQL reads, whether cached or not. */
   buffers: number;
-  /** Processor time of the service; null where the system does not tell. */
+  /** Processor time of the service; null where the system does not report it. */
   service_ms: number | null;
   /** The cost of each statement, from the round that read the fewest pages. */
   statements: readonly StatementCost[];

@@ -7,7 +7,7 @@ import { sql } from "drizzle-orm";
 const TICK_MS = 10;
 const NS_PER_MS = 1e6;
 
-/** Milliseconds of processor time that a process has used; null where the system does not tell. */
+/** Milliseconds of processor time that a process has used; null where the system does not report it. */
 export function readProcessorTime(pid: number | null): number | null {
   if (pid === null) {
     const { user, system } = process.cpuUsage();
@@ -22,8 +22,8 @@ export function readProcessorTime(pid: number | null): number | null {
 }
 
 /**
- * Milliseconds of processor time that the connections to the database have used, other than this one. What else runs on the
- * machine does not add to it, unlike to the times of pg_stat_statements. NaN where the system does not tell.
+ * Milliseconds of processor time that the connections to the database have used, other than this one. Unlike the times in
+ * pg_stat_statements, it does not depend on what else runs on the machine. NaN where the system does not report it.
  */
 export async function readServerTime(db: Db): Promise<number> {
   const result = await db.execute(sql`select pid from pg_stat_activity

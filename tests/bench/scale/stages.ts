@@ -40,7 +40,7 @@ export function serve(arrivals: readonly Arrival[], places: number, { queues }: 
   return outcome;
 }
 
-/** A token bucket, as API Gateway's throttle: `rate` tokens a second, `burst` at most. Returns what passes. */
+/** A token bucket, like API Gateway's throttle: `rate` tokens a second, `burst` at most. Returns the arrivals that pass. */
 export function throttle<T extends Arrival>(arrivals: readonly T[], rate: number, burst: number): T[] {
   let tokens = burst;
   let last = 0;
