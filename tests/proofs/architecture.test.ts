@@ -76,7 +76,7 @@ test("a table file imports only columns and other tables", () => {
   ).toEqual([]);
 });
 
-/** They show or store the columns of rights, and decide nothing by them. */
+/** These files show or store the columns of rights, and decide nothing by them. */
 const SHOW_RIGHTS =
   /^packages\/core\/src\/(?:schema\/|context\/(?:actor|prefetched-board)\.ts$|organization\/(?:member|member-access|invite|accept-invite|user)\.ts$)/;
 
@@ -90,7 +90,7 @@ test("only board-rights.ts knows which columns give a right to a board", () => {
   expect(readers).toEqual(["packages/core/src/organization/board-rights.ts"]);
 });
 
-/** Files that read such rows for a caller without a condition of access, with the reason. Do not add one without a reason. */
+/** Files that read such rows for a caller without an access condition, each with the reason. Do not add one without a reason. */
 const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
   "packages/core/src/agent/pull-gateway.ts": "an admin: agents of a gateway of the organization",
   "packages/core/src/budget/announce.ts": "an agent reports: the board where it works",
@@ -151,7 +151,10 @@ test("zod is imported as a namespace, which bundlers can tree-shake", () => {
   expect(bad).toEqual([]);
 });
 
-/** The rooms that write the tables of a schema file, where that is not just the room that its name begins with. */
+/**
+ * The rooms that write the tables of a schema file. A file that is not listed is written only by the room that its name begins
+ * with.
+ */
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
   agent: ["agent", "provisioning", "coordination"],
   "board-access": ["organization"],

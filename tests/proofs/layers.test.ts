@@ -27,7 +27,7 @@ const CORE_FLOORS = (
   "inbox people channel push"
 ).split(" ");
 
-/** Arrows that lead to a higher floor. Take one out when it is solved; do not add one. */
+/** Imports that lead to a higher floor. Remove an entry once its import is gone; do not add one. */
 const CORE_UPWARD: readonly string[] = [
   "context -> db",
   "job -> activity",
@@ -54,7 +54,10 @@ function upwardArrows(imports: readonly Import[], floors: readonly string[]): st
   return [...new Set(arrows)].toSorted();
 }
 
-/** Files that reach each other by imports, in groups; a file without a circle is a group of one (Tarjan's algorithm). */
+/**
+ * Groups of files that reach each other through imports (Tarjan's algorithm). A file that is not part of a circle forms its own
+ * group.
+ */
 function importCircles({ files, imports }: { files: readonly string[]; imports: readonly Import[] }): string[][] {
   const index = new Map<string, number>();
   const low = new Map<string, number>();

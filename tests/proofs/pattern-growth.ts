@@ -38,8 +38,8 @@ const SAMPLES = [
 const COPIES = 3;
 
 /**
- * Decides by the ambiguity of the pattern's automaton, without running it. It errs on the safe side: conditions count as
- * passed, a back reference as any text, and every text that is not matched yet as one that fails.
+ * Decides by the ambiguity of the pattern's automaton, without running it. It errs on the safe side: conditions count as met, a
+ * back reference counts as any text, and a text that is not matched yet counts as one that will fail.
  */
 export function growthOf(source: string, flags: string): Growth {
   const places: Place[] = [];
@@ -133,7 +133,7 @@ export function growthOf(source: string, flags: string): Growth {
 
 const EMPTY: Part = { first: [], last: [], nullable: true, free: true, freeLast: [] };
 const CONDITION: Part = { ...EMPTY, free: false };
-/** `$` with the flag m, which a place that reads everything up to the end of the line always reaches. */
+/** `$` with the flag m. A place that reads everything up to the end of the line always reaches it. */
 const END: Part = { ...CONDITION };
 
 const link = (from: readonly Place[], to: readonly Place[]) => from.forEach(({ next }) => void next.push(...to));

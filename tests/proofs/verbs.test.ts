@@ -11,7 +11,7 @@ import { expect, test } from "vitest";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
-/** Functions that mean something else by their verb. */
+/** Functions whose verb means something else. */
 const EXCEPTIONS = ["listOf"];
 
 const isNullable = (parts: readonly string[]) => parts.some((part) => part === "null" || part === "undefined");
@@ -77,7 +77,7 @@ function membersOf(type: string): string[] {
   return members.map((member) => member.trim());
 }
 
-/** The members of what a declared function returns, without the promise; null for what is no function. */
+/** The members of what a declared function returns, without the promise; null if it is not a function. */
 function returnOf(declaration: string): string[] | null {
   let rest = declaration.replace(/^:\s*/, "").replace(/;\s*$/, "").replaceAll(/\s+/g, " ").trim();
   if (rest.startsWith("<")) rest = rest.slice(endOfBrackets(rest)).trim();

@@ -72,7 +72,7 @@ export async function openBrowser(): Promise<Browser> {
   const load = async (name: string) => ((await import(name)) as { default: unknown }).default;
   const chromium = (await load("@sparticuz/chromium")) as Packages["chromium"];
   const puppeteer = (await load("puppeteer-core")) as Packages["puppeteer"];
-  // With all pages in one process, a second storage or a page that closes ends the browser.
+  // If all pages were in one process, the browser would end when a second storage is opened or a page is closed.
   const args = chromium.args.filter((arg) => arg !== "--single-process");
   return puppeteer.launch({ args, executablePath: await chromium.executablePath(), headless: "shell", timeout: START_MS });
 }

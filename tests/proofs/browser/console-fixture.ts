@@ -43,7 +43,7 @@ export async function startService(folder: string, port: number, environment: Re
   };
 }
 
-/** A browser for all tests of a file. The services that they start end with it. */
+/** A browser for all tests of a file. After the tests, the services that they started are ended too. */
 export function setupBrowser(): Promise<Browser> {
   afterAll(cleanUpPrograms);
   return setup(openBrowser());
@@ -118,7 +118,7 @@ export async function openConsole(context: BrowserContext, address: string, orig
       await page.mouse.move(from.x, from.y);
       await page.mouse.down();
       await page.mouse.move(to.x, to.y, { steps: 8 });
-      // The target is marked in the next frame. A board that may only be read has none.
+      // The target is marked in the next frame. A read-only board has no target.
       const isOver = `document.querySelector('[data-status="${status}"].target, .board[data-readonly]') !== null`;
       await vi.waitFor(async () => expect(await evaluate(isOver), `the card is over ${status}`).toBe(true), WAIT);
       await page.mouse.up();

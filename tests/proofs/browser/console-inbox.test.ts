@@ -28,7 +28,7 @@ const { page } = view;
 const subscription = push.subscribe();
 await stubPushManager(subscription);
 
-/** The browser's own push service is out of reach, so a subscription at the service of this test takes its place. */
+/** The browser's own push service cannot be reached, so a subscription at this test's push service replaces it. */
 async function stubPushManager({ endpoint, keys }: BrowserSubscription): Promise<void> {
   const made = `{ endpoint: ${JSON.stringify(endpoint)}, toJSON: () => (${JSON.stringify({ endpoint, keys })}),
     unsubscribe: async () => { localStorage.removeItem("test.subscribed"); return true; } }`;
@@ -242,7 +242,7 @@ test("choices and times are stored, and a refusal stands at its field", async ()
     field.value = "";
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }`);
-  // The notice lies over the button.
+  // A notice covers the button.
   await page.evaluate(`document.querySelector("[id='field-notifications.when-digest_time']").form.requestSubmit()`);
   await view.sees("[id='field-notifications.when-digest_time-problem']", "time");
 });

@@ -5,7 +5,7 @@ import { type Page } from "./chromium.ts";
 import { freePort, makeBoard, makeTask, openConsole, setupBrowser, signInLink, startService, WAIT } from "./console-fixture.ts";
 import { startSignInProvider } from "./sign-in-provider.ts";
 
-/** Links that sign in. Anybody can make one and have it opened. */
+/** Tests links that sign in. Anybody can create such a link and get somebody to open it. */
 const browser = await setupBrowser();
 
 const storedToken = (page: Page) => page.evaluate("localStorage.getItem('board.token')");
@@ -17,7 +17,7 @@ test("a link with a token that the service does not accept signs nobody in", asy
   await view.sees(".sign-in", "Token");
   expect([await storedToken(view.page), new URL(view.page.url()).hash]).toEqual([null, ""]);
 
-  // The next one is opened where the page is open already.
+  // The next link is opened while the page is already open.
   await view.go(new URL(service.link).hash);
   await vi.waitFor(async () => expect(await storedToken(view.page)).toBe(service.token), WAIT);
   await view.sees("main", "Begin with a board");

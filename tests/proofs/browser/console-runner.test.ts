@@ -1,4 +1,6 @@
-/** `board run` with a coding agent, as a person sees it in the console: the scripted one, and Claude Code where it is in PATH. */
+/**
+ * `board run` with a coding agent, as a person sees it in the console. The agent is scripted, or Claude Code if that is in PATH.
+ */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";

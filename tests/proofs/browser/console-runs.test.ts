@@ -115,7 +115,7 @@ test("a person stops a run, which says why, and its task waits in the inbox agai
   expect(view.errors).toEqual([]);
 });
 
-/** A page that gets no changes any more, as when its connection has just been lost. */
+/** Makes a page receive no more changes, as when its connection has just been lost. */
 const DEAF = `{
   const ask = fetch;
   window.fetch = (request) => (/changes\\/stream/.test(request.url) ? new Promise(() => {}) : ask(request));
@@ -203,7 +203,10 @@ function stepOf(n: number): Step {
   return { kind: "log", stream: "stdout", text: `line of the log ${n}\n`.repeat(n % 7) + n };
 }
 
-/** Scrolls on for some seconds, as fast as pages come. It reports the last row, the most rows at a time, and long tasks. */
+/**
+ * Scrolls on for some seconds, as fast as pages come. It reports the last row, the maximum number of rows at a time, and long
+ * tasks.
+ */
 const SCROLL = `(async () => {
   const tasks = [];
   const observer = new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => Math.round(duration))));

@@ -12,7 +12,7 @@ const html = readFileSync(path.join(import.meta.dirname, "feed.html"));
 
 let gateway: FakeGateway;
 let browser: Browser;
-/** The server of the page, on another origin than the service. */
+/** The server of the page, whose origin differs from that of the service. */
 let site: Awaited<ReturnType<typeof serve>>;
 
 beforeAll(async () => {

@@ -88,7 +88,7 @@ try {
     gateways: "gateways",
     skills: "skills/packs",
     "first-use": "start",
-    // Its task may still be at work, so its address is read last.
+    // The address of this picture is found last, because the coding agent may still be working on its task.
     run: "",
   };
   mkdirSync(FOLDER, { recursive: true });

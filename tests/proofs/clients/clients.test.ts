@@ -1,4 +1,4 @@
-/** Clients as they come from npm are connected by the lines that people copy, and work on tasks alone. */
+/** MCP clients as they come from npm are connected with the commands that people copy, and work on tasks without help. */
 import { execFile } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import path from "node:path";

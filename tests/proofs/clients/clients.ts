@@ -5,11 +5,11 @@ import path from "node:path";
 const packages = path.join(import.meta.dirname, "node_modules");
 
 export interface McpClient {
-  /** As `board agent connect` titles its lines. */
+  /** The title that `board agent connect` gives to this client's commands. */
   title: string;
   command: string;
   program: string;
-  /** Writes what its settings need into the home folder, and returns its environment. */
+  /** Writes the settings that the client needs into the home folder, and returns the client's environment. */
   useModel(url: string, home: string): Record<string, string>;
 }
 

@@ -1,4 +1,4 @@
-/** The APIs of models, as far as clients need them: tool calls in streamed answers. */
+/** The parts of model APIs that clients need: tool calls in streamed answers. */
 import type { Conversation, Decision } from "./script.ts";
 
 export interface ModelApi {
@@ -95,7 +95,7 @@ function toNamespaced(tool: string): { name: string; namespace?: string } {
   return name ? { name, namespace } : { name: tool };
 }
 
-/** OpenAI's chat completions, which most other servers of models speak. */
+/** OpenAI's chat completions, which most other model servers support. */
 const completions: ModelApi = {
   path: /\/chat\/completions$/,
   read({ tools = [], messages }) {

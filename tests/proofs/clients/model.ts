@@ -1,4 +1,4 @@
-/** A server of models on loopback, whose only model follows a script. */
+/** A model server on loopback, whose only model follows a script. */
 import { randomUUID } from "node:crypto";
 import { serve } from "../../support/serve.ts";
 import { modelApis } from "./model-apis.ts";
@@ -24,7 +24,9 @@ export async function startModel(mayGoOn: () => Promise<void> = async () => {}):
   });
 }
 
-/** An event as a stream has it. OpenAI and Google leave out its name where the data tells it. */
+/**
+ * An event as it is sent in a stream. Its name is the `type` of its data, if the data has one.
+ */
 export const toEvent = (data: unknown): string => {
   const { type } = data as { type?: string };
   return `${type ? `event: ${type}\n` : ""}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;

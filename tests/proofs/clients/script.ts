@@ -38,14 +38,14 @@ export function decide({ tools, results }: Conversation): Decision {
   return call("next_task");
 }
 
-/** Whether the first task was taken, and nothing was done on it. */
+/** Whether the first task was taken and nothing has been done on it yet. */
 export const hasJustBegun = ({ results }: Conversation): boolean =>
   results.length > 0 && isTool(results.at(-1)!.tool, "next_task") && !results.some(({ tool }) => isTool(tool, "comment_on_task"));
 
 /** Clients put their own words in front of the name of a tool, such as `mcp__board__next_task`. */
 const isTool = (offered: string, name: string): boolean => offered.endsWith(name);
 
-/** The task and the fence that an answer of `next_task` names. Some clients pass on its text, others its data. */
+/** Finds the task and the fence in an answer of `next_task`. Some clients pass on the text of the answer, others its data. */
 function findTask(text: string): { task_id: string; fence: number } | null {
   const [task_id] = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(text) ?? [];
   const [, fence] = /fence\W+(\d+)/.exec(text) ?? [];

@@ -1,6 +1,6 @@
 /**
- * A small balancer before the processes: each request goes to the next one, and on to another one if that one refuses. If it checks
- * the health, processes that are not ready get no requests.
+ * A small load balancer in front of the processes. Each request goes to the next process, or to another one if that refuses the
+ * connection. If the balancer checks their health, processes that are not ready get no requests.
  */
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -32,7 +32,7 @@ export async function startBalancer(check_ms?: number): Promise<Balancer> {
   const unready = new Set<string>();
   const agent = new Agent({ keepAlive: true, maxSockets: 2_000 });
   const proxy = createProxyServer({ agent, xfwd: false });
-  // Without a listener for errors, each call of `web` rejects with its own.
+  // Without a listener for errors, each call of `web` rejects with its own error.
   let turn = 0;
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -9,7 +9,7 @@ export interface Cluster extends ServerWorld {
   balancer: Balancer;
   /** Starts one more process. */
   start(environment?: Record<string, string>, launcher?: string): Promise<ServerProcess>;
-  /** Takes a process out and ends it. */
+  /** Removes a process from the balancer and ends it. */
   end(process: ServerProcess, signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export async function openCluster(size: number, environment: Record<string, stri
     balancer,
     start,
     async end(process, signal) {
-      // The balancer learns of the end by its checks, or by a refused connection if it makes none.
+      // The balancer notices the end by its checks, or by a refused connection if it makes no checks.
       await process.stop(signal);
       processes.splice(processes.indexOf(process), 1);
       balancer.remove(process.url);

@@ -1,4 +1,4 @@
-/** The last release as a process on the database of the present one: its sources in a temporary folder, with our packages. */
+/** The last release as a process on the database of the current version: its sources in a temporary folder, with our packages. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,10 @@ function git(...args: string[]): string {
   return stdout.trim();
 }
 
-/** LAST_RELEASE, else the newest tag, else the commit before the newest migration, whose tables differ from the present ones. */
+/**
+ * LAST_RELEASE, or else the newest tag, or else the commit before the newest migration, whose tables differ from the current
+ * ones.
+ */
 export function findLastRelease(): string {
   const given = process.env["LAST_RELEASE"];
   if (given) return given;

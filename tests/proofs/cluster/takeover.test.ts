@@ -33,7 +33,7 @@ test.for(["SIGTERM", "SIGKILL"] as const)(
       max_attempts: 1,
     };
     await db.insert(jobs).values(Array.from({ length: JOBS }, () => job));
-    // A process takes all wake-ups when it starts, so that this one holds them.
+    // A process takes all wake-ups when it starts, so this process now holds them.
     const ending = await cluster.start();
     await vi.waitUntil(async () => (await count(isNull(jobs.sent_at))) === 0, WAIT);
     await cluster.end(ending, signal);
@@ -48,7 +48,7 @@ test.for(["SIGTERM", "SIGKILL"] as const)(
 test("a job that ran in a killed process is run by another one within a minute", async ({ task }) => {
   const { db } = cluster.world;
   await db.delete(jobs);
-  // As a worker leaves it that was killed right after it renewed the lease.
+  // A job as it is left when its worker is killed right after renewing the lease.
   await db.insert(jobs).values({
     kind: "gateway.probe",
     payload: { gateway_id: crypto.randomUUID() },

@@ -16,7 +16,7 @@ test("the last release and the present one work together while a rolling update 
 }) => {
   const commit = findLastRelease();
   const { launcher, remove } = checkOut(commit);
-  // The database is that of the present version already, as after the migration with which an update begins.
+  // The database already has the tables of the current version, because an update begins with the migration.
   const cluster = await openCluster(0);
   const old = [await cluster.start({}, launcher), await cluster.start({}, launcher)];
   const load = await startLoad({ world: cluster.world, url: cluster.balancer.url, requests_per_second, streams });

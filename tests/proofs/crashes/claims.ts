@@ -15,7 +15,7 @@ export interface ClaimsFigures extends Record<string, number> {
   agents: number;
   claims: number;
   deadlocks: number;
-  /** The most and the fewest tasks of one agent. */
+  /** The highest and the lowest number of tasks that one agent took. */
   most: number;
   fewest: number;
 }

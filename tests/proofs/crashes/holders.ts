@@ -15,7 +15,7 @@ import { createRandom, pick, type Random } from "../load/random.ts";
 export interface HoldersPlan {
   seed: number;
   tasks: number;
-  /** The most agents to kill. There may be fewer, because the last task may be done before. */
+  /** The maximum number of agents to kill. Fewer are killed if the last task is done before that. */
   kills: number;
   agents: number;
 }
@@ -81,7 +81,7 @@ async function finishAll(run: Run): Promise<HoldersFigures> {
       Promise.all(late.map((write) => write())),
       ...board.workers.map(({ token }) => work(run, token)),
     ]);
-    // The leases of these writes have expired, so their tasks are free, or in work or done by others.
+    // The leases of these writes have expired, so their tasks are free, or others work on them or have done them.
     for (const { status, body } of answers) expect([status, body.detail?.code]).toEqual([409, "task_lease_lost"]);
     figures.late_writes += late.length;
     figures.rounds += 1;
@@ -94,7 +94,7 @@ async function finishAll(run: Run): Promise<HoldersFigures> {
   return { ...figures, kills: run.kills, late_writes: figures.late_writes + last.length };
 }
 
-/** One process of an agent after the other takes tasks until there is none. */
+/** Runs the processes of an agent one after the other. Each takes tasks until there is none. */
 async function work(run: Run, agent: string): Promise<void> {
   const { world, board } = run;
   for (;;) {
@@ -156,7 +156,7 @@ async function expectDoneOnce({ world, board, plan }: Run): Promise<void> {
   expect(steps.length).toBe(plan.tasks);
 }
 
-/** Every attempt is a run: that of a killed agent expired, and each task has one that submitted it. */
+/** Every attempt is a run. The runs of killed agents have expired, and each task has one run that submitted it. */
 async function expectRunsEnded({ world, board, plan }: Run): Promise<void> {
   const stored = await world.db.select().from(runs).where(eq(runs.board_id, board.board_id));
   const countOf = (status: string) => stored.filter((run) => run.status === status).length;

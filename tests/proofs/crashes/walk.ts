@@ -43,7 +43,7 @@ export interface Walked {
 
 /** Longer than a lease and than a config lock of a host. */
 const LEASE_MS = 61_000;
-/** Longer than the relay waits for a lost wake-up. */
+/** Longer than the time after which the relay counts a wake-up as lost. */
 const WAKE_UP_LOST_MS = 31 * 60_000;
 const MAX_ROUNDS = 5;
 

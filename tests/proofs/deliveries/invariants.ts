@@ -34,7 +34,7 @@ export async function expectInvariants({ subscriptions, receivers, rows, errors 
   }
 }
 
-/** Every committed change has one delivery, unless its subscription was switched off, and only a committed one has. */
+/** Every committed change has one delivery, unless its subscription was switched off. No other change has a delivery. */
 function expectStored({ behaviour }: Subscribed, own: readonly Stored[], matching: readonly string[], isActive: boolean): void {
   const stored = own.map(({ event }) => event).toSorted();
   expect(new Set(stored).size, behaviour).toBe(stored.length);
@@ -69,7 +69,7 @@ function expectReceived({ behaviour, secret }: Subscribed, own: readonly Stored[
     const id = headers["webhook-id"];
     const { data } = json;
     expect(`${data.board_id} ${json.type} ${data.subject.id} ${data.status}`, behaviour).toBe(events.get(id));
-    // The library compares with its own clock, so that messages of the shifted one are signed again.
+    // The library compares timestamps with its own clock, so messages from the shifted clock are checked by signing them again.
     expect(webhook.sign(id, new Date(Number(headers["webhook-timestamp"]) * 1000), body)).toBe(headers["webhook-signature"]);
   }
 }

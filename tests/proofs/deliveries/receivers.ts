@@ -30,7 +30,7 @@ const FAULT_RATES: Readonly<Record<Fault, number>> = {
   silence: 0.004,
 };
 
-/** What the receivers of all boards together do: their shares of the changes. */
+/** The kinds of behaviour of the receivers, each with its share of the changes. */
 export const BEHAVIOURS = {
   unsteady: 0.806,
   error: 0.06,

@@ -6,7 +6,10 @@ import { createRandom, pick } from "../load/random.ts";
 import { expectInvariants } from "./invariants.ts";
 import { type Behaviour, BEHAVIOURS, type FaultyReceivers, startFaultyReceivers } from "./receivers.ts";
 
-/** Half an hour each: more than ten hours, the longest wait between two attempts. */
+/**
+ * An idle poll advances the clock by up to half an hour. Together they cover more than ten hours, the longest wait between
+ * attempts.
+ */
 const MAX_IDLE_POLLS = 100;
 
 export interface DeliveriesPlan extends FleetPlan {

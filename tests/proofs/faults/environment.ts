@@ -43,7 +43,7 @@ export interface Prepared {
 }
 
 const AWS = { AWS_REGION: "us-east-1", AWS_ACCESS_KEY_ID: "local", AWS_SECRET_ACCESS_KEY: "local" };
-/** Every server reaches the database, the keys and the host by names, so that they can stop to resolve. */
+/** Every server reaches the database, the keys and the host by name, so that a fault can make these names unresolvable. */
 const NAME = "machine.test";
 
 export async function startSurroundings(): Promise<Surroundings> {
@@ -113,6 +113,6 @@ export async function prepare(server: ServerProcess, { identities, host }: Surro
   return { tenant, task_ids: await createTasks(server.url, tenant) };
 }
 
-/** Runs one statement on the server of the database, past the proxy. */
+/** Runs one statement on the database server, bypassing the proxy. */
 export const onServer = ({ postgres }: Surroundings, statement: string): Promise<void> =>
   administer(postgres.url("postgres"), statement);

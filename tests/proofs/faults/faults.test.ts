@@ -67,7 +67,7 @@ test("people get 503 and agents work while keys of the identity provider were ne
   const agent = createSender(server.url, null, tenant.lead.token);
   const headers = { authorization: `Bearer ${tenant.token}` };
   const answers: string[] = [];
-  // More requests than an address may fail to sign in with per minute.
+  // More failed sign-ins than an address may make per minute.
   for (let n = 0; n < 40; n++) {
     const { status, headers: answered } = await fetch(`${server.url}/api/v1/boards`, { headers });
     answers.push(`${status} ${answered.has("retry-after") ? "with" : "without"} Retry-After`);

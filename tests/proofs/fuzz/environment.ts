@@ -30,7 +30,7 @@ export async function startFuzzEnvironment(): Promise<FuzzEnvironment> {
         checkReceiver: (...call) => receivers.checkReceiver(...call),
       },
       streams: { max_seconds: 0 },
-      // A limit of a day would refuse all later requests, and asks for longer waits than the others.
+      // The limit per day is off: once reached, it would refuse all later requests, and it asks for longer waits than the others.
       environment: { AUTH_FAILURES_PER_MINUTE: "20", WEBHOOK_RATE_PER_MINUTE: "20" },
       limits: { organizations_per_day: 0 },
     },
@@ -42,7 +42,10 @@ export async function startFuzzEnvironment(): Promise<FuzzEnvironment> {
   };
 }
 
-/** Starts a receiver of events. At times it asks to come later, and more rarely it has gone, which ends its subscription. */
+/**
+ * Starts a receiver of events. Sometimes it asks the service to come back later, and more rarely it is gone, which ends its
+ * subscription.
+ */
 async function startReceiver(): Promise<FuzzEnvironment["receiver"]> {
   let count = 0;
   const server = createServer((request, response) => {

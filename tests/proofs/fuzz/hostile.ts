@@ -87,7 +87,7 @@ export const hostileValues: fc.Arbitrary<unknown> = fc.oneof(
   },
 );
 
-/** Bodies that are not or barely JSON. */
+/** Bodies that are barely valid JSON, or not JSON at all. */
 export const hostileBodies: fc.Arbitrary<string | Uint8Array> = fc.oneof(
   fc.constantFrom<string | Uint8Array>(
     "",

@@ -86,7 +86,9 @@ function findResponseMismatch(
   return /^\{"detail":"[A-Z][\w ]+"\}$/.test(text) ? null : `${status} with ${text.slice(0, 200)}`;
 }
 
-/** The document describes 304 once for all reads. It is only an answer to a tag that the client has. */
+/**
+ * The document describes 304 once for all reads. It is a valid answer only to a request with an entity tag that the client has.
+ */
 function findRevalidationProblem({ method, headers }: SentRequest, answered: ReceivedResponse): string | null {
   const sent = headers["if-none-match"];
   if (sent === undefined || (method !== "GET" && method !== "HEAD")) return "304 without a condition";

@@ -150,7 +150,7 @@ export async function fuzz(
     const result = await fc.check(property, { seed: own_seed, numRuns });
     if (!result.failed) return;
     const text = result.errorInstance instanceof Error ? result.errorInstance.message : String(result.errorInstance);
-    // The same problem is reported once.
+    // The same problem is reported only once.
     const kind = text.split("\n", 1)[0]!.replaceAll(/[0-9a-f-]{16,}/g, "…");
     const key = `${operation.name} ${kind.slice(0, 120)}`;
     addFailure(key, `${operation.name}: ${text}\nFUZZ_SEED=${seed}, seed of this operation ${own_seed}`);
@@ -164,7 +164,8 @@ export async function fuzz(
     if (logged) addFailure(logged.slice(0, 120), logged);
     for (const { kind, last_error } of await world.db.select().from(jobs).where(gt(jobs.crashes, 0)))
       addFailure(`job ${kind}`, `a job of kind ${kind} crashed: ${last_error}`);
-    // Some delayed jobs are given up, as if they had failed to the end, so that there are dead ones to redrive and delete.
+    // Some delayed jobs are marked as dead, as if all of their attempts had failed, so that there are dead jobs to redrive and
+    // delete.
     const latest = world.db.select({ id: jobs.id }).from(jobs).where(eq(jobs.status, "queued")).orderBy(desc(jobs.seq)).limit(6);
     await world.db.update(jobs).set({ status: "dead", finished_at: world.now() }).where(inArray(jobs.id, latest));
     // The others are dropped, since agents that never answer would be woken again and again.

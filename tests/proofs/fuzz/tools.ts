@@ -22,7 +22,7 @@ export function withEndpoint(document: OpenApi): OpenApi {
   return { ...document, paths: { ...document.paths, [PATH]: { post: operation } } };
 }
 
-/** An operation for each tool: a call with arguments by the tool's schema. */
+/** An operation for each tool: a call with arguments that match the tool's schema. */
 export function withTools(api: Api): Api {
   const endpoint = api.operations.find(({ path }) => path === PATH)!;
   const calls = tools.map(({ name, input }): Operation => {

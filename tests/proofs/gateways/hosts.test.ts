@@ -4,7 +4,7 @@ import { RELEASES } from "./install.ts";
 import { type RealHost, startRealHost } from "./real-host.ts";
 import { startRunningService, type RunningService } from "../../support/running-service.ts";
 
-/** The newest release requests its plugin feed with any settings. */
+/** The newest release requests its plugin feed, whatever its settings are. */
 const KNOWN_OUTBOUND: Record<string, string[]> = { "2026.9.6": ["clawhub.ai"] };
 
 /** The releases run one after the other, since each needs up to a gigabyte of memory. */

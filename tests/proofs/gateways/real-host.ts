@@ -22,7 +22,7 @@ import { hostFolder, nodeForHosts, type Release } from "./install.ts";
 import { startFakeModel } from "./fake-model.ts";
 
 const TOKEN = "test-token-123";
-/** A busy machine takes minutes to start the newest release. A message is given up after a longer outage. */
+/** A busy machine takes minutes to start the newest release. After a longer outage the service gives up on a message. */
 const START_MS = 240_000;
 const STOP_MS = 10_000;
 

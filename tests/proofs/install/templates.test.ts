@@ -1,4 +1,4 @@
-/** Compose and the templates of hosts of containers are valid by the schemas that their makers publish. */
+/** The Compose file and the templates for container hosts are valid according to the schemas that their makers publish. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -32,7 +32,7 @@ const parsers: Record<string, (text: string) => unknown> = {
 };
 const read = (name: string) => parsers[path.extname(name)]!(readProjectFile(name));
 
-/** The dialect of the schema of Compose names its parts by `id`, which the validator refuses. */
+/** The Compose schema uses a dialect that names its parts by `id`, which the validator refuses. */
 const parseSchema = (text: string) =>
   JSON.parse(text, (key, value) => (key === "id" && typeof value === "string" ? undefined : value)) as AnySchemaObject;
 
@@ -40,7 +40,7 @@ function listProblems({ $schema, ...schema }: AnySchemaObject, value: unknown): 
   const options = { strict: false, allErrors: true, logger: false } as const;
   const ajv = String($schema).includes("2020-12") ? new Ajv2020(options) : new Ajv(options);
   addFormats.default(ajv);
-  // The schema of Compose calls the durations of Go so.
+  // The Compose schema uses this name for durations in Go's format.
   ajv.addFormat("duration", true);
   const validate = ajv.compile(schema);
   return validate(value) ? [] : validate.errors;

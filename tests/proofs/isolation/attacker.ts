@@ -40,7 +40,7 @@ export interface CallOptions {
   raw?: string;
   headers?: Record<string, string>;
   agent?: string;
-  /** Another token than the person's first. */
+  /** The token to use instead of the person's first one. */
   token?: string;
   /** Sends no credential. */
   anonymous?: boolean;

@@ -10,7 +10,7 @@ const seed = seedOfRun();
 const names = Object.keys(attacks);
 /** Seconds of an attack on the embedded database, where the attacks follow each other on one server. */
 const EMBEDDED_SECONDS = 2;
-/** No attack may need more: a process in a container of a gigabyte has about so much. */
+/** No attack may need more memory: a process in a container with one gigabyte has about this much. */
 const HEAP_MB = 512;
 const outside = await startOutside();
 afterAll(async () => {

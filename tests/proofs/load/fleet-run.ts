@@ -34,14 +34,14 @@ export interface FleetWork<Place> {
   /** Creates through the service what the clients work on. */
   seed(outside: ServiceEnvironment): Promise<Place>;
   act(send: Send, place: Place, outside: ServiceEnvironment): Promise<unknown>;
-  /** More than the driver's own, when jobs wait for hours between their attempts. */
+  /** Must exceed the driver's default if jobs wait for hours between their attempts. */
   max_idle_polls?: number;
 }
 
 export interface FleetRun<Place> {
   place: Place;
   rows: ServiceEnvironment["rows"];
-  /** Returns the number that an SQL expression has over a table. */
+  /** Returns the number that an SQL expression yields for a table. */
   count: (expression: string, table: string) => Promise<number>;
   /** Requests that had to be sent again. */
   unanswered: number;
@@ -57,7 +57,9 @@ const JSON_TYPE = { "content-type": "application/json" };
 /** Answers that tell a client to send its request again. */
 const isTemporary = ({ status, headers }: Reply) => status === 503 || (status === 409 && "retry-after" in headers);
 
-/** Runs until no client has work and no job is left, and returns what `inspect` makes of it before everything is stopped. */
+/**
+ * Runs until no client has work and no job is left. Then calls `inspect`, stops everything, and returns what `inspect` returned.
+ */
 export async function runFleet<Place, Result>(
   crew: ProcessPool,
   { seed, clients, processes, mean_life }: FleetPlan,

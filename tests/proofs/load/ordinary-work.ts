@@ -22,9 +22,12 @@ export interface OrdinaryWork {
 }
 
 const TASKS = 10;
-/** How long a request waits for its answer, and deliveries and events are waited for at the end. */
+/** The maximum wait for the answer to a request, and at the end for deliveries and events. */
 const LONGEST_WAIT_MS = 15_000;
-/** Pauses in milliseconds. Work starts at this pace even if earlier work is not done: a stall delays all that it meets. */
+/**
+ * Pauses in milliseconds. Work starts at this pace even if earlier work is not done, so a stall delays everything that starts
+ * during it.
+ */
 const EVERY_MS = { list: 200, patch: 250, comment: 500, heartbeat: 300, post: 400, open_stream: 1_000 };
 
 /** Creates the tasks to work on, once for each database. */
@@ -47,7 +50,7 @@ export async function startWork({ url, tenant, host }: WorkTarget, task_ids: rea
   const label = Date.now().toString(36);
   let count = 0;
 
-  /** Resolves with the answer's text, or null without a good answer. */
+  /** Resolves with the answer's text, or with null unless the request succeeds. */
   async function request(kind: string, path: string, init: RequestInit): Promise<string | null> {
     const start = performance.now();
     const add = (status: Sample["status"]) => void samples.push(toSample(kind, start, performance.now(), status));

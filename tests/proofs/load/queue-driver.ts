@@ -12,7 +12,7 @@ const MAX_CONCURRENT_WAKE_UPS = 16;
 /** How far to advance the clock without a message: a lease expires, or a lost wake-up is sent again. */
 const IDLE_JUMPS_MS = [61_000, 31 * 60_000];
 const RELAY_EVERY_MS = 60_000;
-/** How many checks of an empty queue count unfinished jobs as stuck. */
+/** After this many checks of an empty queue, unfinished jobs count as stuck. */
 const DEFAULT_IDLE_POLLS = 20;
 /** Real milliseconds until the next check while clients still post. */
 const POLL_MS = 20;
@@ -22,7 +22,7 @@ export interface Others {
   clients(): number;
   /** The number of jobs that are neither done nor dead. */
   live(): Promise<number>;
-  /** More than the default, when jobs wait for hours between their attempts. */
+  /** Must exceed the default if jobs wait for hours between their attempts. */
   max_idle_polls?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The process of the service that the tests kill: app, consumer and schedules on a PostgreSQL database. The parent process
- * sends its requests and is its queue. It executes the parent's commands, also concurrently.
+ * The process of the service that the tests kill: app, consumer and schedules on a PostgreSQL database. The parent process sends
+ * its requests and acts as its queue. It executes the parent's commands, also concurrently.
  */
 import { setFatalPoint, type KillAt, crashPoint } from "./crash-points.ts";
 import { writeSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Two organizations on one server: A, which attacks, and B, whose work must not notice. */
+/** Two organizations on one server: A attacks, and the work of B must not be affected. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import type { IdentityProvider } from "../../support/identity-provider.ts";

@@ -18,7 +18,7 @@ export interface UnreliableQueue {
   take(wakeUps: WakeUp[], now_ms: number): { failed: string[] };
   /** Takes a random message that is due. */
   next(now_ms: number): Message | undefined;
-  /** Returns a message whose consumer died or failed to the queue. */
+  /** Puts a message back into the queue after its consumer died or failed. */
   reschedule(message: Message, now_ms: number): void;
   /** Returns when the next message is due; null without messages. */
   dueAt(): number | null;

@@ -11,7 +11,7 @@ import { createRandom, pick, type Random } from "../load/random.ts";
 export interface RepeatsPlan extends FleetPlan {
   /** POSTs to send until they are answered. */
   posts: number;
-  /** After how many POSTs the connections that are in a transaction are ended. */
+  /** The number of POSTs after which all connections that are in a transaction are ended. */
   posts_per_lost_connection: number;
 }
 
@@ -37,7 +37,7 @@ export async function runRepeats(crew: ProcessPool, plan: RepeatsPlan): Promise<
   let replayed = 0;
   let lost_connections = 0;
 
-  /** Sends a POST, to any process, until one answers for good. */
+  /** Sends a POST to any process, again and again until one gives a final answer. */
   async function post(send: Send, { key, path, body, answers }: Key): Promise<void> {
     const headers = { authorization: `Bearer ${OWNER}`, "idempotency-key": key };
     let reply = await send({ method: "POST", path, headers, body });
@@ -58,7 +58,7 @@ export async function runRepeats(crew: ProcessPool, plan: RepeatsPlan): Promise<
     times: plan.posts,
     seed: createBoard,
     async act(send: Send, board_id: string, outside: ServiceEnvironment) {
-      // Half of the time a key that another client may be using at this moment.
+      // Half of the time, the key is one that another client may be using at this moment.
       const known = keys.length > 0 && random() < 0.5 ? pick(random, keys.slice(-plan.clients)) : null;
       const one = known ?? createKey(board_id, random);
       if (!known) keys.push(one);

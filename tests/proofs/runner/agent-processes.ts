@@ -39,7 +39,7 @@ export function watchProcesses(runner_pid: number, home: string): ProcessWatch {
 export const environmentOf = (pid: number): string => read(pid, "environ");
 const argumentsOf = (pid: number): string => read(pid, "cmdline");
 
-/** Parents come before their children, since numbers grow until they begin again. */
+/** Parents come before their children, because process numbers grow until they start over. */
 const listProcesses = () =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -25,7 +25,7 @@ for (const name of Object.keys(USE_MODEL))
       expect(readFileSync(path.join(runner.worktree(task_id), "hello.txt"), "utf8").trim()).toBe("Hello");
       expect(runner.git("log", "--format=%s", `main..board/${task_id.slice(0, 8)}-write-hello-txt`)).not.toBe("");
       const kinds = (await runner.steps(run.id)).map(({ kind }) => kind);
-      // Its sandbox decides for Codex what it may do without asking.
+      // Codex asks for nothing here, because its sandbox decides what it may do.
       expect(asked.size, story()).toBe(name === "codex" ? 0 : 1);
       expect(kinds).toEqual(expect.arrayContaining(["tool_call", "message"]));
     },

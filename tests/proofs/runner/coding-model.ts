@@ -1,4 +1,4 @@
-/** A server of models on loopback that makes a coding agent write a file, commit it by a command, and say that it is done. */
+/** A model server on loopback that makes a coding agent write a file, commit it with a command, and say that it is done. */
 import { randomUUID } from "node:crypto";
 import { serve } from "../../support/serve.ts";
 import { modelApis } from "../clients/model-apis.ts";

@@ -24,7 +24,7 @@ const SCRIPT = [
   { say: "Counted." },
 ];
 
-/** Makes `kills` trials, `parallel` at a time. The kill points follow each other, so that every one is hit. */
+/** Makes `kills` trials, `parallel` at a time. They go through all kill points, so that every one is hit. */
 export async function killRunners(world: World, program: string, kills: number, parallel: number): Promise<KillReport> {
   const report: KillReport = { points: new Map(), problems: [] };
   let next = 0;

@@ -58,7 +58,7 @@ function allowEverything(runner: RunnerFixture): { asked: Set<string>; stop: () 
   const asked = new Set<string>();
   const allow = async () => {
     const { body, status } = await call("GET", `/api/v1/boards/${board_id}/approvals?status=pending`, owner.token);
-    // A busy machine may have no connection in time. The next look sees the same.
+    // On a busy machine there may be no free connection in time. The next poll finds the same approvals.
     if (status !== 200) return;
     for (const { id } of body.items) {
       asked.add(id);
@@ -85,7 +85,7 @@ export interface AgentAtWork {
   running: RunningRunner;
   model: CodingModel;
   task_id: string;
-  /** Ids of the approvals that the agent asked for. Each was given. */
+  /** Ids of the approvals that the agent asked for. All of them were granted. */
   asked: Set<string>;
   /** What was printed and said so far, for the message of a failed test. */
   story: () => string;

@@ -36,9 +36,9 @@ for (const name of ["claude", "codex"])
         if (/\/runs\/[^/]+\/token$/.test(request.url)) minted.push(((await answer.clone().json()) as { token: string }).token);
         return answer;
       };
-      /** What was found, by where: processes, requests to the model, and files while the agent worked. */
+      /** The texts to search for tokens, by source: processes, requests to the model, and files while the agent worked. */
       const found = new Map<string, string>();
-      // The command lasts, so that its processes are seen.
+      // The command runs for a while, so that its processes are seen.
       const { runner, running, model, task_id, story } = await startAgent(world, name, {
         program,
         intercept,
@@ -51,7 +51,7 @@ for (const name of ["claude", "codex"])
       const watch = watchProcesses(running.pid, runner.home);
       onTestFinished(() => watch.stop());
       const { board } = runner;
-      // The search would find the agent's token: the runner itself has it.
+      // This proves that the search finds a token: the runner itself has the agent's token.
       expect(environmentOf(running.pid)).toContain(board.worker.token);
       const { code } = await running.exited;
       watch.stop();

@@ -51,7 +51,10 @@ export async function runSteps(crew: ProcessPool, plan: StepsPlan): Promise<Step
     return { status: reply.status, body: JSON.parse(reply.text) as { next?: number; detail?: { next?: number } } };
   }
 
-  /** One batch after what is stored, sometimes beginning too early or too late, and sometimes twice at the same time. */
+  /**
+   * Sends a batch of the steps that follow the stored ones. It sometimes begins too early or too late, and is sometimes sent
+   * twice at the same time.
+   */
   async function addBatch(send: Send, runner: Runner): Promise<void> {
     const size = 1 + Math.floor(random() * plan.batch_size);
     const [kind, depth] = [random(), Math.floor(random() * plan.batch_size)];

@@ -102,7 +102,7 @@ export const INPUTS: Record<string, Input> = {
   "GET /api/v1/audit/export": { rule: keyForAllBoards },
   "POST /api/v1/keys": {
     body: ({ board_id }) => ({ name: "New", access: "read", board_ids: [board_id] }),
-    // A key gives only boards that it is limited to itself.
+    // A key can give access only to boards that it is limited to itself.
     rule: (caller) => (caller.home && caller.key && !caller.reads.includes("home") ? 403 : bodyReference(caller)),
   },
   "POST /api/v1/keys/{key_id}/rotate": { body: () => ({}) },

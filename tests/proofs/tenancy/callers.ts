@@ -18,7 +18,7 @@ export interface Caller {
   home: boolean;
   /** A member of the home organization whose active organization is another: only boards are accessible. */
   visitor?: boolean;
-  /** The access of a key, as which a program calls. */
+  /** The access of the key with which a program calls. */
   key?: "read" | "write" | "admin";
   /** The role of a person in the active organization. */
   role?: "owner" | "admin" | "member";

@@ -4,7 +4,10 @@ import { type OwnerCondition, findOwnerConditions, interceptStatements, removeCo
 /** How the removal of a condition is detected: alone, only together with earlier checks, or never. Other parts are not tried. */
 export type Detection = "alone" | "behind" | "never" | "not tried";
 
-/** The conditions that a run removes: one of so many parts of about the same size, and only those in statements with a text. */
+/**
+ * The conditions that a run removes. They are split into `of` parts of about the same size, and this is part `number`. Only
+ * conditions in statements that contain a given text count.
+ */
 export interface Part {
   number: number;
   of: number;
@@ -34,9 +37,9 @@ interface MutatedRun extends Run {
 }
 
 const NOT_TRIED = { detected: "not tried", by: null } as const;
-/** The most requests per status, since more requests that get equally far detect nothing more. */
+/** The maximum number of requests per status. More requests that get equally far would detect nothing more. */
 const MAX_EXAMPLES = 10;
-/** The most checks to remove for a request. */
+/** The maximum number of checks to remove for a request. */
 const MAX_STEPS = 8;
 
 /** Removes each condition from the statements of the matrix and checks whether the result of any request changes. */

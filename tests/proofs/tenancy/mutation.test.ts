@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, LIMIT_MS);
 afterAll(() => matrix.close());
 
-/** Shows how far the run is, and conditions that go unnoticed at once. */
+/** Shows the progress of the run, and each condition whose removal goes unnoticed as soon as that is known. */
 function report(finding: MutationResult, index: number, count: number): void {
   if (index % PROGRESS === 0) process.stdout.write(`${index} of ${count} conditions\n`);
   if (finding.detected === "never" && !explained(finding))

@@ -17,7 +17,7 @@ const toDate = (time: Date): string => time.toISOString().slice(0, 10);
 
 /**
  * Stores sums of usage of each board and its agent and task. An organization without callers has inconsistent sums of the same
- * boards. Each owner's amounts have digits of their own in every sum. It also adds a budget of the whole other organization.
+ * boards. In every sum, the amounts of each owner change different digits. It also adds a budget of the whole other organization.
  */
 export async function seedUsage(world: World, boards: readonly Ids[], theirs: Ids): Promise<void> {
   const { db } = world;

@@ -84,7 +84,7 @@ export function toolCases({ callers, known, theirs, elsewhere }: TenancyFixture)
       at_board: name !== "check_inbox",
     });
     const home = callers.map((caller) => trial(caller, toolVerdict(name, caller), "on the home board", known));
-    // The row belongs to another board than the one that is named.
+    // The row belongs to a board other than the named one.
     const rows = ROW_NAMES.filter((row) => row in input(known));
     const crossed = callers.flatMap((caller) =>
       [theirs, elsewhere].flatMap((from) =>

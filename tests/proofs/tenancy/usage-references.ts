@@ -23,7 +23,7 @@ export const reportedUsage: Reference[] = [
   usage("a run of another organization", 422, ({ theirs }) => ({ run_id: theirs.task_run_id })),
 ];
 
-/** Boards of which the sums of usage are read, and the ranges of days and of months. */
+/** The boards whose sums of usage are read, with ranges of days and of months. */
 export const usageMetrics: Reference[] = [
   ...boardQuery({ elsewhere: readable("elsewhere"), known: readable("home") }),
   ...["agent", "board", "model", "task"].map((name) => ({ about: `by ${name}`, query: () => `?group_by=${name}`, answers: 200 })),

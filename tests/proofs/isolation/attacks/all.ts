@@ -13,9 +13,9 @@ export interface AttackPlan {
   run: Attack;
   /** Longer than the others where the service first has to notice something. */
   seconds?: number;
-  /** On the embedded database, where all attacks follow each other, those that need a preparation take longer. */
+  /** On the embedded database all attacks run one after the other, and those that need preparation take longer there. */
   embedded_seconds?: number;
-  /** Settings of the server on PostgreSQL, where each attack has its own. */
+  /** Settings of the server on PostgreSQL, where each attack has its own server. */
   environment?: Record<string, string>;
   /** Modules that the server has to load for it. */
   preloads?: readonly string[];

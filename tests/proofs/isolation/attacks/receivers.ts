@@ -15,7 +15,9 @@ async function addTasks(a: Attacker, board_id: string): Promise<void> {
   for (let n = 0; n < TASKS; n++) await a.create(`/api/v1/boards/${board_id}/tasks`, { title: `Task ${n}` });
 }
 
-/** Adds an organization with a board, and makes the first one active again, in which other attacks work. */
+/**
+ * Adds an organization with a board. It then makes the first organization active again, because other attacks work in that one.
+ */
 async function addOrganization(a: Attacker, whileActive: () => Promise<unknown>): Promise<string> {
   const { id: first } = JSON.parse((await a.call("GET", "/api/v1/organizations/me")).text) as { id: string };
   await a.create("/api/v1/organizations", { name: `Another ${Date.now()}` });

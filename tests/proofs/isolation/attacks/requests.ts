@@ -20,7 +20,7 @@ async function times(count: number, work: (n: number) => Promise<unknown>): Prom
   );
 }
 
-/** Stores as much as one webhook takes and returns the path of the list. */
+/** Stores as many payloads as one webhook accepts, and returns the path of the list. */
 export async function storePayloads(a: Attacker): Promise<string> {
   const path = a.own.open_path;
   const raw = JSON.stringify({ text: "p".repeat(PAYLOAD_BYTES) });
@@ -111,7 +111,7 @@ export const requestAttacks: Readonly<Record<string, AttackPlan>> = {
     run: (a) =>
       a.forever(16, (n) => {
         const signature = n % 2 === 0 ? {} : { "x-hub-signature-256": `sha256=${"0".repeat(64)}` };
-        // Each comes from another network, as the posts of a botnet do.
+        // Each post comes from another network, like the posts of a botnet.
         const headers = { ...signature, "x-forwarded-for": `2001:db8:${(n % 50_000).toString(16)}::1` };
         return a.call("POST", a.victim.signed_path, { raw: "{}", headers, anonymous: true });
       }),

@@ -10,13 +10,13 @@ const ENCODED = "Accept-Encoding: br";
 const head = (method: string, path: string, ...headers: string[]) =>
   [`${method} ${path} HTTP/1.1`, "Host: board", ...headers, "", ""].join("\r\n");
 
-/** Sends all requests at once in one connection and reads what comes, until the connection ends or this time is over. */
+/** Sends all requests at once in one connection, and reads the answers until the connection ends or the time is over. */
 async function pipeline(a: Attacker, text: string): Promise<void> {
   const { hostname, port } = new URL(a.url);
   const socket = connect(Number(port), hostname);
   let received = "";
   socket.on("data", (data) => {
-    // A status line may be cut by the end of a chunk, which loses one of thousands.
+    // A status line may be split at the end of a chunk. It is then not counted, which loses one of thousands.
     for (const [, status] of data.toString("latin1").matchAll(/HTTP\/1\.1 (\d{3})/g)) a.count(status!);
     received = "yes";
   });
