@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { agree, connect, documentsOf, openConsent, type Program, startProgram } from "./program.ts";
 import { type Browser, setupAccounts } from "./support.ts";
 
-/** The attacks of RFC 9700, section 4, on the authorization server. Those on the sign-in of people are in sign-in.test.ts. */
+/**
+ * Runs the attacks of RFC 9700, section 4, on the authorization server. Attacks on the sign-in of people are in sign-in.test.ts.
+ */
 
 const ORIGIN = "https://board.example";
 const EVIL = "https://evil.example/callback";
@@ -31,7 +33,7 @@ const owner = await openOwner();
 const elsewhere = ({ cookie }: Browser): Browser => Object.assign(openBrowser(), { cookie });
 const start = () => startProgram({ request: openMachine(), origin: ORIGIN });
 
-/** A program that has opened the page of consent. */
+/** Starts a program that has opened the consent page. */
 async function begin(): Promise<Program> {
   const program = start();
   await expect(program.connect()).rejects.toThrow(UnauthorizedError);
@@ -44,7 +46,7 @@ const withParameters = (program: Program, changes: Record<string, string | null>
     else url.searchParams.set(name, value);
   return url;
 };
-/** Where the browser of a person is sent who opens this page. */
+/** Opens the address in a person's browser, and returns the address to which the browser is sent. */
 const open = async (browser: Browser, url: URL): Promise<URL> => {
   const { status, headers } = await elsewhere(browser).send("GET", `${url.pathname}${url.search}`);
   expect(status).toBe(302);

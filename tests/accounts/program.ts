@@ -109,7 +109,7 @@ export async function agree(browser: Browser, authorization: URL, choice: object
   return answer.body.url;
 }
 
-/** Connects as a person does: the client opens a page, the person agrees, and the client goes on. */
+/** Connects as a person does: the client opens a page, the person agrees, and the client continues. */
 export async function connect(program: Program, browser: Browser, choice?: object): Promise<Client> {
   const refused = await program.connect().catch((error: unknown) => error);
   if (!(refused instanceof UnauthorizedError)) throw refused;
@@ -133,7 +133,7 @@ export async function connectByDevice(
   const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
   const provider: OAuthClientProvider = {
     redirectUrl: undefined,
-    // Without a redirect, which its type demands and no device has.
+    // Without a redirect address: the type requires one, but a device has none.
     clientMetadata: {
       client_name: "Device program",
       grant_types: [grant_type, "refresh_token"],
@@ -167,7 +167,7 @@ export async function connectByDevice(
   return client;
 }
 
-/** The web in which these documents are, and nothing else. */
+/** An HTTP client for which only these documents exist. */
 export const documentsOf = (documents: Record<string, object>): HttpClient => ({
   async get(url) {
     const document = documents[url];

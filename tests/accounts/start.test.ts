@@ -27,6 +27,6 @@ test("the doctor prints a link that signs in as the owner once, in a data folder
   const me = await fetch(`${url}/api/v1/users/me`, { headers: { cookie: cookie.split(";")[0]! } });
   expect(await me.json()).toMatchObject({ clerk_user_id: "local-auth-user" });
   expect((await signIn(url!, token)).status).toBe(401);
-  // Output that is no terminal may be stored, so it shows no link.
+  // Output that does not go to a terminal may be stored, so it must not show the link.
   expect(service.stdout).not.toContain("#link=");
 }, 180_000);

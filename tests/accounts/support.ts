@@ -77,7 +77,7 @@ export async function setupAccounts({ environment, ...options }: WorldOptions & 
     },
     signIn: (email: string, password: string, browser = openBrowser()) =>
       browser.send("POST", "/api/auth/sign-in/email", { email, password }),
-    /** How a program on a machine of its own sends requests. */
+    /** Returns a function that sends requests like a program on a separate machine. */
     openMachine: () => {
       const address = `10.0.2.${++browsers % 250}`;
       return (url: string | URL, init?: RequestInit): Promise<Response> => {

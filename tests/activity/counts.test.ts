@@ -54,7 +54,7 @@ describe("counts in the embedded database", () => {
       })),
     );
 
-  /** The numbers of each board as the API answers them, and as a count over the log gives them. */
+  /** The numbers of each board: as the API returns them, and as counted from the log. */
   async function readNumbers(): Promise<{ answered: unknown[]; expected: unknown[] }> {
     const ctx = world.context();
     const answered: unknown[] = [];

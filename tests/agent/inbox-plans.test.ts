@@ -5,7 +5,7 @@ import { setup } from "../support/fixtures.ts";
 import { openGrowthWorld } from "../support/growth-world.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 
-/** Another organization has this many tasks in work, and as many free ones. */
+/** Another organization has this many tasks in progress, and as many free ones. */
 const OTHERS = 6_000;
 
 const { world } = await setup(openGrowthWorld());

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 const LIMITS: FairQueueLimits = { running: [2, 2, 1], waiting: 0, waiting_of_group: 0, group_units_per_second: 0 };
 
-/** Enters work that `endNext` ends, and notes the order of the starts. */
+/** Queues work that runs until `endNext` is called, and records the order in which it starts. */
 function createDesk(limits: Partial<FairQueueLimits> = {}) {
   const queue = createFairQueue({ ...LIMITS, ...limits });
   const started: string[] = [];

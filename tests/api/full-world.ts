@@ -7,8 +7,8 @@ export type PathIds = Record<string, string>;
 const ROWS = 210;
 
 /**
- * Fills an organization with rows whose texts consist of one character and are as long as the API allows, more rows than a
- * page has. Rows are written to the database, because as requests they would take hours.
+ * Fills an organization with rows whose texts repeat one character and are as long as the API allows, with more rows than a page
+ * has. Rows are written directly to the database, because sending them as requests would take hours.
  */
 export async function fillOrganization(world: World, home: Tenant, code_point: number): Promise<PathIds> {
   const { organization_id, gateway_id, board_id } = home;
@@ -38,7 +38,7 @@ export async function fillOrganization(world: World, home: Tenant, code_point: n
   await run(`update agents set identity_template = ${long}, soul_template = ${long}, identity_profile = ${object("role")}
     where board_id = '${board_id}'`);
 
-  // A task with everything, in numbers that a browser's database can hold.
+  // Everything that a task can have, in amounts that the embedded database can still hold.
   await run(`insert into tags (organization_id, name, slug, color, description)
     select '${organization_id}', ${text(200)}, 'tag-' || n, '000000', ${long} ${rows()}`);
   await run(`insert into tags (organization_id, name, slug, color)

@@ -19,7 +19,7 @@ test("the fields of a lazy object are made on its first use, once for all of its
   expect(made).toBe(1);
 });
 
-// In another process, because the tests before this one in a worker have used the schemas.
+// Runs in another process, because earlier tests in the same worker have already used the schemas.
 test("loading the operations does not yet make the fields of their inputs and answers", () => {
   const printed = execFileSync(process.execPath, [path.join(import.meta.dirname, "../support/made-schemas.ts")], {
     encoding: "utf8",

@@ -19,7 +19,7 @@ const operations = () =>
   );
 const rolesOf = ({ tags }: Operation) => tags.filter((tag) => /^agent-(main|lead|worker)$/.test(tag));
 
-/** Returns the places in the document at which a schema has a property. */
+/** Returns the places of all schemas in the document that match. */
 function findSchemas(isMatch: (schema: Record<string, unknown>) => boolean): string[] {
   const found: string[] = [];
   const visit = (node: unknown, at: string): void => {

@@ -21,14 +21,17 @@ const SPREAD_MS = 40;
 let tenants = 0;
 
 interface Scene {
-  /** One of each resource, by the parameter of its path. */
+  /** Removes one resource of each kind; the keys are the path parameters. */
   removals: Record<string, () => Promise<Answer>>;
   writes: (() => Promise<Answer>)[];
 }
 
 type Send = (method: string, path: string, body?: object) => Promise<Answer>;
 
-/** An organization with one of each resource that can be removed, and requests that write what belongs to them. */
+/**
+ * Creates an organization with one of each resource that can be removed, and requests that write rows belonging to these
+ * resources.
+ */
 async function createScene(): Promise<Scene> {
   const home: Tenant = await world.tenant(`races ${++tenants}`);
   const send: Send = (method, path, body) => world.call(method, path, { token: home.owner.token, body });

@@ -116,7 +116,7 @@ test("an agent that was moved to another board does not get stored answers of it
 
 test("an operation that calls another server checks the rights to its path before it answers a repeated request", () => {
   const unchecked = repeatable.filter(({ spec, paths }) => spec.calls_out && paths[0]!.includes("_id}") && !spec.authorize);
-  // The session in this path is no row of the service: its host decides about it.
+  // The session in this path is not a row of the service; the host decides about it.
   expect(unchecked.map(({ paths }) => paths[0])).toEqual(["/api/v1/gateway/sessions/{session_id}/message"]);
 });
 

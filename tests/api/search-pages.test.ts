@@ -9,7 +9,7 @@ import { createWorld, type Tenant } from "../support/world.ts";
 
 const COUNT = 2_000;
 const OTHER_COUNT = 20_000;
-/** A search sorts at most this many of its rows, and looks at as many in the order of the list. */
+/** A search sorts at most this many of the rows that it finds, and reads at most as many rows in the order of the list. */
 const LIMIT = 1_000;
 
 /** The statements that searched, with their values. */
@@ -19,9 +19,9 @@ const copy = await copyTemplate();
 const onQuery = (text: string, values: unknown[]) => text.includes("tsquery") && sent.push([text, values]);
 const database = openPostgres(copy.url, { log: silentLog, onQuery });
 const world = await createWorld({ database });
-/** A board with few of all tasks, as most boards have. */
+/** A board with a small part of all tasks, like most boards. */
 const home = await world.tenant("home");
-/** A board of another organization, which has most of the tasks, with the same texts. */
+/** A board of another organization with most of the tasks, which have the same texts. */
 const abroad = await world.tenant("abroad");
 for (const [{ board_id }, count] of [
   [home, COUNT],
@@ -80,7 +80,7 @@ describe.skipIf(onLambda)("on a server with the tasks of many boards", () => {
     return nodesOf(row!["QUERY PLAN"][0].Plan);
   }
 
-  /** What the parts of the plan did that ran. */
+  /** Checks the parts of the plan that were executed, and counts their rows. */
   async function explainSearch(query: Record<string, string>, tenant: Tenant) {
     const nodes = (await explainList(query, tenant)).filter((node) => node["Actual Loops"] > 0);
     const scans = nodes.filter((node) => node["Relation Name"] === "tasks");

@@ -94,7 +94,7 @@ const needsSignIn = ({ spec }: Endpoint) => spec.as.users || spec.as.agents;
 const forUsers = ({ spec }: Endpoint) => spec.as.users;
 const forAgents = ({ spec }: Endpoint) => spec.as.agents;
 const forMains = ({ spec }: Endpoint) => spec.as.name === "MAIN";
-/** The token of an agent, of the home organization or of the stranger, that may call the operation. */
+/** The token of an agent that may call the operation: an agent of the home organization, or one of the stranger's. */
 const agentFor = (endpoint: Endpoint, whose: "home" | "stranger") =>
   forMains(endpoint) ? mains[whose].token : (whose === "home" ? home : stranger).lead.token;
 /** Session keys and soul names are not ids: a host defines session keys freely, and souls are the same for every organization. */
@@ -160,7 +160,10 @@ test.each(having((endpoint, path) => forUsers(endpoint) && path.includes("{board
   },
 );
 
-/** What belongs to the person who reads: what they follow, and which files of a diff they have read. It needs no right to write. */
+/**
+ * Paths for what belongs to the reading person: what they follow, and which files of a diff they have reviewed. Changing these
+ * needs no write access.
+ */
 const isOwnNote = (path: string) => /\/(?:follow|reviewed-files)$/.test(path);
 
 test.each(

@@ -169,7 +169,7 @@ describe("removing a task that has approvals", () => {
     expect(moved.updated_at > updated_at).toBe(true);
     await remove(a);
     expect(await shown(id)).toMatchObject({ task_id: null, task_ids: [], status: "pending" });
-    // The approval was neither requested nor decided, so streams do not send it again.
+    // Removing a task is neither a request nor a decision, so streams do not send the approval again.
     expect(await read(id)).toMatchObject({ change_tx, change_seq });
   });
 

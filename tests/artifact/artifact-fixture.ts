@@ -6,7 +6,7 @@ import type { Tenant, World } from "../support/world.ts";
 export const sha256 = (content: Uint8Array | string): string => createHash("sha256").update(content).digest("hex");
 export const base64 = (content: Uint8Array | string): string => Buffer.from(content).toString("base64");
 
-/** The bytes of an answer. The fixture's `call` decodes answers as text. */
+/** Returns the bytes of a response, which the fixture's `call` would decode as text. */
 export async function download(world: World, url: string, { token, headers = {} }: CallOptions) {
   const response = await world.app.request(url, { headers: { authorization: `Bearer ${token}`, ...headers } });
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };

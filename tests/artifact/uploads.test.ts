@@ -29,7 +29,7 @@ const files = () =>
     .filter((entry) => entry.isFile())
     .map(({ name }) => name);
 
-/** The file of a descriptor; the list itself is closed by the time it is read. */
+/** The file that a descriptor refers to, or an empty text: the descriptor for listing the folder itself is closed by then. */
 function targetOf(descriptor: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`);
@@ -38,7 +38,7 @@ function targetOf(descriptor: string): string {
   }
 }
 
-/** A file of the largest size, as an upload in pieces. */
+/** A file of the maximum size. */
 const LARGE = randomBytes(26_214_400);
 
 test("a file of 25 MB is uploaded, completed, and read back whole and in parts", async () => {

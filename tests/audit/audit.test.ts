@@ -24,7 +24,7 @@ const list = async (query = "") => (await send("GET", `/api/v1/audit?limit=200${
 const budget = { scope: "organization", limit: { runs: 9 } };
 const receiver = { url: "https://93.184.215.14/events" };
 
-/** Each action, by what makes it. The fields of `shown` must be in the entry. */
+/** For each action, a change that records it. The entry must have the fields of `shown`. */
 const CHANGES: Record<string, { make: () => Promise<unknown>; shown?: object }> = {
   "board.created": {
     make: () => send("POST", "/api/v1/boards", { name: "Second", description: "x", gateway_id: home.gateway_id }),
@@ -156,7 +156,7 @@ const CHANGES: Record<string, { make: () => Promise<unknown>; shown?: object }> 
 };
 
 test("every action of the audit log has a change here that records it", () => {
-  // tests/accounts has sign-ins.
+  // The actions of signing in are tested in tests/accounts.
   expect(Object.keys(CHANGES).toSorted()).toEqual(AUDIT_ACTIONS.filter((action) => !/^sign_in\.|^member\.link/.test(action)));
 });
 

@@ -171,7 +171,7 @@ test("a notification to a failing host is retried on schedule, then dead and lis
   const gateway = await cloud.world.call("GET", `/api/v1/gateways/${home.gateway_id}`, { token: home.owner.token });
   expect(gateway.body).toMatchObject({ connected: false, last_error: expect.stringContaining("ECONNREFUSED") });
   await host.start();
-  // The clock returns to the host's time, since the host refuses signatures and tokens of a wrong clock.
+  // The clock returns to the host's time, because the host refuses signatures and tokens that were made with a wrong clock.
   cloud.elapse(-elapsed);
   expect(await redriveJobs(cloud.world.context())).toEqual([id]);
   expect(await cloud.consume(sqsEvent([{ id }]))).toEqual({ batchItemFailures: [] });

@@ -52,7 +52,7 @@ async function addLinkedTask(fields: Parameters<typeof addTask>[2] = {}) {
   await addDependencies(world, await add({ status: "review", assigned_agent_id: home.worker.id }), [first]);
   return first;
 }
-/** Sends one request and counts its statements alone. */
+/** Sends one request and counts only its statements. */
 async function on(service: World, method: string, path: string, body?: object) {
   const { token } = await world.person("home");
   statements.length = 0;

@@ -5,12 +5,12 @@ import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts"
 import { addRaceBoard, createMany, type RaceBoard } from "../support/task-races.ts";
 import type { Tenant } from "../support/world.ts";
 
-/** `TRIALS=1000 npm test -- tests/budget/races.test.ts` is the whole proof. */
+/** `TRIALS=1000 npm test -- tests/budget/races.test.ts` runs the whole proof. */
 const TRIALS = Number(process.env["TRIALS"] ?? 12);
 /** Trials at the same time, each on another board of the organization. */
 const LANES = 4;
 const AGENTS = 10;
-/** How often a request is sent until it is answered. */
+/** The maximum number of times that a request is sent. */
 const ATTEMPTS = 5;
 
 let server: ServerWorld;
@@ -27,7 +27,10 @@ beforeAll(async () => {
 afterAll(() => server?.close());
 
 const owner = () => ({ token: home.owner.token });
-/** A busy machine may have no connection in time. As clients do, the request is then sent again: 503 means that nothing was done. */
+/**
+ * On a busy machine there may be no free connection in time. The request is then sent again, as clients do, because 503 means
+ * that nothing was done.
+ */
 async function ask(path: string, options: { agent: string; body: object; headers?: Record<string, string> }) {
   for (let attempt = 1; ; attempt++) {
     const answer = await server.world.call("POST", path, options);
@@ -47,7 +50,7 @@ const removeBudget = (id: string) => server.world.call("DELETE", `/api/v1/budget
 
 /** What the ten agents of a trial saw. */
 interface Trial {
-  /** Whether an answer has told that the budget is spent. */
+  /** Whether a response has said that the budget is spent. */
   is_spent: boolean;
   late_tasks: number;
   late_writes: number;

@@ -8,7 +8,7 @@ import { openMirror, readLists, toPlain } from "./mirror.ts";
 
 const { world, home } = await setupTenants();
 
-/** Everything that a history may name; a step picks from it. */
+/** The rows that the steps of a history choose from. */
 interface Place {
   world: World;
   home: Tenant;

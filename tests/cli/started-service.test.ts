@@ -22,7 +22,7 @@ test("the line that npm start prints signs the command line in, at any port", as
   chmodSync(path.join(folder, "npx"), 0o755);
   const run = (lines: string) => runCommand(folder, `PATH=${folder}:$PATH\nexport DATA_DIR="${data}"\n${lines}`);
   expect(await run(line!)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Signed in to http:.* as a person\.\n$/) });
-  // When the line has no address, the data folder has it.
+  // Without an address on the command line, the program reads it from the data folder.
   const [short] = line!.match(/<.*$/)!;
   expect(await run(`npx board logout && npx board login ${short}`)).toMatchObject({ code: 0, stderr: "" });
 }, 120_000);

@@ -79,7 +79,7 @@ test("a device finds what it needs to install the console", async () => {
   ]);
   for (const { src, sizes } of manifest.icons) {
     const icon = Buffer.from(await (await get(src)).arrayBuffer());
-    // The head of a PNG has its width and height.
+    // A PNG's header contains its width and height.
     expect([src, `${icon.readUInt32BE(16)}x${icon.readUInt32BE(20)}`]).toEqual([src, sizes]);
   }
   expect((await get("/icons/..%2findex.html")).status).toBe(404);
@@ -95,7 +95,7 @@ test("the service worker is one script that may only call the service, and brows
   expect(answer.headers.get("content-security-policy")).toBe("default-src 'none'; connect-src 'self'");
   const script = await answer.text();
   expect(script).not.toMatch(/\b(?:import|export|importScripts)\b/);
-  // It sees no request of the page, so that it can neither change nor keep an answer.
+  // The service worker handles no requests of the page, so it can neither change nor keep a response.
   expect(script).not.toMatch(/addEventListener\(.fetch/);
 });
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const STATEMENTS = 20;
 
-// Each turn accepts one connection, so that without turns a new one waits for all requests before it.
+// The event loop accepts one connection per turn. Without these turns, a new connection would wait for all requests before it.
 test("the event loop turns before every statement of the embedded database, even in a transaction", async () => {
   const database = await openPglite();
   const { db } = database;

@@ -34,7 +34,7 @@ test("a caller cannot create more statements for a page by asking for every limi
   const texts = new Set<string>();
   for (let limit = 1; limit <= 200; limit++)
     for (const text of await statementsOf("GET", `/api/v1/boards/${team.board_id}/tasks?limit=${limit}`)) texts.add(text);
-  // The usual limits have a statement each, and a second one where a page may be too large.
+  // Each usual limit has its own statement, and a second one if its page may be too large.
   expect(texts.size).toBeLessThan(20);
 });
 

@@ -27,7 +27,7 @@ async function startNames({ onTestFinished }: Pick<TestContext, "onTestFinished"
   });
   const createResolver = (options: ResolverOptions = {}) =>
     createNameResolver({ servers: [server.address], files, askSystem: noSystem, ...options });
-  /** The names that were asked for since the last call. */
+  /** The names that were queried since the last call. */
   const takeNames = () => [...new Set(server.queries.splice(0).map((query) => query.slice(query.indexOf(" ") + 1)))].toSorted();
   return { records, server, files, createResolver, takeNames };
 }

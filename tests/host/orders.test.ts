@@ -44,7 +44,7 @@ const TEXT = [
   "see https://example.com/a/b?c=/d and a/b",
 ].join("\n");
 
-/** The ways by which other people's text gets into a message to a host. */
+/** The ways in which other people's text gets into a message to a host. */
 const ENTRANCES: Record<string, (text: string, line: string) => Promise<unknown>> = {
   "the payload of a webhook": async (text) => {
     const answer = await post(world, await createWebhook(world, home), text, { "content-type": "text/plain" });

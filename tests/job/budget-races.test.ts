@@ -89,7 +89,7 @@ test("jobs that are leased at the same moment are all delivered, and a slot that
     await delivered;
   }
   await world.close();
-  // The server counts what a connection was refused when the connection ends.
+  // PostgreSQL adds the transactions that a connection rolled back to its statistics when the connection ends.
   await database.close();
   expect((await listAll()).filter(({ status }) => status === "done")).toHaveLength(ROUNDS * LANES.length);
   expect((await countRefused()) - before).toBeGreaterThan(0);
@@ -107,7 +107,7 @@ test("a process waits for a host that another process found down, and one of the
   host.faults.delays_ms["chat.send"] = 500;
   for (const world of worlds) world.elapse(3_000);
   const trials = deliverAll(ids.slice(1));
-  // The circuit says that there is a trial before the job of the trial is leased.
+  // The circuit is marked as being on trial before the trial's job is leased.
   const tried = await vi.waitUntil(async () => {
     const running = (await listAll()).filter(({ status }) => status === "running");
     return running.length > 0 && running;

@@ -73,7 +73,7 @@ describe("a host that is down", () => {
       const circuit = await findCircuit();
       expect(circuit!.failures).toBe(failures);
       waits.push((circuit!.retry_at.getTime() - circuit!.changed_at.getTime()) / SECOND_MS);
-      // A new job tries as soon as the wait is over.
+      // A new job tries the host again as soon as the wait is over.
       world.elapse(circuit!.retry_at.getTime() - world.now().getTime());
       await addNotices(world, home, [`later ${failures}`]);
       await world.drain();

@@ -29,7 +29,7 @@ test.each(["SIGTERM", "SIGKILL"] as const)(
   async (signal) => {
     const gateway_id = crypto.randomUUID();
     const run_at = new Date(Date.now() + 15_000);
-    // A process sends all wake-ups again when it starts, so that these are held by this process.
+    // A process sends all wake-ups again when it starts, so this process now holds the wake-ups.
     const probe = { kind: "gateway.probe", payload: { gateway_id }, run_at, sent_at: new Date(), max_attempts: 1 };
     await shared.world.db.insert(jobs).values(Array.from({ length: JOBS }, () => probe));
     const ending = await start();

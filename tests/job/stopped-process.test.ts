@@ -9,7 +9,7 @@ import { openServerWorld } from "../support/postgres-world.ts";
 import { skipProvisioning } from "../support/skip-provisioning.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** More than a process holds of one organization at a time, so that some wait for slots. */
+/** More jobs than a process runs for one organization at a time, so that some wait for slots. */
 const JOBS = 40;
 const MINUTE_MS = 60_000;
 const WAIT = { timeout: 30_000, interval: 50 };

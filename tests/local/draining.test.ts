@@ -12,7 +12,7 @@ afterEach(cleanUpPrograms);
 
 /** Longer than a test: only a second request ends the wait. */
 const ENDLESS = "300";
-/** Until the process has the beginning of a request; and how long the rest of the request is late. */
+/** How long to wait until the process has received the beginning of a request, and how late the rest of it is sent. */
 const BEGIN_MS = 500;
 const REST_MS = 4_000;
 /** A second SIGTERM right after the first one counts as the same. */

@@ -9,7 +9,7 @@ const program = startProgram("main", { ...settings, ...TEST_KEYS });
 const [, url] = (await program.waitForOutput(/ready at (http:\S+)/)) as unknown as [string, string];
 afterAll(cleanUpPrograms);
 
-/** Sends a text in one connection and returns what came until its end, or until `until` is true. */
+/** Sends a text in one connection and returns what arrives until the connection ends or `until` returns true. */
 async function exchange(text: string, until: (received: string) => boolean = () => false): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -110,7 +110,7 @@ describe("arguments", () => {
 });
 
 describe("the launcher", () => {
-  // Under `npm test`, npm tells its own Node, which may be too old for the service.
+  // `npm test` passes on the path of npm's own Node, which may be too old for the service.
   const npmNode = process.env["npm_node_execpath"] ?? process.execPath;
   const isOld = execFileSync(npmNode, ["--version"], { encoding: "utf8" }) < "v24";
   /** What the launcher does on an older Node: it starts the service with a channel to itself. */

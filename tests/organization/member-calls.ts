@@ -33,5 +33,5 @@ export function createMemberCalls(prefix: string, worldOf: () => World) {
   };
 }
 
-/** Timestamps have milliseconds: two changes within one would look the same. */
+/** Timestamps have milliseconds: two changes in the same millisecond would have the same time. */
 export const waitForNextTimestamp = () => pause(2);

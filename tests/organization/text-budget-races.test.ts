@@ -38,7 +38,7 @@ test("parallel writers exceed the budget by at most what they store at the same 
   };
   await Promise.all(Array.from({ length: WRITERS }, write));
   expect(statuses).toEqual(new Set([200, 409]));
-  // A row counts its text, its source and 200 more.
+  // A row counts as its text, its source and 200 more bytes.
   const most = TEXT.length + 300;
   expect(await used()).toBeGreaterThan(LIMIT - most);
   expect(await used()).toBeLessThanOrEqual(LIMIT + WRITERS * most);

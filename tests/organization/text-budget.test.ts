@@ -174,7 +174,7 @@ test("a wrong count is corrected from the texts by the weekly recount", async ()
 test("texts from before they were counted are added to the count", async () => {
   await TEXT_KINDS["a comment"]!.add(place, LONG);
   await world.db.delete(organization_text_usage).where(eq(organization_text_usage.organization_id, home.organization_id));
-  // As the migration leaves organizations.
+  // The state in which the migration leaves organizations.
   await world.db.update(organizations).set({ texts_counted_at: null }).where(eq(organizations.id, home.organization_id));
   await scheduled.retention(world.context());
   expect(await used()).toBe(await stored());

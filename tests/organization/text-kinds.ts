@@ -46,7 +46,7 @@ export async function createPlace(world: World, tenant: Tenant): Promise<Place> 
   return { tenant, call, agent, board, task: `${board}/tasks/${task.body.id}`, worker_task, group, field: field.body };
 }
 
-/** A kind of text in items of a list, each with its own path below the list. */
+/** A kind of text that is stored in the items of a list. Each item has its own path below the path of the list. */
 const itemKind = (
   list: (place: Place) => string,
   body: (text: string, place: Place) => object,

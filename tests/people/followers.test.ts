@@ -15,7 +15,7 @@ import type { Tenant } from "../support/world.ts";
 
 const FOLLOWERS = Number(process.env["FOLLOWERS"] ?? 1_100);
 const APPROVALS = 2;
-/** More than one job sends. */
+/** More e-mails than one job sends. */
 const MAILED = 60;
 const server = await setup(startMailServer());
 const world = await setupWorld({ environment: server.environment });

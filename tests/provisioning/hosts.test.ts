@@ -30,7 +30,10 @@ const EXPECTED = { main: OF_ALL, worker: OF_BOARD_AGENTS, lead: ["AGENTS.md", "R
 type Role = keyof typeof EXPECTED;
 const ROLES = ["main", "lead", "worker"] as const;
 
-/** The first job to write restarts the host, and a first contact during a restart costs an attempt, so all contact it before. */
+/**
+ * The first job to write restarts the host, and a first contact during a restart costs an attempt, so all jobs contact the host
+ * before that.
+ */
 function writeAfterAllContacts(jobs: number) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let contacts = 0;

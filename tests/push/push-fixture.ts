@@ -18,7 +18,7 @@ export interface PushFixture {
   listChannels: (person: Person) => Promise<Body>;
   /** A browser in which a person is notified. */
   addBrowser: (person: Person, name?: string) => Promise<Browser>;
-  /** Requests an approval and sends what follows. */
+  /** Requests an approval and sends the resulting notifications. */
   ask: (home: Tenant, body?: object) => Promise<Body>;
   decide: (body: object) => Promise<Answer>;
 }

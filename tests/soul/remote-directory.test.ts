@@ -11,7 +11,7 @@ const world = await setupWorld({ web: remote.web, environment: { SOULS_DIRECTORY
 const home = await world.tenant("home");
 
 beforeEach(() => {
-  // Entries that an earlier test left in the cache have expired.
+  // Lets the cache entries of earlier tests expire.
   world.elapse(HOUR_MS);
   remote.requests.length = 0;
   remote.isDown = false;

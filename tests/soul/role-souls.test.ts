@@ -26,7 +26,7 @@ const SOULS = {
 };
 
 beforeEach(() => {
-  // Entries that an earlier test left in the cache have expired.
+  // Lets the cache entries of earlier tests expire.
   world.elapse(HOUR_MS);
   remote.requests.length = 0;
   remote.isDown = false;

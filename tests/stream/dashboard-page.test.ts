@@ -1,6 +1,6 @@
 /**
- * The activity page of a dashboard: three streams a board and one of agents. It ignores `retry` and Retry-After, and opens a
- * stream that ended or was refused again.
+ * The activity page of a dashboard: three streams per board and one of agents. It ignores `retry` and Retry-After, and reopens
+ * every stream that has ended or was refused.
  */
 import { agents, stream_leases } from "@board/core/schema/all-tables";
 import { afterEach, describe, expect, test } from "vitest";

@@ -164,7 +164,7 @@ describe("a transaction that stays open in the database of the service", () => {
   });
 });
 
-/** Whether any row appears below a horizon after that horizon was reported: it would be lost for every stream. */
+/** A row that appears below a horizon after that horizon was reported would be lost for every stream. */
 test("no row appears below a reported horizon, while transactions of two databases overlap", async () => {
   let working = true;
   const writer = async (url: string, statement: string, values: (number: number) => unknown[]) => {

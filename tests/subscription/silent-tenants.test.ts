@@ -13,7 +13,7 @@ const SUBSCRIPTIONS = 50;
 const TASKS = 3;
 /** Far fewer than the deliveries to silent receivers that can run at the same time. */
 const FEW_FAILURES = 20;
-/** Longer than a silent receiver is waited for. */
+/** Longer than the service waits for a silent receiver. */
 const WAIT = { timeout: 60_000, interval: 20 };
 
 const world = await createWorld();

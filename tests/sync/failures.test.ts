@@ -23,7 +23,7 @@ const errorsOf = (body: TemplateSyncResult) => body.errors.map(({ error }) => er
 const ids = (body: TemplateSyncResult) => body.synced_agents.map(({ agent_id }) => agent_id);
 const NOT_PROCESSED = "not processed: gateway unreachable";
 
-/** The same sync as by HTTP, with a shorter limit for retries. */
+/** The same sync as over HTTP, with a shorter limit for retries. */
 async function syncWithLimits({ home }: SyncFixture, query: Record<string, string> = {}, limits: Partial<typeof LIMITS> = {}) {
   const ctx = await ownerContext(world, home);
   const quick = { connect_ms: 1_500, host_ms: 3_000, answer_ms: 10_000, ...limits };
@@ -163,7 +163,7 @@ describe("a host that goes down during a sync", () => {
     expect(run).toMatchObject({ status: "done" });
     const isDue = and(eq(jobs.organization_id, home.organization_id), eq(jobs.status, "queued"));
     const due = await world.db.select().from(jobs).where(isDue);
-    // People hear that the gateway is down.
+    // People are told that the gateway is down.
     expect(due.map(({ kind }) => kind)).toEqual(["people.tell"]);
   });
 

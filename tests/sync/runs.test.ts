@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 const start = (dialect?: DialectName) => startSyncFixture(world, dialect);
 const ASYNC = { headers: { prefer: "respond-async" } };
-/** Waits until the service has noticed it: an attempt that starts on an open connection would wait for a restart. */
+/** Stops the host and waits until the service has noticed, because an attempt on an open connection would wait for a restart. */
 async function stop(fake: SyncFixture["fake"]): Promise<void> {
   await fake.stop();
   await pause(100);

@@ -15,7 +15,7 @@ const ann = renew(async () => {
 
 const owner = { token: home.owner.token };
 const session = () => host.host.sessions.get(ann.openclaw_session_id!)!;
-/** What the host tells from now on about the agent's session. */
+/** Sets what the host reports about the agent's session from now on. */
 function tell(...told: [model: string, totals: Record<string, number>][]): void {
   session().usage = told.map(([model, totals]) => ({ provider: "fake", model, totals }));
 }

@@ -175,7 +175,7 @@ test("the most expensive tasks of a range are exact, including tasks that were w
   const tasks = await Promise.all(Array.from({ length: 12 }, (_, n) => addTask(world, home, { title: `Task ${n}` })));
   const sent: { at: number; task_id: string; cents: number | null }[] = [];
   let accepted = 0;
-  // They begin in different rounds and take one, four or twelve; every fourth has no price, and one is expensive.
+  // The tasks begin in different rounds and take one, four or twelve rounds. Every fourth has no price, and one is expensive.
   for (let round = 0; round < 20; round++) {
     const entries = tasks.flatMap(({ id }, n) => {
       const begun = (n * 7) % 19;

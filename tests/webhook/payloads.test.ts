@@ -138,7 +138,7 @@ test.each([
     expect(truncated.length).toBe(limit === 1 ? 0 : limit);
     const [preview] = truncated;
     if (!preview) continue;
-    // Control characters are six bytes each, so that a page of 200 shows fewer than 4,000.
+    // Each control character takes six bytes, so a page of 200 payloads shows fewer than 4,000 characters of each.
     expect(preview.payload).toMatch(/^[^]{3000,4000}\.\.\.$/);
     const whole = await world.call("GET", preview.payload_path!, { token: home.owner.token });
     expect([whole.status, whole.body.id]).toEqual([200, preview.id]);

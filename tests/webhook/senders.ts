@@ -6,7 +6,10 @@ import { SOURCE_NAMES } from "@board/core/schema/webhook.sql";
 
 export type SourceName = Exclude<(typeof SOURCE_NAMES)[number], "generic">;
 
-/** A delivery as the sender makes it: signed by the sender's own library if that is small, else as its documentation says. */
+/**
+ * A delivery as the sender makes it: signed by the sender's own library if that is small, otherwise as its documentation
+ * describes.
+ */
 export interface Sender {
   secret: string;
   event_type: string;

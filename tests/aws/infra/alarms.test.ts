@@ -136,7 +136,7 @@ test("schedules that stop raise an alarm, because missing data counts as a breac
     treatMissingData: "breaching",
   });
   expect(inputs.period).toBeGreaterThanOrEqual(schedules.relay.every_minutes * 60);
-  // One late run, which leaves a period empty, is no alarm.
+  // One late run, which leaves a period empty, must not raise an alarm.
   expect(inputs.evaluationPeriods).toBeGreaterThan(1);
   expect(inputs.datapointsToAlarm).toBe(inputs.evaluationPeriods);
   const others = graph.alarms().filter(({ name }) => name !== "SchedulesStopped");

@@ -21,7 +21,7 @@ import { folderOf } from "./variants.ts";
 const graph = graphOf("production");
 const apiGroups = Object.entries<ApiGroup>(groups).map(([name, group]) => ({ name: `Api${capitalized(name)}`, group }));
 
-/** How long API Gateway waits for a function at most. */
+/** The maximum time that API Gateway waits for a function. */
 const API_GATEWAY_SECONDS = 30;
 
 test("every group of the manifest has exactly its routes, and no route leads to two functions", () => {
