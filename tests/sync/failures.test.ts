@@ -163,7 +163,7 @@ describe("a host that goes down during a sync", () => {
     expect(run).toMatchObject({ status: "done" });
     const isDue = and(eq(jobs.organization_id, home.organization_id), eq(jobs.status, "queued"));
     const due = await world.db.select().from(jobs).where(isDue);
-    // People are told that the gateway is down.
+    // People are notified that the gateway is down.
     expect(due.map(({ kind }) => kind)).toEqual(["people.tell"]);
   });
 

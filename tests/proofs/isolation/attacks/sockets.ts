@@ -50,7 +50,7 @@ export const socketAttacks: Readonly<Record<string, AttackPlan>> = {
         const { text } = await a.call("POST", "/api/v1/agents", { body: { name: `Follower ${n}`, board_id: a.own.board_id } });
         agents.push((JSON.parse(text) as { auth_token: string }).auth_token);
       }
-      // The person's streams follow many boards. All streams of agents follow one board, with a parameter that the service ignores.
+      // The person's streams follow many boards. The agents' streams follow one board, with a parameter that the service ignores.
       for (const path of paths) open(a, request(a, "GET", path)).resume();
       for (const [number, token] of agents.entries())
         for (let n = 0; n < STREAMS; n++)
