@@ -13,7 +13,7 @@ interface Run {
   fence: number;
 }
 
-/** Takes a new task and makes the token of its run. */
+/** Takes a new task and creates the token of its run. */
 async function beginRun(): Promise<Run> {
   const task_id = await board.addTask();
   await board.call("PATCH", `/api/v1/boards/${board.board_id}/tasks/${task_id}`, board.owner.token, {

@@ -18,7 +18,7 @@ const expand = (cell: string): string[] =>
     return word;
   });
 
-/** The transitions of the status table. A check-in that repeats the status is no transition. */
+/** The transitions of the status table. A check-in that leaves the status as it was is not a transition. */
 const listed = document
   .tableBelow("## Transitions of the status")
   .flatMap(([from, to, event]) =>

@@ -62,7 +62,10 @@ export async function recordStatements(
   return { statements, chosen: [...ids].filter((id) => !before.has(id)) };
 }
 
-/** The statements of the request: those of the busiest session, up to the first lease, with which the jobs begin. */
+/**
+ * The statements of the request. These are the statements of the busiest session, up to the first lease, with which the jobs
+ * begin.
+ */
 function readLog(log: string): Statement[] {
   const sessions = new Map<string, Statement[]>();
   for (const [, session, kind, lines] of log.matchAll(ENTRY)) {

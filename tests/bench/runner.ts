@@ -13,7 +13,7 @@ import { type Row, seconds } from "./row.ts";
 const AGENT = path.resolve(import.meta.dirname, "../support/scripted-agent.mjs");
 const BUILD = path.resolve(import.meta.dirname, "../../packages/cli/build.mjs");
 const RUNS = 15;
-/** Files of the repository, of which each run gets a worktree. */
+/** The number of files in the repository. Each run gets a worktree with all of them. */
 const FILES = 2_000;
 
 /** How long `board run` takes from its start until a coding agent has its first prompt, compared with starting that agent. */

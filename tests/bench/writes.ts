@@ -189,7 +189,7 @@ async function main(): Promise<void> {
 
 const emptyTotal = (): Written => ({ bytes: 0, changes: [], triggers: [] });
 
-/** Adds what some work writes to the total. */
+/** Runs some work and adds what it writes to the total. */
 async function measure({ db }: World, total: Written | null, work: () => Promise<unknown>): Promise<void> {
   const place = async () => {
     await db.execute(sql`select pg_stat_force_next_flush()`);

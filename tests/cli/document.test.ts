@@ -46,7 +46,7 @@ test.skipIf(!hasTools)(
     const { token, server, run } = await openShell();
     const blocks = blocksOf("docs/cli.md", "sh");
     expect(blocks).toHaveLength(7);
-    // The page has no line that makes a webhook, because a sender's documentation says how.
+    // The page has no command that creates a webhook, because a sender's documentation says how to do it.
     const webhook = `curl -sf -H "Authorization: Bearer ${token}" ${server.url}/api/v1/boards/$(board boards --json | jq -r '.[0].id')/webhooks -d '{"description":"Test"}' > /dev/null`;
     const lines = [...blocks.slice(0, -1), "unset BOARD_TOKEN_FILE", webhook, blocks.at(-1)!];
     const { code, stdout, stderr } = await run(lines);

@@ -9,8 +9,8 @@ import { startRunningService } from "../support/running-service.ts";
 const service = await setup(startRunningService());
 
 /**
- * Runs the checks of `npm run test:gateways`, which test real hosts, against the stand-in. They run at once because they
- * mostly wait.
+ * Runs the checks that `npm run test:gateways` makes with real hosts, here against the stand-in. All releases run at once,
+ * because they mostly wait.
  */
 describe.concurrent.each(Object.keys(dialects) as DialectName[])("the host stand-in of release %s", (release) => {
   hostContract({ release, stage: () => service, start: () => start(release), timeout_ms: 60_000, max_wakes: 1 });

@@ -31,7 +31,9 @@ async function addJobs(count: number, status: "queued" | "done", sent_at: Date |
   return rowsOf<{ id: string }>(added).map(({ id }) => id);
 }
 
-/** Adds queued jobs after the statistics were made, which saw only done jobs. Returns their ids. */
+/**
+ * Adds queued jobs after the database has made its statistics, which therefore show only done jobs. Returns the ids of the jobs.
+ */
 async function addBacklog(): Promise<string[]> {
   await world.db.execute(sql`delete from jobs`);
   await addJobs(20_000, "done", new Date());

@@ -32,7 +32,7 @@ const countAnswers = (text: string) => text.match(/HTTP\/1\.1 \d{3}/g)?.length ?
 
 test("pipelined requests of a connection are answered in their order", async () => {
   const ids = Array.from({ length: 40 }, (_, n) => `request-${n}`);
-  // The first one is the slowest, since its document is not made yet.
+  // The first request takes longest, because its document has not been generated yet.
   const text = ids.map((id, n) => get(n === 0 ? "/openapi.json" : "/health", `X-Request-Id: ${id}`)).join("");
   const received = await exchange(text, (so_far) => countAnswers(so_far) === ids.length);
   expect(received.match(/(?<=x-request-id: )\S+/gi)).toEqual(ids);

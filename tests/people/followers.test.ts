@@ -20,7 +20,7 @@ const MAILED = 60;
 const server = await setup(startMailServer());
 const world = await setupWorld({ environment: server.environment });
 
-/** People with write access who follow the board. Only those with a name have an address. */
+/** People with write access who follow the board. They have an address only if they are given a name. */
 async function addFollowers({ organization_id, board_id }: Tenant, number: number, name: string | null): Promise<void> {
   await world.db.execute(sql`with person as (
       insert into ${users} (auth_issuer, auth_subject, email)
@@ -31,7 +31,7 @@ async function addFollowers({ organization_id, board_id }: Tenant, number: numbe
       select ${organization_id}, ${board_id}, id, true from person`);
 }
 
-/** The statements of a request without those that only some requests send, such as the first. */
+/** The number of a request's statements without the ones that only some requests send, such as the first request. */
 async function countLeast(home: Tenant): Promise<number> {
   const counts: number[] = [];
   for (let number = 0; number < APPROVALS; number++) counts.push(await world.countStatements(() => requestApproval(world, home)));

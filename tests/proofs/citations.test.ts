@@ -9,7 +9,7 @@ const tracked = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], {
   .filter((file) => file !== "" && existsSync(path.join(root, file)));
 const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
 
-/** Anchors of a document's headings, made as GitHub makes them. */
+/** The anchors of a document's headings, in the form that GitHub gives them. */
 function anchorsOf(document: string): Set<string> {
   const seen = new Map<string, number>();
   const prose = read(document).replace(/^```.*?^```/gms, "");

@@ -113,7 +113,7 @@ test("a person's sign-in makes an agent for this machine once, whose token only 
   const [{ agent_id, token_file }] = Object.values<{ agent_id: string; token_file: string }>(runners) as [any];
   for (const id of ids) expect(await runner.task(id)).toMatchObject({ status: "review", run: { agent_id } });
   expect(statSync(token_file).mode & 0o777).toBe(0o600);
-  // Neither the person's token nor that of the agent reaches the coding agent.
+  // Neither the person's token nor the agent's token reaches the coding agent.
   const seen = readFileSync(dump, "utf8");
   for (const token of [runner.board.owner.token, readFileSync(token_file, "utf8").trim()]) {
     expect(seen).not.toContain(token);

@@ -128,7 +128,7 @@ describe("eight writers whose transactions overlap", () => {
     await slow.query(insert, [home.board_id, "2"]);
     await quick.query(insert, [home.board_id, "3"]);
     await pause(100);
-    // A stream that is cut here resumes after the first row, not after the waiting ones.
+    // A stream that is cut here resumes after the first row, and not after the rows that still wait.
     const other = await streamOf(world, home, home.board_id, listener.lastId());
     expect(numbersOf(listener)).toEqual([1]);
     await slow.query("commit");

@@ -190,7 +190,7 @@ describe("a request that reaches its time limit", () => {
     await scheduled.relay(world.context());
     await world.drain();
     expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 3 } });
-    // The tokens were created with the run, so every worker that continues it writes the same ones.
+    // The tokens were created with the run, so every worker that continues the run writes the same tokens.
     expect([lead, worker, main].map((agent) => tokenOnHost(agent))).toEqual(tokens);
     expect(await Promise.all(tokens.map((token) => isAccepted(world, token)))).toEqual([true, true, true]);
   });

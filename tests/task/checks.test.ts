@@ -28,7 +28,7 @@ const gates = {
   require_approval_for_done: true,
 };
 
-/** Passes the gates of a move to done, then the custom fields, then makes the move. */
+/** Makes a move to done that fails at each of the gates, then at the custom fields, and then succeeds. */
 async function passGates(who: Credential, task: TaskRow, body: object) {
   const wrong = { ...body, custom_field_values: { nonsense: 1 } };
   await setRules(world, team, gates);

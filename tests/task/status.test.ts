@@ -29,7 +29,7 @@ const STARTED = new Date("2026-01-06T09:00:00.000Z");
 const FINISHED = new Date("2026-01-07T10:00:00.000Z");
 const PAIRS = STATUSES.flatMap((from) => STATUSES.map((to) => ({ from, to })));
 
-/** Stores a task for each case: unassigned ones have no work cycle yet, assigned ones are in one. */
+/** Stores a task for each case. A task has a work cycle only if it is assigned. */
 async function addTasks(cases: readonly MoveCase[]): Promise<TaskRow[]> {
   const rows = await world.db
     .insert(tasks)

@@ -24,7 +24,7 @@ export async function freePort(): Promise<number> {
   return server.port;
 }
 
-/** The link that a terminal is shown. */
+/** The link that the service prints to a terminal. */
 export const signInLink = (address: string, token: string): string => `${new URL("/", address)}#token=${token}`;
 
 export async function startService(folder: string, port: number, environment: Record<string, string> = {}): Promise<Service> {

@@ -1,4 +1,4 @@
-/** The command lines of MCP clients from npm, each told to use the scripted model. */
+/** The command lines of MCP clients from npm. Each client is configured to use the scripted model. */
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 

@@ -15,7 +15,7 @@ export const NOTHING_LEFT = "Nothing is left.";
 const TOOL_SEARCH = "ToolSearch";
 const USED = ["next_task", "comment_on_task", "update_task"];
 
-/** Works as the instructions of the endpoint say: takes a task, reports, submits, and takes the next one. */
+/** Follows the instructions of the endpoint: takes a task, reports, submits, and takes the next one. */
 export function decide({ tools, results }: Conversation): Decision {
   const call = (name: string, input: Record<string, unknown> = {}): Decision => {
     const tool = tools.find((offered) => isTool(offered, name));

@@ -38,7 +38,7 @@ export function checkOut(commit: string): { launcher: string; remove: () => void
   return { launcher: path.join(folder, "scripts/start.mjs"), remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Links all packages except those of the workspace itself, which must be the old ones. */
+/** Links all packages except the packages of the workspace itself, which must be those of the last release. */
 function linkPackages(folder: string): void {
   const linkAll = (from: string, to: string, leftOut: readonly string[]) => {
     mkdirSync(to, { recursive: true });

@@ -25,7 +25,7 @@ export interface LoadResult {
   /** Entries that exist although no request wrote them: a repetition wrote twice. */
   doubled: number;
   tasks: number;
-  /** Created tasks that the receiver of the subscription never heard of. */
+  /** Created tasks that the subscription's receiver was never told about. */
   lost_deliveries: number;
   reconnects: number;
   p50_ms: number;

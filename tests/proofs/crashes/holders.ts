@@ -1,6 +1,6 @@
 /**
- * Agents that take tasks under leases and are killed at random points of their work. A killed agent leaves writes behind
- * that arrive after its lease has expired, while others work on its tasks.
+ * Agents that take tasks under leases and are killed at random points of their work. Some writes of a killed agent arrive only
+ * after its lease has expired, while other agents work on its tasks.
  */
 import { runs, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { runScheduled } from "@board/api/work/schedules";

@@ -54,7 +54,7 @@ export async function runDeliveries(crew: ProcessPool, plan: DeliveriesPlan): Pr
     return places.find(({ share }) => (drawn -= share) < 0) ?? pick(random, places);
   }
 
-  /** Creates a task, or changes the status of one. A request without an answer is made again. */
+  /** Creates a task, or changes the status of one. A request that gets no answer is repeated. */
   async function change(send: Send, places: readonly Place[]): Promise<void> {
     const known = random() < 0.5 ? untouched.pop() : undefined;
     const path = known ?? `/api/v1/boards/${choosePlace(places).board_id}/tasks`;

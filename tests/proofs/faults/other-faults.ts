@@ -1,4 +1,4 @@
-/** Faults of everything else that the service talks to. */
+/** Faults of all other systems that the service talks to. */
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocketServer } from "ws";
 import { nested } from "../load/hostile-host.ts";

@@ -29,13 +29,13 @@ const PEOPLE = ["owner", "admin", "member", "reader", "member without boards", "
 /** Operations for a single role that have no role tag. */
 const MAIN_AGENT_PATH = "/onboarding/agent";
 
-/** Operations that change a person's identity. Only callers that the others do not need may call them. */
+/** Operations that change a person's identity. They may be called only by callers that later requests do not need. */
 const SELF_DELETING = ["DELETE /api/v1/users/me", "DELETE /organizations/me", "DELETE /api/v1/organizations/me"];
 
 const weighted = (weights: Record<string, number>) =>
   fc.oneof(...Object.entries(weights).map(([name, weight]) => ({ weight, arbitrary: fc.constant(name) })));
 
-/** The callers of an operation: mostly those in the document, sometimes any. */
+/** The callers of an operation: mostly the documented ones, sometimes any. */
 export function callersFor({ name, users, agents, tags }: Operation): fc.Arbitrary<string> {
   const others = { nobody: 1, "another owner": 1, "another lead": 1, "another main agent": 1 };
   if (SELF_DELETING.includes(name)) return weighted({ "passer-by": 12, lead: 1, ...others });

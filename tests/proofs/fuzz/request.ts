@@ -26,7 +26,7 @@ export interface ReceivedResponse {
   text: string;
 }
 
-/** The callers: those of the home organization, those of another one, and an organization that is only named. */
+/** The callers of the home organization and of another one, and an organization without callers that requests only name. */
 export interface FuzzTenants {
   home: FuzzTenant;
   stranger: FuzzTenant;

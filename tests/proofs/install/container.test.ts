@@ -60,7 +60,7 @@ describe("the Dockerfile", () => {
     expect(textOf(image, "HEALTHCHECK")).toEqual([
       expect.stringMatching(/ CMD \["\/usr\/local\/bin\/node", .+ "service", "health"\]$/),
     ]);
-    // Signals reach the program only without a shell in between, and the base has none.
+    // The program gets signals only if no shell is started in between, and the base image has no shell.
     expect(JSON.parse(textOf(image, "ENTRYPOINT")[0]!)).toEqual(["/usr/local/bin/node", `/app/${PROGRAM}`]);
     expect(JSON.parse(textOf(image, "CMD")[0]!)).toEqual(["start"]);
     expect(image.map(({ instruction }) => instruction)).not.toContain("RUN");

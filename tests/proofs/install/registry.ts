@@ -9,7 +9,10 @@ import { promisify } from "node:util";
 import { temporaryFolder } from "./copy.ts";
 
 const run = promisify(execFile);
-/** Newer ones need a newer Node than the proof may be started with, and the dependency that is replaced has no such version. */
+/**
+ * Newer releases need a newer Node than the proof may be started with. This one asks for a version of node-fetch that not every
+ * registry has, so the version is overridden.
+ */
 const VERDACCIO = { dependencies: { verdaccio: "6.8.0" }, overrides: { "node-fetch": "2.7.0" } };
 const START_MS = 120_000;
 

@@ -54,7 +54,7 @@ describe("on the embedded database, one attack after the other", () => {
   let server: ServerProcess;
   let tenants: Tenants;
   const preloads = ["names.cjs"];
-  // What the longer attacks leave behind is still there during those that follow.
+  // What a longer attack leaves behind is still there during the attacks that follow it.
   const suited = names
     .filter((name) => !attacks[name]!.preloads?.some((preload) => !preloads.includes(preload)))
     .toSorted((one, other) => (attacks[one]!.seconds ?? 0) - (attacks[other]!.seconds ?? 0));

@@ -19,7 +19,7 @@ const HELLO = {
   policy: { maxPayload: 524_288 },
 };
 
-/** Starts a host that accepts everybody and then answers as told. Returns its url. */
+/** Starts a host that accepts every client and then answers with `answer`. Returns the host's url. */
 export async function startHostileHost(answer: Answer, onConnected: (socket: WebSocket) => void = () => {}): Promise<string> {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
   server.on("connection", (socket) => {

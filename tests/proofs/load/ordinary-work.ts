@@ -17,7 +17,7 @@ export interface OrdinaryWork {
   readonly accepted: string[];
   /** Texts of the accepted comments. */
   readonly comments: string[];
-  /** Starts no more work and waits for the started work, and for its deliveries and events at most this long. */
+  /** Starts no more work, and waits until the started work is done. It waits at most this long for deliveries and events. */
   stop(wait_ms?: number): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ export async function startWork({ url, tenant, host }: WorkTarget, task_ids: rea
       const start = performance.now();
       const text = await request("patch", `${board}/tasks/${id}`, json("PATCH", { title }));
       if (text === null) return;
-      // A later change of the same task may replace this event, since a stream shows the present state.
+      // A later change of the same task may replace this event, because a stream shows the task's current state.
       arrivals.expect("event", `${id} ${(JSON.parse(text) as { updated_at: string }).updated_at}`, start);
     },
     async comment() {

@@ -1,4 +1,4 @@
-/** Reads what the processes of a coding agent got from those that started them. Linux shows it in /proc. */
+/** Reads the environment and the arguments that the processes of a coding agent were started with. Linux shows these in /proc. */
 import { readdirSync, readFileSync } from "node:fs";
 
 const POLL_MS = 20;
@@ -10,8 +10,8 @@ export interface ProcessWatch {
 }
 
 /**
- * Watches what a runner starts in a separate session: the agent and its descendants, also those that left its group.
- * The programs of git that the runner starts stay in its session, and are not the agent's.
+ * Watches the processes that a runner starts in a separate session: the agent and its descendants, including those that left its
+ * group. The git programs that the runner itself starts stay in the runner's session and are not watched.
  */
 export function watchProcesses(runner_pid: number, home: string): ProcessWatch {
   const seen = new Map<string, string>();

@@ -39,7 +39,7 @@ const ownBoard = (caller: Caller): Verdict =>
   caller.is === "user" ? boardAtHome("write")(caller) : caller.own ? "through" : 403;
 const ownRun = ({ home, name }: Caller): Verdict => (home && name === "worker" ? "through" : 404);
 const ownerOfKey = ({ home, role }: Caller): Verdict => (home && role === "owner" ? "through" : 404);
-/** A key that is limited to boards sees nothing of the others. */
+/** A key that is limited to some boards sees nothing of the other boards. */
 const keyForAllBoards = ({ key, home, reads }: Caller): Verdict => (key && home && reads.length === 1 ? 403 : "through");
 const byGateway = ({ gateway_id }: Known) => `?gateway_id=${gateway_id}`;
 const byBoard = ({ board_id }: Known) => `?board_id=${board_id}`;

@@ -173,7 +173,10 @@ class MutationRun {
     return (await this.#differs(trial, await this.#run(trial, others), all, [...removed, ...more])) ? others : null;
   }
 
-  /** Selects one of the requests that get equally far, refused ones first, since they have most checks ahead. */
+  /**
+   * Selects one of the requests that get equally far. Refused requests come first, because the most checks are still ahead of
+   * them.
+   */
   #examplesOf(operations: readonly string[]): AccessCase[] {
     const examples = new Map<string, AccessCase>();
     for (const [trial, run] of this.#usual) {

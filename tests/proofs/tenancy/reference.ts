@@ -16,7 +16,7 @@ export interface Reference {
   about: string;
   query?: (rows: Rows) => string;
   body?: (rows: Rows) => object;
-  /** Other rows for the path than those of the home board. */
+  /** Rows for the path, if they are not those of the home board. */
   at?: (rows: Rows) => Ids;
   answers: number | ((caller: Caller) => number);
 }

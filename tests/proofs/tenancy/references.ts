@@ -179,7 +179,7 @@ export const REFERENCES: Record<string, Reference[]> = {
   "POST /api/v1/agent/boards/{board_id}/approvals": newApproval,
   "POST /api/v1/boards/{board_id}/webhooks": webhookAgent,
   "PATCH /api/v1/boards/{board_id}/webhooks/{webhook_id}": webhookAgent,
-  /** Filters narrow what the caller may see, so that rows of others find nothing. */
+  /** Filters only narrow what the caller may see, so a filter by a foreign row finds nothing. */
   "GET /api/v1/jobs": (["theirs", "known"] as const).flatMap((of) => [
     queryReference("board", of, 200, ({ board_id }) => `?board_id=${board_id}`),
     queryReference("gateway", of, 200, ({ gateway_id }) => `?gateway_id=${gateway_id}`),

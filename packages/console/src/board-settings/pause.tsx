@@ -19,7 +19,7 @@ async function readState(board_id: string, signal: AbortSignal) {
   return { isPaused: newest !== undefined && /pause/i.test(newest.content), since: newest?.created_at ?? null };
 }
 
-/** A paused board gives its agents no work. They are told in the board's chat. */
+/** While a board is paused, its agents get no work. Pausing is announced to them in the board's chat. */
 export function Pause({ board_id }: { board_id: string }) {
   const isMemory = ({ type, board_id: of }: { type: string; board_id: string | null }) => type === "memory" && of === board_id;
   const { data, error, reload } = useResource((signal) => readState(board_id, signal), [board_id], isMemory);

@@ -143,7 +143,10 @@ function countByTask(approvals: readonly Approval[]): Map<string, number> {
   return counts;
 }
 
-/** Reads the agents' presence at most every few seconds, because agents check in often. Members get it with the board. */
+/**
+ * Reads the agents' presence at most every few seconds, because agents check in often. Members get the agents' presence with the
+ * board.
+ */
 function readAgentsSoon(): void {
   agentsTimer ??= setTimeout(
     () => {

@@ -14,7 +14,7 @@ interface KeysProps {
   /** Explains the keys of the list to somebody who sees them for the first time. */
   about: string;
   store: KeyStore;
-  /** Personal keys of others can be revoked, and rotated only by their owners. */
+  /** Another person's key can be revoked here, but only its owner can rotate it. */
   mayRotate: (key: Key) => boolean;
 }
 
@@ -111,7 +111,7 @@ function Keys({ title, about, store, mayRotate }: KeysProps) {
   );
 }
 
-/** The keys of the organization and those of its members. */
+/** The keys of the organization and the keys of its members. */
 export const OrganizationKeys = () => (
   <Keys
     title="Keys"

@@ -9,7 +9,7 @@ export type Order = "oldest" | "newest";
 
 let feeds = 0;
 
-/** The steps of a run, read from its beginning or its end, and those that are stored later. */
+/** The steps of a run, read from its beginning or its end, and the steps that are stored later. */
 export class StepFeed {
   readonly rows = new RowList();
   /** Changes whenever the rows change. */

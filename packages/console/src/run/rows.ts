@@ -36,7 +36,7 @@ export class RowList {
   /** The first known row of each tool call. */
   private calls = new Map<string, Row>();
 
-  /** Adds steps that come after all others, or before them. */
+  /** Adds steps that come after all known steps, or before them. */
   add(steps: readonly Step[], isAfter: boolean): void {
     const rows: Row[] = [];
     for (const step of steps) {

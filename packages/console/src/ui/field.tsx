@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { messageOf } from "../api.ts";
 import "../styles/parts.css";
 
-/** The problems of a refusal: by field, such as `limit.cost_usd`, and those that belong to no field of the form. */
+/** The problems that a refusal names: by field, such as `limit.cost_usd`, and the problems of no field of the form. */
 export interface Refusal {
   fields: ReadonlyMap<string, string>;
   rest: string | null;

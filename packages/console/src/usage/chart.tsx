@@ -6,7 +6,7 @@ import { nameOf } from "./name.ts";
 interface MeasureOf {
   label: string;
   value: (sums: UsageSums) => number;
-  /** The exact value as text; also says when there is none. */
+  /** The exact value as text, or a text that says that there is none. */
   text: (sums: UsageSums) => string;
   axis: (value: number) => string;
 }

@@ -11,7 +11,7 @@ import { workAttacks } from "./work.ts";
 
 export interface AttackPlan {
   run: Attack;
-  /** Longer than the others where the service first has to notice something. */
+  /** Longer than the usual time if the service first has to notice something. */
   seconds?: number;
   /** On the embedded database all attacks run one after the other, and those that need preparation take longer there. */
   embedded_seconds?: number;

@@ -1,4 +1,4 @@
-/** Attacks by many credentials of one organization or person, each of which stays within its own limits. */
+/** Attacks with many credentials of one organization or person. Each credential stays within its own limits. */
 import type { Attacker } from "../attacker.ts";
 import type { AttackPlan } from "./all.ts";
 

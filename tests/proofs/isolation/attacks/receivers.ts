@@ -32,7 +32,7 @@ async function addOrganization(a: Attacker, whileActive: () => Promise<unknown>)
 
 export const receiverAttacks: Readonly<Record<string, AttackPlan>> = {
   "50 subscriptions of each of two organizations to a receiver that never answers": {
-    // Longer than all others: on the embedded database it comes last, because its subscriptions stay.
+    // Longer than all other attacks. It comes last on the embedded database, because its subscriptions stay.
     seconds: 16,
     embedded_seconds: 16,
     async run(a) {

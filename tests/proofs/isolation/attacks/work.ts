@@ -1,4 +1,4 @@
-/** Attacks by a lot of work, each piece of which is allowed: many rows, many links, many jobs. */
+/** Attacks with a lot of work: many rows, many links, many jobs. Each piece of it is allowed. */
 import { createHmac } from "node:crypto";
 import type { Attacker } from "../attacker.ts";
 import type { AttackPlan } from "./all.ts";
