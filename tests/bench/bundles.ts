@@ -1,6 +1,6 @@
 /**
- * Measures the cold start of every function: the bytes that it loads and the time of a new process to import them. A slow
- * import is only a warning, but a forbidden package in a function that a caller waits for fails the run.
+ * Measures the cold start of every function: the bytes that it loads, and the time that a new process needs to import them. A
+ * slow import is only a warning. A forbidden package fails the run if it is in a function that a caller waits for.
  */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -39,7 +39,7 @@ async function longestTask(page: Page, act: () => Promise<unknown>): Promise<str
   return `${Math.round(clock_ms)} ms (${Math.round(processor_ms)} ms of processor)`;
 }
 
-/** Runs many requests, some of them at a time. */
+/** Runs many requests, a few at a time. */
 async function inParallel(count: number, act: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const work = async () => {

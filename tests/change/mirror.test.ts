@@ -27,7 +27,7 @@ interface Step {
 
 const at = <T>(list: readonly T[], index: number): T | undefined => list[index % Math.max(list.length, 1)];
 
-/** Sends a request of the owner. A rule may refuse it, which changes nothing; it must not fail. */
+/** Sends a request of the owner. A rule may refuse the request, which then changes nothing. It must not fail in any other way. */
 async function send({ world, home }: Place, method: string, path: string, body?: object) {
   const answer = await world.call(method, path, { token: home.owner.token, body });
   if (answer.status >= 500) throw new Error(`${method} ${path}: ${answer.text}`);

@@ -15,7 +15,7 @@ type Find = (name: string, type: RecordType) => Records;
 const byName: Find = (name) => (name.startsWith("slow") ? "silent" : name.startsWith("good") ? ["203.0.113.7"] : "missing");
 const noSystem = () => Promise.reject(new Error("The operating system was asked."));
 
-/** A name server, files of a machine, and resolvers that use them. Tests that run at the same time have their own. */
+/** A name server, files of a machine, and resolvers that use them. Each test has its own, because tests run at the same time. */
 async function startNames({ onTestFinished }: Pick<TestContext, "onTestFinished">, find: Find = byName) {
   const records = { find };
   const server = await startNameServer((name, type) => records.find(name, type));

@@ -1,6 +1,6 @@
-// Preloaded into the service. While the file FULL_DISK_FILE holds "reported", the disk reports no free space. While it holds
-// "growth", no file of the database can grow, and while it holds "log", no file of its log can. In both cases the disk still
-// reports free space, as when another program fills it.
+// Preloaded into the service. The file FULL_DISK_FILE says how the disk is full. With "reported", the disk reports no free space.
+// With "growth", no file of the database can grow, and with "log", no file of its log. The disk then still reports free space, as
+// when another program fills it.
 const fs = require("node:fs");
 const { syncBuiltinESMExports } = require("node:module");
 

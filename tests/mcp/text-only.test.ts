@@ -75,7 +75,7 @@ test("a client that reads only texts does a whole task: inbox, next task, commen
   expect((await asWorker("next_task")).said).toMatch(/^No task\. Ask again in \d+ seconds\.$/);
   expect((await asWorker("check_inbox")).said).toMatch(/^No work\. Check again in \d+ seconds\.$/);
 
-  // The lead finds it in its inbox, reads it and closes it.
+  // The lead finds the task in its inbox, reads it and closes it.
   const waiting = await asLead("check_inbox");
   expect(find(waiting.said, `^1\\. ${ID} \\[review\\]`)).toBe(task_id);
   expect(waiting.said).toMatch(/Tasks in review, .*get_task.*update_task/);

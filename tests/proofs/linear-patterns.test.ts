@@ -10,7 +10,7 @@ const files = globSync("packages/*/src/**/*.ts", { cwd: root }).map((file) => fi
 /** Patterns whose steps may grow faster than the text, each with the reason why it cannot hurt. Do not add one lightly. */
 const ALLOWED: readonly string[] = [];
 
-/** Files that build patterns while they run, with what they build them from. */
+/** Files that build patterns at run time, and what they build them from. */
 const BUILT_AT_RUN_TIME: Readonly<Record<string, string>> = {
   "packages/api/src/edge/path.ts": "paths of the service's own operations, without loops inside of a segment",
   "packages/core/src/lists/search-words.ts": "one class of fixed characters",

@@ -30,7 +30,7 @@ const RULES: Readonly<Record<string, (parts: readonly string[]) => boolean>> = {
   can: isAnswer,
 };
 
-/** Writes the declarations of core, and returns them by file. */
+/** Generates the declarations of core, and returns them by file. */
 function declare(): Record<string, string> {
   const folder = mkdtempSync(path.join(tmpdir(), "declarations-"));
   try {

@@ -52,7 +52,7 @@ describe.for(["production", "bodies"] as const)("%s", (variant) => {
   const every = (actions: readonly string[], resources: readonly string[]) =>
     actions.flatMap((action) => resources.map((resource) => ({ action, resource })));
 
-  /** The calls of a function, as the manifest and the code have them. */
+  /** The calls that a function makes, according to the manifest and the code. */
   function callsOf(fn: Resource): Omit<AwsRequest, "role">[] {
     const group = Object.entries<ApiGroup>(groups).find(([name]) => fn.name === `Api${capitalized(name)}Function`)?.[1];
     const read = every(["s3:GetObject"], objects).concat(every(["s3:ListBucket"], buckets));

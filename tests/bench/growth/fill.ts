@@ -8,12 +8,12 @@ export const LARGE_ORGANIZATION = `${id("organization", "1")}`;
 export const LARGE_BOARD = `${id("board", "1")}`;
 
 const DAYS = 80;
-/** Events of one agent in a row, within one hour. Every tenth row of them belongs to the large organization. */
+/** The number of consecutive events of one agent within one hour. Every tenth such series belongs to the large organization. */
 const BURST = 10;
 
 /**
- * Adds organizations with a board, and agents, tasks, events and done jobs on them. The first organization is large: a tenth of
- * all events are on its only board, with a task for ten of them.
+ * Adds organizations with a board, and agents, tasks, events and done jobs on these boards. The first organization is large: a
+ * tenth of all events are on its only board, which has one task for every ten of these events.
  */
 export async function growTo(client: Client, from: Size, to: Size): Promise<void> {
   const agents = to.agents - from.agents;

@@ -6,7 +6,7 @@ import { startLoad, toFigures } from "./load.ts";
 
 const PROCESSES = 3;
 const CHECK_MS = 250;
-/** Many times the pace of the checks, since a busy machine is late with them. */
+/** Many times the interval of the checks, because a busy machine makes them late. */
 const DRAIN_SECONDS = "8";
 const RETURN_MS = 5_000;
 const requests_per_second = Number(process.env["RATE"] ?? 20);

@@ -22,7 +22,7 @@ export interface LoadResult {
   entries: number;
   /** Entries that a stream never showed, over all streams. */
   missed: number;
-  /** Entries that exist although no request wrote them: a repetition wrote twice. */
+  /** Entries that exist although no request wrote them: a repeated request was executed twice. */
   doubled: number;
   tasks: number;
   /** Created tasks that the subscription's receiver was never told about. */

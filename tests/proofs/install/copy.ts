@@ -51,7 +51,7 @@ function statOf(file: string) {
 
 export interface RunningProgram {
   url: string;
-  /** How long it took by its own clock until it was ready. */
+  /** The seconds that the service needed until it was ready, as the service itself reports. */
   seconds: string;
   stderr: string;
   stop(): Promise<number | null>;

@@ -32,7 +32,7 @@ const WRITERS: Record<string, ToInput> = {
   write: ({ file, text }) => ({ filePath: file, content: text }),
   create: ({ file, text }) => ({ path: file, file_text: text }),
 };
-/** The tools with which they run a command. */
+/** The tools with which agents run a command. */
 const SHELLS: Record<string, ToInput> = {
   Bash: toRun,
   bash: toRun,
@@ -47,7 +47,7 @@ function decide({ tools, results }: Conversation, work: Work): Decision {
   if (writer && !isDone(WRITERS)) return { call: writer[0], input: writer[1](work) };
   const shell = find(SHELLS);
   if (!shell || isDone(SHELLS)) return { say: "I wrote the file." };
-  // An agent without a tool for files writes them by commands.
+  // An agent without a tool for files writes files with commands.
   const command = writer ? work.command : `printf %s '${work.text}' > '${work.file}' && ${work.command}`;
   return { call: shell[0], input: shell[1]({ ...work, command }) };
 }

@@ -31,7 +31,7 @@ export interface Caller {
   own?: boolean;
 }
 
-/** The ids of the boards and of a gateway of the home organization without any of them. */
+/** The ids of the boards, and of a gateway of the home organization that has none of these boards. */
 interface BoardPlaces extends Record<BoardPlace | "theirs", string> {
   apart_gateway_id: string;
 }

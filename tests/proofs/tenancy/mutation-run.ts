@@ -17,7 +17,7 @@ export interface Part {
 export interface MutationResult {
   name: string;
   detected: Detection;
-  /** The request that detects it, and what else was removed. Null when no request detects it. */
+  /** The request that detects the removal, and what else was removed. Null when no request detects the removal. */
   by: string | null;
   /** The operations that send its statement. */
   operations: string[];

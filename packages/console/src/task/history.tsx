@@ -4,7 +4,7 @@ import { useResource } from "../resource.ts";
 import { isAdmin } from "../session.ts";
 import { Time } from "../ui/time.tsx";
 
-/** Number of newest events of the organization in which the task's events are searched. */
+/** The task's events are searched for in this many of the newest events of the organization. */
 const LIMIT = 200;
 
 /** The events of a task. Comments are shown in their own list. */
