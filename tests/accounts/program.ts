@@ -21,10 +21,14 @@ interface ProgramOptions {
   /** The address of its metadata document; without one, it registers itself. */
   clientMetadataUrl?: string;
   metadata?: Partial<OAuthClientMetadata>;
+  /** Where the browser brings the answer. */
+  redirect?: string;
 }
 
+const REDIRECT = "http://127.0.0.1:7777/callback";
+
 /** A program with the official MCP client, which signs in by itself. `authorization` is the page that it opens. */
-export function startProgram({ request, origin, clientMetadataUrl, metadata }: ProgramOptions) {
+export function startProgram({ request, origin, clientMetadataUrl, metadata, redirect = REDIRECT }: ProgramOptions) {
   let information: OAuthClientInformationMixed | undefined;
   let tokens: OAuthTokens | undefined;
   let verifier = "";
@@ -63,7 +67,6 @@ export function startProgram({ request, origin, clientMetadataUrl, metadata }: P
     /** Continues with the answer that the browser brings to the redirect address. */
     finish: (answer: string) => program.transport.finishAuth(new URL(answer).searchParams),
   };
-  const redirect = "http://127.0.0.1:7777/callback";
   const provider: OAuthClientProvider = {
     redirectUrl: redirect,
     ...(clientMetadataUrl && { clientMetadataUrl }),

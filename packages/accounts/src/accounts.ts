@@ -139,6 +139,19 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     return found && { identity: toIdentity(found.user as unknown as Account), expires_at: found.session.expiresAt };
   }
 
+  const toCookie = async (token: string): Promise<string> =>
+    `${(await auth.$context).authCookies.sessionToken.name}=${token.slice(SESSION_PREFIX.length)}`;
+
+  /** The command line sends its session as a token. The library knows sessions by their cookie, and checks where it is from. */
+  async function withSession(headers: Headers): Promise<Headers> {
+    const [, token] = /^Bearer (\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+    if (!token?.startsWith(SESSION_PREFIX)) return headers;
+    headers.delete("authorization");
+    headers.set("cookie", await toCookie(token));
+    headers.set("origin", new URL(settings.service_url).origin);
+    return headers;
+  }
+
   /** The key as which a connected program acts, and the only address that takes its token. */
   async function findConnection(token: string): Promise<{ key_id: string; resource: string } | null> {
     const resource = mcpResource(settings);
@@ -163,7 +176,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     async handle(request: Request, address: string): Promise<Response> {
       const { pathname } = new URL(request.url);
       if (!isServed(pathname)) return Response.json({ message: "Not Found" }, { status: 404 });
-      const headers = new Headers(request.headers);
+      const headers = await withSession(new Headers(request.headers));
       headers.set(ADDRESS_HEADER, address);
       const client = { address, user_agent: headers.get("user-agent") };
       return clients.run(client, () => auth.handler(new Request(request, { headers })));
@@ -172,10 +185,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     async verify(token: string) {
       if (token.startsWith(COOKIE_PREFIX)) return findSession(token.slice(COOKIE_PREFIX.length), true);
       if (token.startsWith(ACCESS_PREFIX)) return findConnection(token.slice(ACCESS_PREFIX.length));
-      if (token.startsWith(SESSION_PREFIX)) {
-        const { name } = (await auth.$context).authCookies.sessionToken;
-        return findSession(`${name}=${token.slice(SESSION_PREFIX.length)}`, false);
-      }
+      if (token.startsWith(SESSION_PREFIX)) return findSession(await toCookie(token), false);
       return isOwnerToken(token) ? { identity: toIdentity(await ensureOwner()), expires_at: null } : null;
     },
     ensureOwner,

@@ -15,6 +15,16 @@ export const sessionToken = () =>
     hooks: {
       after: [
         {
+          matcher: ({ path }) => path === "/device/code",
+          handler: createAuthMiddleware(async (ctx) => {
+            const { returned } = ctx.context;
+            const { verification_uri, user_code } = (returned ?? {}) as Record<string, unknown>;
+            if (typeof verification_uri !== "string" || typeof user_code !== "string") return;
+            // The library puts the code before the #, where it would be in logs.
+            return ctx.json({ ...(returned as object), verification_uri_complete: `${verification_uri}?user_code=${user_code}` });
+          }),
+        },
+        {
           matcher: ({ path }) => path === "/device/token",
           handler: createAuthMiddleware(async (ctx) => {
             const { returned, secret } = ctx.context;

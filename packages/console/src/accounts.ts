@@ -1,16 +1,16 @@
 import { SESSION, useToken } from "./api.ts";
 
 /** Calls the sign-in of accounts mode. Throws with the reason that the service gives. */
-async function post(path: string, body: object): Promise<void> {
-  const answer = await fetch(`/api/auth${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  if (answer.ok) return;
-  const reason = (await answer.json().catch(() => null)) as { message?: string; detail?: string } | null;
-  throw new Error(reason?.message ?? reason?.detail ?? `The service answered ${answer.status}.`);
+async function send<T>(path: string, init?: RequestInit): Promise<T> {
+  const answer = await fetch(`/api/auth${path}`, init);
+  const body = (await answer.json().catch(() => null)) as Record<string, string> | null;
+  if (answer.ok) return body as T;
+  const { message, detail, error_description } = body ?? {};
+  throw new Error(error_description ?? message ?? detail ?? `The service answered ${answer.status}.`);
 }
+
+const post = <T>(path: string, body: object): Promise<T> =>
+  send(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 
 /** Signs in by a link for one use. */
 export async function signInByLink(token: string): Promise<void> {
@@ -27,4 +27,57 @@ export async function signInByPassword(email: string, password: string): Promise
 export async function joinByInvite(token: string, name: string, password: string): Promise<void> {
   await post("/sign-up/invite", { token, name, password });
   useToken(SESSION);
+}
+
+/** A program that asks to be connected. */
+export interface AskingProgram {
+  client_id: string;
+  /** The name that it gives itself. */
+  name: string;
+  /** Whether it asks to write. */
+  writes: boolean;
+  /** Whether it is the command line, which signs its person in. */
+  signsIn: boolean;
+  /** Where the browser goes after the answer. */
+  target?: string;
+  /** The code that the device shows. */
+  code?: string;
+}
+
+const asksToWrite = (scope: string | null | undefined) => (scope ?? "").split(" ").includes("write");
+
+/** Reads who sent the signed request of an authorization. */
+export async function readProgram(request: string): Promise<AskingProgram> {
+  const fields = new URLSearchParams(request);
+  const client_id = fields.get("client_id") ?? "";
+  const name = await nameOfClient(client_id);
+  const redirect = fields.get("redirect_uri") ?? "";
+  const target = URL.canParse(redirect) ? new URL(redirect).host || new URL(redirect).protocol : redirect;
+  return { client_id, name, writes: asksToWrite(fields.get("scope")), signsIn: false, target };
+}
+
+const nameOfClient = async (client_id: string): Promise<string> =>
+  (await send<{ client_name?: string }>(`/oauth2/public-client?client_id=${encodeURIComponent(client_id)}`)).client_name ??
+  client_id;
+
+/** Reads which device shows a code, and reserves the code for this person. */
+export async function readDevice(code: string): Promise<AskingProgram> {
+  const { status, client_id, scope } = await send<{ status: string; client_id?: string; scope?: string | null }>(
+    `/device?user_code=${encodeURIComponent(code)}`,
+  );
+  if (status !== "pending" || !client_id) throw new Error("This code was used before.");
+  const signsIn = client_id === COMMAND_LINE_ID;
+  const name = signsIn ? "the command line" : await nameOfClient(client_id);
+  return { client_id, name, code, writes: asksToWrite(scope), signsIn };
+}
+
+const COMMAND_LINE_ID = "board";
+
+/** Sends the person's answer. Returns the address of the program to which the browser goes on. */
+export async function answerProgram(oauth_query: string, accept: boolean, rights: object = {}): Promise<string> {
+  return (await post<{ url: string }>("/oauth2/consent", { accept, oauth_query, ...rights })).url;
+}
+
+export async function answerDevice(userCode: string, accept: boolean, rights: object = {}): Promise<void> {
+  await post(accept ? "/device/approve" : "/device/deny", { userCode, ...rights });
 }

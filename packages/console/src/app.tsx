@@ -23,6 +23,8 @@ const FirstUse = lazy("the first steps", async () => (await import("./views/firs
 const Jump = lazy("the search", async () => (await import("./jump/jump.tsx")).Jump);
 const InboxPage = lazy("the inbox", async () => (await import("./inbox/inbox.tsx")).InboxPage);
 const NeedsYou = lazy("what needs you", async () => (await import("./views/needs-you.tsx")).NeedsYou);
+const ConnectPage = lazy("the program", async () => (await import("./views/consent.tsx")).ConnectPage);
+const DevicePage = lazy("the device", async () => (await import("./views/consent.tsx")).DevicePage);
 const Webhooks = lazy("the webhooks", async () => (await import("./views/webhooks.tsx")).Webhooks);
 const Usage = lazy("the usage", async () => (await import("./usage/usage.tsx")).Usage);
 const Overview = lazy("the overview", async () => (await import("./overview/overview.tsx")).Overview);
@@ -173,6 +175,8 @@ const VIEWS: Partial<Record<ViewName, ComponentType>> = {
   skills: Skills,
   souls: Souls,
   start: FirstUse,
+  connect: ConnectPage,
+  device: DevicePage,
 };
 
 function View() {

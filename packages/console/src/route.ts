@@ -19,6 +19,8 @@ const VIEWS = [
   "souls",
   "personal",
   "start",
+  "connect",
+  "device",
 ] as const;
 /** Views of a board, such as `#/boards/<id>/settings`. */
 const BOARD_VIEWS = ["settings", "onboarding"] as const;

@@ -1,0 +1,164 @@
+import { useEffect, useState } from "preact/hooks";
+import { answerProgram, answerDevice, type AskingProgram, readDevice, readProgram } from "../accounts.ts";
+import { messageOf } from "../api.ts";
+import { replace, route } from "../route.ts";
+import { boards } from "../session.ts";
+import { Form, type FieldSpec, type Typed } from "../ui/form.tsx";
+import { Loading, Problem } from "../ui/parts.tsx";
+import { attempt } from "../ui/toast.tsx";
+
+interface Rights {
+  access: "read" | "write";
+  board_ids: readonly string[] | null;
+}
+
+function fieldsFor({ writes }: AskingProgram): FieldSpec[] {
+  const options = (boards.value ?? []).map(({ id, name }) => [id, name] as const);
+  return [
+    ...(writes
+      ? [
+          {
+            name: "access",
+            label: "It may",
+            kind: "choice" as const,
+            options: [
+              ["write", "read and write"],
+              ["read", "only read"],
+            ] as const,
+          },
+        ]
+      : []),
+    {
+      name: "which",
+      label: "On",
+      kind: "choice",
+      options: [
+        ["all", "all boards that you may see"],
+        ["some", "only these boards"],
+      ],
+    },
+    { name: "board_ids", label: "Boards", kind: "many", options, isShown: ({ which }) => which === "some" },
+  ];
+}
+
+function toRights({ writes }: AskingProgram, { access, which, board_ids }: Typed): Rights {
+  return {
+    access: writes && access === "write" ? "write" : "read",
+    board_ids: which === "some" ? (board_ids as readonly string[]) : null,
+  };
+}
+
+interface AskProps {
+  program: AskingProgram;
+  onAgree: (rights: Rights) => Promise<void>;
+  onRefuse: () => Promise<void>;
+}
+
+/** Asks for the consent of the person, and for what the program may do. */
+function Ask({ program, onAgree, onRefuse }: AskProps) {
+  const { name, client_id, target, code, signsIn } = program;
+  return (
+    <section class="panel">
+      <h1>
+        Connect <span dir="auto">{name}</span>?
+      </h1>
+      <p>
+        {signsIn
+          ? "The command line asks to sign in as you, with all your rights. Agree only if you have just started it yourself."
+          : "The program asks to work on your boards in your name, with no more rights than yours. Agree only if you have just started it yourself."}
+      </p>
+      <dl>
+        {code && (
+          <>
+            <dt>Code that it shows</dt>
+            <dd>
+              <code>{code}</code>
+            </dd>
+          </>
+        )}
+        {!signsIn && (
+          <>
+            <dt>Identity</dt>
+            <dd>
+              {URL.canParse(client_id) ? new URL(client_id).host : "not verified: the name is what the program says of itself"}
+            </dd>
+          </>
+        )}
+        {target && (
+          <>
+            <dt>Afterwards you get to</dt>
+            <dd>{target}</dd>
+          </>
+        )}
+      </dl>
+      <Form
+        name="consent"
+        fields={signsIn ? [] : fieldsFor(program)}
+        start={{ access: "write", which: "all", board_ids: [] }}
+        label="Connect"
+        submit={(typed) => onAgree(toRights(program, typed))}
+      >
+        <button type="button" onClick={() => attempt("The answer was not sent", onRefuse)}>
+          Refuse
+        </button>
+      </Form>
+    </section>
+  );
+}
+
+/** Reads what asks, once. */
+function useProgram(read: () => Promise<AskingProgram>, key: string) {
+  const [program, setProgram] = useState<AskingProgram | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  useEffect(() => {
+    setProgram(null);
+    setError(null);
+    if (key) read().then(setProgram, (reason: unknown) => setError(messageOf(reason)));
+  }, [key]);
+  return { program, error };
+}
+
+/** The page to which an MCP client sends its person. The request is signed, so it is sent back as it came. */
+export function ConnectPage() {
+  const request = location.hash.slice("#connect?".length);
+  const { program, error } = useProgram(() => readProgram(request), request);
+  const answer = async (accept: boolean, rights?: Rights) => {
+    const target = await answerProgram(request, accept, rights);
+    // A program on this machine may have a scheme that only it knows, but no address may run code in this page.
+    if (/^(?:javascript|data|blob|vbscript):/i.test(target)) throw new Error("The program has no address to return to.");
+    location.assign(target);
+  };
+  if (!program) return error ? <Problem error={error} /> : <Loading what="the program" />;
+  return <Ask program={program} onAgree={(rights) => answer(true, rights)} onRefuse={() => answer(false)} />;
+}
+
+/** The page on which a person types the code of a device. */
+export function DevicePage() {
+  const [code, setCode] = useState(route.value.query.get("user_code") ?? "");
+  const [done, setDone] = useState<string | null>(null);
+  const { program, error } = useProgram(() => readDevice(code), code);
+  // The code is for one use, and the address stays in the history.
+  useEffect(() => replace("#device"), []);
+  if (done) return <p role="status">{done}</p>;
+  if (code && !program && !error) return <Loading what="the device" />;
+  if (!program)
+    return (
+      <section class="panel">
+        <h1>Connect a device</h1>
+        <Problem error={error} />
+        <Form
+          name="device"
+          fields={[{ name: "code", label: "Code that the device shows" }]}
+          start={{ code: "" }}
+          label="Continue"
+          focusFirst
+          submit={async ({ code: typed }) => setCode(String(typed).trim())}
+        />
+      </section>
+    );
+  const answer = async (accept: boolean, rights?: Rights) => {
+    await answerDevice(code, accept, rights);
+    setDone(accept ? "The device is connected. You can close this page." : "The device was refused. You can close this page.");
+  };
+  return <Ask program={program} onAgree={(rights) => answer(true, rights)} onRefuse={() => answer(false)} />;
+}

@@ -1,0 +1,109 @@
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type CommandLine, openCommandLine } from "../support/command-line.ts";
+import { cleanUpPrograms, temporaryFolder } from "../support/program.ts";
+import { serve } from "../support/serve.ts";
+import { createWorld } from "../support/world.ts";
+import { type Browser, setupAccounts } from "./support.ts";
+
+const { world, openOwner } = await setupAccounts({ environment: { BASE_URL: "http://board.test" } });
+let server: Awaited<ReturnType<typeof serve>>;
+let commandLine: CommandLine;
+
+beforeAll(async () => {
+  server = await serve((request) => world.app.fetch(request));
+  commandLine = await openCommandLine();
+}, 120_000);
+afterAll(async () => {
+  await cleanUpPrograms();
+  await server.close();
+});
+
+/** A caller whose browser writes the page that it is asked to open to a file. */
+function openCaller() {
+  const file = path.join(temporaryFolder(), "page");
+  const browser = path.join(path.dirname(file), "browser");
+  writeFileSync(browser, `#!/bin/sh\nprintf %s "$1" > ${file}.new && mv ${file}.new ${file}\n`);
+  chmodSync(browser, 0o755);
+  const caller = commandLine.caller({ BOARD_URL: server.url, BROWSER: browser });
+  return {
+    ...caller,
+    /** The code in the address of the page. */
+    async openedCode(): Promise<string> {
+      await vi.waitFor(() => expect(existsSync(file)).toBe(true), { timeout: 30_000 });
+      return /^http:\/\/board\.test\/#device\?user_code=(\w+)$/.exec(readFileSync(file, "utf8"))![1]!;
+    },
+  };
+}
+const answer = async (person: Browser, code: string, verb: "approve" | "deny") => {
+  await person.send("GET", `/api/auth/device?user_code=${code}`);
+  expect((await person.send("POST", `/api/auth/device/${verb}`, { userCode: code })).status).toBe(200);
+};
+const sessionsOf = async (person: Browser) => (await person.send("GET", "/api/auth/list-sessions")).body.length as number;
+
+test("board login opens the browser, signs its person in when they agree, and board logout ends the session", async () => {
+  const owner = await openOwner();
+  await owner.send("POST", "/api/v1/boards", { name: "Shop", description: "A board", gateway: "pull" });
+  const you = openCaller();
+  const signingIn = you.run(["login", "--browser"]);
+  const code = await you.openedCode();
+  await answer(owner, code, "approve");
+  const signedIn = await signingIn;
+  expect([signedIn.code, signedIn.stdout]).toEqual([0, `Signed in to ${server.url} as a person.\n`]);
+  expect(signedIn.stderr).toContain(`Open http://board.test/#device and check that it shows the code ${code}.`);
+  const file = path.join(you.settings, "config.json");
+  expect(statSync(file).mode & 0o077).toBe(0);
+  const { token } = JSON.parse(readFileSync(file, "utf8")).logins[server.url];
+  expect(token).toMatch(/^bs_/);
+  expect(signedIn.stdout + signedIn.stderr).not.toContain(token);
+  expect((await you.run(["boards"])).stdout).toContain("Shop");
+  const before = await sessionsOf(owner);
+  expect(await you.run(["logout"])).toMatchObject({ code: 0 });
+  expect(await sessionsOf(owner)).toBe(before - 1);
+  const refused = await commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: token }).run(["boards"]);
+  expect(refused.code).toBe(2);
+}, 120_000);
+
+test("board login says so when the person refuses, and stores nothing", async () => {
+  const you = openCaller();
+  const signingIn = you.run(["login", "--browser"]);
+  await answer(await openOwner(), await you.openedCode(), "deny");
+  expect(await signingIn).toMatchObject({ code: 1, stderr: expect.stringContaining("The sign-in was refused in the browser.") });
+  expect(existsSync(path.join(you.settings, "config.json"))).toBe(false);
+}, 120_000);
+
+test("board login --browser says so where people sign in by a token", async () => {
+  const other = await createWorld();
+  const elsewhere = await serve((request) => other.app.fetch(request));
+  try {
+    const refused = await openCaller().run(["login", "--browser", "--url", elsewhere.url]);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("has no accounts") });
+  } finally {
+    await elsewhere.close();
+    await other.close();
+  }
+}, 120_000);
+
+test("the session of the command line is a session of the person, for its own requests alone", async () => {
+  const owner = await openOwner();
+  const request = (path: string, init?: RequestInit) =>
+    fetch(`${server.url}/api/auth${path}`, { ...init, headers: { "content-type": "application/json", ...init?.headers } });
+  const post = async (path: string, body: object) => (await request(path, { method: "POST", body: JSON.stringify(body) })).json();
+  const { device_code, user_code } = (await post("/device/code", { client_id: "board" })) as Record<string, string>;
+  await answer(owner, user_code!, "approve");
+  const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+  const claim = { grant_type, client_id: "board", device_code };
+  const { access_token } = (await post("/device/token", claim)) as Record<string, string>;
+  const authorization = `Bearer ${access_token}`;
+  expect((await request("/list-sessions", { headers: { authorization } })).status).toBe(200);
+  // Whoever reads the table of sessions has no signature.
+  const unsigned = `${authorization.slice(0, authorization.lastIndexOf("."))}.${"A".repeat(43)}%3D`;
+  for (const wrong of [unsigned, "Bearer bs_", "Bearer bs_%", "Bearer bs_x; board.session_token=y"]) {
+    const response = await request("/list-sessions", { headers: { authorization: wrong } });
+    expect([wrong, response.status]).toEqual([wrong, 401]);
+    expect((await fetch(`${server.url}/api/v1/users/me`, { headers: { authorization: wrong } })).status).toBe(401);
+  }
+  // A code is used once.
+  expect(await post("/device/token", claim)).toMatchObject({ error: "invalid_grant" });
+}, 120_000);
