@@ -32,6 +32,8 @@ export async function setupAccounts({ environment, ...options }: WorldOptions & 
 
   /** A browser: it keeps the cookie of the session and names the origin of its page. */
   function openBrowser(address = `10.0.1.${++browsers % 250}`): Browser {
+    /** Cookies besides that of the session, by name. */
+    const others = new Map<string, string>();
     const browser: Browser = {
       cookie: "",
       async send(method, path, body, headers = {}) {
@@ -40,15 +42,18 @@ export async function setupAccounts({ environment, ...options }: WorldOptions & 
           headers: {
             ...(method === "GET" ? {} : { origin }),
             "content-type": "application/json",
-            ...(browser.cookie ? { cookie: browser.cookie } : {}),
+            ...cookiesOf([browser.cookie, ...others.values()]),
             ...headers,
           },
           ...(body ? { body: JSON.stringify(body) } : {}),
         };
         client_address = address;
         const response = await world.app.request(new URL(path, origin).href, init);
-        const set = response.headers.getSetCookie().find((line) => /^(__Secure-)?board\.session_token=/.test(line));
-        if (set) browser.cookie = set.split(";")[0]!;
+        for (const line of response.headers.getSetCookie()) {
+          const cookie = line.split(";")[0]!;
+          if (/^(__Secure-)?board\.session_token=/.test(cookie)) browser.cookie = cookie;
+          else others.set(cookie.split("=")[0]!, cookie);
+        }
         const text = await response.text();
         return { status: response.status, headers: response.headers, body: parse(text) };
       },
@@ -87,6 +92,11 @@ export async function setupAccounts({ environment, ...options }: WorldOptions & 
     },
   };
 }
+
+const cookiesOf = (cookies: readonly string[]): { cookie?: string } => {
+  const cookie = cookies.filter(Boolean).join("; ");
+  return cookie === "" ? {} : { cookie };
+};
 
 function parse(text: string): unknown {
   try {

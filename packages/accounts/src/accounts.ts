@@ -14,6 +14,7 @@ import { notFound } from "@board/core/values/errors";
 import { resolveUser } from "@board/core/organization/user";
 import { addMs, DAY_MS } from "@board/core/values/time";
 import { and, arrayContains, eq, gt, isNull, or, type SQL } from "drizzle-orm";
+import { toRefusal } from "./api-error.ts";
 import { ADDRESS_HEADER, createAuth } from "./auth.ts";
 import { LINK_HOURS, mintLinkToken, toIdentifier } from "./link.ts";
 import { ACCESS_PREFIX, mcpResource, toStored } from "./oauth.ts";
@@ -48,7 +49,7 @@ const toIdentity = ({ issuer, subject, email, emailVerified, name }: Account): I
 /** The accounts of people in this service. `createContext` opens a context for work outside of a request. */
 export function openAccounts(settings: Settings, openContext: () => Context) {
   requireAccountsMode(settings);
-  const { db, mail, http } = openContext();
+  const { db, mail, http, log } = openContext();
   // The callbacks of the library do not get the request, and the audit log has its address.
   const clients = new AsyncLocalStorage<NonNullable<Context["client"]>>();
   const createContext = (): Context => {
@@ -64,6 +65,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     db,
     http,
     mail: mail ?? null,
+    log,
     invites: {
       findEmail: async (token) => (await findOpenInvite(createContext(), token))?.invited_email ?? null,
       accept: async (token, user) => void (await acceptInvite(await resolve(user as unknown as Account), { token })),
@@ -179,7 +181,8 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       const headers = await withSession(new Headers(request.headers));
       headers.set(ADDRESS_HEADER, address);
       const client = { address, user_agent: headers.get("user-agent") };
-      return clients.run(client, () => auth.handler(new Request(request, { headers })));
+      const answer = await clients.run(client, () => auth.handler(new Request(request, { headers })));
+      return toRefusal(pathname, answer);
     },
     /** The person of a session, the owner by the key of the data folder, or a connected program. */
     async verify(token: string) {

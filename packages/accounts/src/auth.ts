@@ -5,7 +5,8 @@ import type { AccountsAuth, Settings } from "@board/core/config/settings";
 import type { Db } from "@board/core/context/db";
 import type { HttpClient } from "@board/core/context/http-client";
 import type { Mailer } from "@board/core/context/mailer";
-import { betterAuth } from "better-auth";
+import { errorText, type Log } from "@board/core/values/log";
+import { betterAuth, type GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { magicLink } from "better-auth/plugins";
 import { asApiCall } from "./api-error.ts";
@@ -43,6 +44,7 @@ export interface AccountsOptions {
   db: Db;
   http: HttpClient;
   mail: Mailer | null;
+  log: Log;
   invites: Invites;
   attempts: Attempts;
   connections: Connections;
@@ -63,7 +65,7 @@ export type Auth = ReturnType<typeof createAuth>;
 
 /** The sign-in of people by better-auth. Accounts are made by invites, so nobody can sign up. */
 export function createAuth(options: AccountsOptions) {
-  const { settings, db, http, mail, invites, attempts, connections, createMemberLink, onSignIn } = options;
+  const { settings, db, http, mail, log, invites, attempts, connections, createMemberLink, onSignIn } = options;
   const { github, google } = settings.auth;
   const origin = new URL(settings.service_url).origin;
   return betterAuth({
@@ -90,17 +92,18 @@ export function createAuth(options: AccountsOptions) {
     },
     session: { expiresIn: SESSION_DAYS * DAY_SECONDS, updateAge: 7 * DAY_SECONDS, cookieCache: { enabled: false } },
     socialProviders: {
-      ...(github && { github: { ...toProvider(github), disableImplicitSignUp: true } }),
-      ...(google && { google: { ...toProvider(google), disableImplicitSignUp: true } }),
+      ...(github && { github: toProvider(github) }),
+      ...(google && { google: toProvider(google) }),
     },
-    account: { accountLinking: { enabled: true, trustedProviders: [] } },
+    // Only a person who is signed in adds an account elsewhere whose address differs.
+    account: { accountLinking: { enabled: true, trustedProviders: [], allowDifferentEmails: true } },
     plugins: [
       accessLink(),
       invitation(invites),
       memberLink(createMemberLink),
       firstPassword(),
       passkey({ rpID: new URL(origin).hostname, rpName: "Board", origin }),
-      ...mailPlugins(mail),
+      ...(mail ? [signInByMail(mail, log)] : []),
       ...oauthPlugins(settings, { db, http }, connections),
       connection(db, connections),
       sessionToken(),
@@ -123,6 +126,7 @@ export function createAuth(options: AccountsOptions) {
     },
     hooks: { before: checkPassword(attempts), after: noteResult(attempts, onSignIn) },
     databaseHooks: {
+      user: { create: { before: requireInvite }, update: { after: endUnprovenPasskeys } },
       session: { create: { after: async ({ userId }) => onSignIn({ id: userId }, { succeeded: true }) } },
     },
     // The service logs and answers what fails. The library's own page of errors shows texts of the address.
@@ -131,12 +135,29 @@ export function createAuth(options: AccountsOptions) {
   });
 }
 
+/** No way in creates an account, whatever the library takes for one. The first owner is created outside of a request. */
+async function requireInvite(_user: unknown, ctx: GenericEndpointContext | null): Promise<void> {
+  if (ctx && ctx.path !== "/sign-up/invite") throw new APIError("FORBIDDEN", { message: "An account needs an invite." });
+}
+
+/**
+ * The library ends passwords and sessions when a mail proves the address of an account for the first time, because somebody else may
+ * have entered that address. It forgets the passkeys.
+ */
+async function endUnprovenPasskeys({ id }: { id: string }, ctx: GenericEndpointContext | null): Promise<void> {
+  if (ctx?.path !== "/magic-link/verify") return;
+  await ctx.context.adapter.deleteMany({ model: "passkey", where: [{ field: "userId", value: id }] });
+}
+
 /** Accounts that are no user of an earlier mode have this issuer. It is no URL, so no identity provider can have it. */
 export const ACCOUNTS_ISSUER = "accounts";
 
 const toProvider = ({ client_id, client_secret }: { client_id: string; client_secret: string }) => ({
   clientId: client_id,
   clientSecret: client_secret,
+  disableSignUp: true,
+  // It would sign up.
+  disableIdTokenSignIn: true,
 });
 
 /** A service on this machine is reached by several names. */
@@ -172,18 +193,17 @@ const noteResult = (attempts: Attempts, onSignIn: AccountsOptions["onSignIn"]) =
     if (found) await onSignIn(found.user, { succeeded: false });
   });
 
-const mailPlugins = (mail: Mailer | null) =>
-  mail === null
-    ? []
-    : [
-        magicLink({
-          disableSignUp: true,
-          storeToken: "hashed",
-          sendMagicLink: async ({ email, url }) =>
-            mail.send({
-              to: email,
-              subject: "Sign in to Board",
-              text: `This link signs you in once, within five minutes:\n\n${url}\n`,
-            }),
-        }),
-      ];
+/** Only accounts get mails, and who asks cannot see whether there is one: the mail is sent after the answer. */
+const signInByMail = (mail: Mailer, log: Log) =>
+  magicLink({
+    disableSignUp: true,
+    storeToken: "hashed",
+    async sendMagicLink({ email, url }, ctx) {
+      const text = `This link signs you in once, within five minutes:\n\n${url}\n`;
+      const send = async () => {
+        if (await ctx?.context.internalAdapter.findUserByEmail(email))
+          await mail.send({ to: email, subject: "Sign in to Board", text });
+      };
+      void send().catch((error: unknown) => log.warn("accounts.mail_not_sent", errorText(error)));
+    },
+  });

@@ -5626,7 +5626,7 @@ export interface components {
              * @description Only jobs of this kind.
              * @enum {string}
              */
-            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.email" | "people.push" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "invite.mail" | "notice" | "people.email" | "people.push" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
             /**
              * Format: uuid
              * @description Only jobs about this board.
@@ -6970,7 +6970,7 @@ export interface components {
             all_boards_read: boolean;
             /** @description Gives the right to write to every board. */
             all_boards_write: boolean;
-            /** @description Token that accepts the invite. Give it to the invited person; the service sends no mail. */
+            /** @description Token that accepts the invite. Give it to the invited person; only with accounts and a mail server it is sent by mail. */
             token: string;
             /** @description User who created the invite. */
             created_by_user_id: string | null;
@@ -18034,7 +18034,7 @@ export interface operations {
                 /** @description Only jobs with this status. */
                 status?: "queued" | "running" | "done" | "dead";
                 /** @description Only jobs of this kind. */
-                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "notice" | "people.email" | "people.push" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "invite.mail" | "notice" | "people.email" | "people.push" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
                 /** @description Only jobs about this board. */
                 board_id?: string;
                 /** @description Only jobs of this gateway. */

@@ -8,10 +8,10 @@ import { type Console, freePort, openConsole, setupBrowser, startService, WAIT }
 const browser = await setupBrowser();
 
 const [folder, port] = [dataFolder(), await freePort()];
-const environment = { DATA_DIR: folder, PORT: String(port), AUTH_MODE: "accounts" };
-const { stdout } = await runProgram("doctor", environment, ["--owner-link"]);
-const service = await startService(folder, port, { AUTH_MODE: "accounts" });
-let link: string | null = new URL(stdout.trim()).hash;
+const environment = { AUTH_MODE: "accounts", LOCAL_AUTH_TOKEN: "o".repeat(60) };
+const { stdout } = await runProgram("doctor", { DATA_DIR: folder, PORT: String(port), ...environment }, ["--owner-link"]);
+const service = await startService(folder, port, environment);
+let link: string | null = /#link=\S+/.exec(stdout)![0];
 const callbacks: URL[] = [];
 const program = await serve((request) => {
   callbacks.push(new URL(request.url));

@@ -6,6 +6,7 @@ import { checkWakeUp } from "@board/openclaw/provisioning/wake";
 import { readAgentUsage } from "@board/openclaw/usage/read";
 import { publishBoardEvent } from "@board/core/subscription/board-event";
 import { probeHost } from "@board/openclaw/provisioning/probe";
+import { mailInvite } from "@board/core/organization/invite-mail";
 import { sendNotification } from "@board/core/notification/notification";
 import { scheduleDeliveries } from "@board/core/channel/schedule";
 import { emailChannel } from "@board/core/channel/email-channel";
@@ -33,6 +34,7 @@ const handlers: JobHandlers = {
   "config.heartbeat": configureHeartbeats,
   "event.publish": publishBoardEvent,
   "gateway.probe": probeHost,
+  "invite.mail": mailInvite,
   notice: sendNotification(sendToSession),
   "people.email": sendDue(emailChannel),
   "people.push": sendDue(pushChannel),

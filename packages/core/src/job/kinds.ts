@@ -79,6 +79,8 @@ export interface JobPayloads {
   /** The event itself, because reading the data at delivery would show a later state. */
   "event.publish": BoardEventPayload;
   "gateway.probe": { gateway_id: string };
+  /** Sends the link of an invite to the invited person. */
+  "invite.mail": { invite_id: string };
   notice: NotificationPayload;
   /** Stores an alert in the inboxes of the people it concerns. Each job handles a part of them and enqueues the next job. */
   "people.tell": AlertPayload;
@@ -134,6 +136,7 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   // grants the permission.
   "event.publish": { attempts: 10, first_seconds: 5, max_seconds: 600, retry_permanent: true },
   "gateway.probe": { attempts: 1, first_seconds: 10, max_seconds: 10 },
+  "invite.mail": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
   "people.email": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   "people.push": { attempts: 6, first_seconds: 5, max_seconds: 300 },
@@ -185,6 +188,7 @@ export type QueueName = (typeof QUEUES)[number];
 /** The queue of each kind that does not use the queue `deliveries`. */
 export const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
   "gateway.probe": "probes",
+  "invite.mail": "outbound",
   "pack.sync": "syncs",
   "people.email": "outbound",
   "people.push": "outbound",

@@ -12,6 +12,7 @@ import { seal, unseal } from "../values/seal.ts";
 import { Id, Instant, NonEmpty, valueError, lazyObject } from "../values/wire.ts";
 import { AccessFields, requireBoards } from "./member-access.ts";
 import { organization_invite_board_access, organization_invites } from "../schema/invite.sql.ts";
+import { enqueue } from "../job/job.ts";
 import { lockOrganization } from "./lock.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
@@ -26,7 +27,11 @@ export const Invite = lazyObject(() => ({
   role: MemberRole.describe("Role that the invite gives."),
   all_boards_read: z.boolean().describe("Gives the right to read every board."),
   all_boards_write: z.boolean().describe("Gives the right to write to every board."),
-  token: z.string().describe("Token that accepts the invite. Give it to the invited person; the service sends no mail."),
+  token: z
+    .string()
+    .describe(
+      "Token that accepts the invite. Give it to the invited person; only with accounts and a mail server it is sent by mail.",
+    ),
   created_by_user_id: Id.nullable().describe("User who created the invite."),
   accepted_by_user_id: Id.nullable().describe("User who accepted the invite."),
   accepted_at: Instant.nullable().describe("When the invite was accepted; null while it is open."),
@@ -101,6 +106,9 @@ export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<
         .values(board_access.map((grant) => ({ ...grant, organization_invite_id: row!.id })));
     const target = { id: row!.id, name: row!.invited_email };
     await recordAudit(ctx, "invite.created", { organization_id, target, after: input });
+    // Its link makes an account, which exists in this mode only.
+    if (ctx.settings.mail && ctx.settings.auth.mode === "accounts")
+      await enqueue(ctx, "invite.mail", { invite_id: row!.id }, { organization_id });
     return toInvite(ctx, row!);
   });
 }

@@ -1,0 +1,215 @@
+import { expect, test, vi } from "vitest";
+import { setup } from "../support/fixtures.ts";
+import { startMailServer } from "../support/mail-server.ts";
+import { openAuthenticator } from "./authenticator.ts";
+import { openOtherServices, type OtherAccount } from "./other-services.ts";
+import { type Browser, PASSWORD, setupAccounts } from "./support.ts";
+
+const ORIGIN = "https://board.example";
+const others = await openOtherServices();
+vi.stubGlobal("fetch", others.fetch);
+const mail = await setup(startMailServer());
+const { world, openOwner, openBrowser, invite, joinBy, signIn } = await setupAccounts({
+  environment: {
+    BASE_URL: ORIGIN,
+    GITHUB_CLIENT_ID: "github-client",
+    GITHUB_CLIENT_SECRET: "github-secret",
+    GOOGLE_CLIENT_ID: "google-client",
+    GOOGLE_CLIENT_SECRET: "google-secret",
+    ...mail.environment,
+  },
+});
+const owner = await openOwner();
+/** A member with an account and a password. */
+const addMember = async (email: string) => (await joinBy(await invite(owner, email), email)).browser;
+const whoIs = async (browser: Browser) => {
+  const { status, body } = await browser.send("GET", "/api/v1/users/me");
+  return status === 200 ? { id: body.id as string, email: body.email as string | null } : null;
+};
+const mailsTo = (email: string) => mail.mails.filter(({ recipients }) => recipients.includes(email));
+
+test("an invite is sent by mail, and the link in it creates the account", async () => {
+  await owner.send("PATCH", "/organizations/me", { name: "Lamps\nand more" });
+  await owner.send("POST", "/organizations/me/invites", { invited_email: "Lea@Example.com" });
+  await world.drain();
+  const [sent] = mailsTo("lea@example.com");
+  expect(sent!.subject).toMatch(/^Invitation to “Lamps.*” on Board$/);
+  const [, token] = new RegExp(`^${ORIGIN}/#invite=(\\S+)$`, "m").exec(sent!.text!)!;
+  expect((await joinBy(token!, "Lea")).answer.status).toBe(200);
+  expect(mailsTo("lea@example.com")).toHaveLength(1);
+});
+
+test("an invite that was removed before its mail was sent sends none", async () => {
+  const { body } = await owner.send("POST", "/organizations/me/invites", { invited_email: "gone@example.com" });
+  await owner.send("DELETE", `/organizations/me/invites/${body.id}`);
+  await world.drain();
+  expect(mailsTo("gone@example.com")).toEqual([]);
+});
+
+const addPasskey = async (browser: Browser, authenticator: ReturnType<typeof openAuthenticator>) => {
+  const { body } = await browser.send("GET", "/api/auth/passkey/generate-register-options");
+  return browser.send("POST", "/api/auth/passkey/verify-registration", { response: authenticator.create(body), name: "Laptop" });
+};
+const usePasskey = async (authenticator: ReturnType<typeof openAuthenticator>, browser = openBrowser()) => {
+  const { body } = await browser.send("GET", "/api/auth/passkey/generate-authenticate-options");
+  const response = authenticator.get(body);
+  const answer = await browser.send("POST", "/api/auth/passkey/verify-authentication", { response });
+  return { browser, answer, response };
+};
+
+test("a person adds a passkey and signs in with it, without a password, until it is removed", async () => {
+  const person = await addMember("pia@example.com");
+  const authenticator = openAuthenticator({ origin: ORIGIN });
+  expect((await addPasskey(person, authenticator)).status).toBe(200);
+  const { browser, answer } = await usePasskey(authenticator);
+  expect(answer.status).toBe(200);
+  expect(await whoIs(browser)).toEqual(await whoIs(person));
+  const [passkey] = (await person.send("GET", "/api/auth/passkey/list-user-passkeys")).body;
+  expect(passkey).toMatchObject({ name: "Laptop" });
+  expect((await owner.send("POST", "/api/auth/passkey/delete-passkey", { id: passkey.id })).status).toBeGreaterThanOrEqual(400);
+  expect((await person.send("POST", "/api/auth/passkey/delete-passkey", { id: passkey.id })).status).toBe(200);
+  expect((await usePasskey(authenticator)).answer.status).toBe(401);
+});
+
+test("a passkey of another site, an answer that is used again and one for another challenge are refused", async () => {
+  const person = await addMember("pat@example.com");
+  const elsewhere = openAuthenticator({ origin: "https://evil.example", rp_id: "board.example" });
+  expect((await addPasskey(person, elsewhere)).status).toBe(400);
+  const authenticator = openAuthenticator({ origin: ORIGIN });
+  for (const hostile of [null, {}, { id: 7, response: {} }, { ...authenticator.create({ challenge: "x" }), response: {} }]) {
+    await person.send("GET", "/api/auth/passkey/generate-register-options");
+    const { status } = await person.send("POST", "/api/auth/passkey/verify-registration", { response: hostile });
+    expect([hostile, status]).toEqual([hostile, 400]);
+  }
+  await addPasskey(person, authenticator);
+  const { browser, response } = await usePasskey(authenticator);
+  await browser.send("POST", "/api/auth/sign-out", {});
+  const again = openBrowser();
+  const verify = "/api/auth/passkey/verify-authentication";
+  expect((await again.send("POST", verify, { response })).status).toBe(400);
+  await again.send("GET", "/api/auth/passkey/generate-authenticate-options");
+  expect((await again.send("POST", verify, { response })).status).toBe(400);
+  for (const hostile of [null, {}, { id: 7 }, { ...response, response: {} }, { ...response, id: "unknown" }]) {
+    await again.send("GET", "/api/auth/passkey/generate-authenticate-options");
+    const { status } = await again.send("POST", verify, { response: hostile });
+    expect([hostile, status >= 400 && status < 500]).toEqual([hostile, true]);
+  }
+  expect(await whoIs(again)).toBeNull();
+});
+
+/** What a browser does: it asks the service, agrees elsewhere and comes back with the code. Returns where it ends. */
+async function returnFrom(browser: Browser, path: string, provider: string, account: OtherAccount, more: object = {}) {
+  const { body } = await browser.send("POST", `/api/auth${path}`, { provider, callbackURL: "/", ...more });
+  const asked = new URL(body.url);
+  const query = new URLSearchParams({ code: others.codeOf(account), state: asked.searchParams.get("state")! });
+  const { headers } = await browser.send("GET", `/api/auth/callback/${provider}?${query}`);
+  return { asked, end: new URL(headers.get("location")!, ORIGIN) };
+}
+
+test.each([
+  ["github", "github.com"],
+  ["google", "accounts.google.com"],
+])("a person adds an account at %s and signs in with it", async (provider, host) => {
+  const email = `${provider}@example.com`;
+  const person = await addMember(email);
+  const account = { id: "71", email: `other-${email}`, verified: true };
+  const { asked } = await returnFrom(person, "/link-social", provider, account);
+  expect([asked.host, asked.searchParams.get("redirect_uri")]).toEqual([host, `${ORIGIN}/api/auth/callback/${provider}`]);
+  expect(others.exchanges.at(-1)!.get("redirect_uri")).toBe(`${ORIGIN}/api/auth/callback/${provider}`);
+  const browser = openBrowser();
+  const { end } = await returnFrom(browser, "/sign-in/social", provider, account);
+  expect(end.search).toBe("");
+  expect(await whoIs(browser)).toEqual(await whoIs(person));
+});
+
+test.each(["github", "google"])("nobody signs up by %s, also not who asks for it", async (provider) => {
+  for (const more of [{}, { requestSignUp: true }]) {
+    const stranger = openBrowser();
+    const account = { id: "99", email: "stranger@example.com", verified: true };
+    const { end } = await returnFrom(stranger, "/sign-in/social", provider, account, more);
+    expect(end.searchParams.get("error")).toMatch(/signup_disabled/);
+    expect(await whoIs(stranger)).toBeNull();
+  }
+  const token = await others.idToken({ id: "98", email: "other-stranger@example.com", verified: true });
+  const stranger = openBrowser();
+  const body = { provider, idToken: { token }, requestSignUp: true };
+  expect((await stranger.send("POST", "/api/auth/sign-in/social", body)).status).toBeGreaterThanOrEqual(400);
+  expect(await whoIs(stranger)).toBeNull();
+});
+
+test("an account elsewhere with the same address gets nobody in, while the address here is not verified", async () => {
+  const mallory = await addMember("mallory@example.com");
+  await mallory.send("POST", "/api/auth/change-email", { newEmail: "victim@example.com" });
+  for (const verified of [true, false]) {
+    const victim = openBrowser();
+    const account = { id: "55", email: "victim@example.com", verified };
+    const { end } = await returnFrom(victim, "/sign-in/social", "github", account);
+    expect(end.searchParams.get("error")).toBe("account_not_linked");
+    expect(await whoIs(victim)).toBeNull();
+  }
+});
+
+test("a code without the state of this browser signs nobody in (login CSRF)", async () => {
+  const attacker = openBrowser();
+  const { body } = await attacker.send("POST", "/api/auth/sign-in/social", { provider: "github", callbackURL: "/" });
+  const state = new URL(body.url).searchParams.get("state")!;
+  const code = others.codeOf({ id: "71", email: "other-github@example.com", verified: true });
+  const before = others.exchanges.length;
+  for (const used of [state, "made-up", ""]) {
+    const victim = openBrowser();
+    await victim.send("GET", `/api/auth/callback/github?${new URLSearchParams({ code, state: used })}`);
+    expect(await whoIs(victim)).toBeNull();
+  }
+  expect(others.exchanges).toHaveLength(before);
+});
+
+test("the way back leads to no other site (open redirect)", async () => {
+  for (const callbackURL of ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"])
+    for (const field of ["callbackURL", "errorCallbackURL", "newUserCallbackURL"]) {
+      const body = { provider: "github", [field]: callbackURL };
+      expect([field, callbackURL, (await openBrowser().send("POST", "/api/auth/sign-in/social", body)).status]).toEqual([
+        field,
+        callbackURL,
+        403,
+      ]);
+    }
+});
+
+const askForLink = (email: string) => openBrowser().send("POST", "/api/auth/sign-in/magic-link", { email });
+const linkTo = async (email: string) => {
+  const before = mailsTo(email).length;
+  await askForLink(email);
+  await vi.waitFor(() => expect(mailsTo(email)).toHaveLength(before + 1), { timeout: 10_000 });
+  return new URL(/https:\S+/.exec(mailsTo(email).at(-1)!.text!)![0]);
+};
+const follow = (url: URL, browser = openBrowser()) => browser.send("GET", `${url.pathname}${url.search}`).then(() => browser);
+
+test("a link in a mail signs in once, and the address counts as verified from then on", async () => {
+  const person = await addMember("mia@example.com");
+  expect((await whoIs(person))!.email).toBeNull();
+  const { id } = (await whoIs(person))!;
+  const link = await linkTo("mia@example.com");
+  expect(link.origin).toBe(ORIGIN);
+  expect(await whoIs(await follow(link))).toEqual({ id, email: "mia@example.com" });
+  expect(await whoIs(await follow(link))).toBeNull();
+});
+
+test("who asks for a link learns nothing about accounts, and an address without one gets no mail", async () => {
+  await addMember("nora@example.com");
+  const [known, unknown] = [await askForLink("nora@example.com"), await askForLink("nobody@example.com")];
+  expect([unknown.status, unknown.body]).toEqual([known.status, known.body]);
+  await linkTo("nora@example.com");
+  expect(mailsTo("nobody@example.com")).toEqual([]);
+});
+
+test("who proves an address ends every way in that an account had before with an address that was not proven", async () => {
+  const mallory = await addMember("eve@example.com");
+  const authenticator = openAuthenticator({ origin: ORIGIN });
+  await addPasskey(mallory, authenticator);
+  await mallory.send("POST", "/api/auth/change-email", { newEmail: "bank@example.com" });
+  const victim = await follow(await linkTo("bank@example.com"));
+  expect(await whoIs(victim)).toMatchObject({ email: "bank@example.com" });
+  expect(await whoIs(mallory)).toBeNull();
+  expect((await signIn("bank@example.com", PASSWORD)).status).toBe(401);
+  expect((await usePasskey(authenticator)).answer.status).toBe(401);
+});
