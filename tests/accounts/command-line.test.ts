@@ -65,7 +65,7 @@ test("board login opens the browser, signs its person in when they agree, and bo
   expect(refused.code).toBe(2);
 }, 120_000);
 
-test("board login says so when the person refuses, and stores nothing", async () => {
+test("board login ends with an error when the person refuses, and stores nothing", async () => {
   const you = openCaller();
   const signingIn = you.run(["login", "--browser"]);
   await answer(await openOwner(), await you.openedCode(), "deny");
@@ -73,7 +73,7 @@ test("board login says so when the person refuses, and stores nothing", async ()
   expect(existsSync(path.join(you.settings, "config.json"))).toBe(false);
 }, 120_000);
 
-test("board login --browser says so where people sign in by a token", async () => {
+test("board login --browser ends with an error where people sign in by a token", async () => {
   const other = await createWorld();
   const elsewhere = await serve((request) => other.app.fetch(request));
   try {
@@ -87,9 +87,9 @@ test("board login --browser says so where people sign in by a token", async () =
 
 test("the session of the command line is a session of the person, for its own requests alone", async () => {
   const owner = await openOwner();
-  const request = (path: string, init?: RequestInit) =>
-    fetch(`${server.url}/api/auth${path}`, { ...init, headers: { "content-type": "application/json", ...init?.headers } });
-  const post = async (path: string, body: object) => (await request(path, { method: "POST", body: JSON.stringify(body) })).json();
+  const request = (path: string, init?: RequestInit) => fetch(`${server.url}/api/auth${path}`, init);
+  const post = async (path: string, body: object) =>
+    (await request(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })).json();
   const { device_code, user_code } = (await post("/device/code", { client_id: "board" })) as Record<string, string>;
   await answer(owner, user_code!, "approve");
   const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
@@ -97,7 +97,7 @@ test("the session of the command line is a session of the person, for its own re
   const { access_token } = (await post("/device/token", claim)) as Record<string, string>;
   const authorization = `Bearer ${access_token}`;
   expect((await request("/list-sessions", { headers: { authorization } })).status).toBe(200);
-  // Whoever reads the table of sessions has no signature.
+  // The table of sessions has no signatures.
   const unsigned = `${authorization.slice(0, authorization.lastIndexOf("."))}.${"A".repeat(43)}%3D`;
   for (const wrong of [unsigned, "Bearer bs_", "Bearer bs_%", "Bearer bs_x; board.session_token=y"]) {
     const response = await request("/list-sessions", { headers: { authorization: wrong } });

@@ -7,30 +7,19 @@ import { createApp } from "@board/api/app";
 import type { Runtime } from "@board/api/runtime";
 import { endpoints } from "@board/api/groups";
 import type { Context } from "@board/core/context/context";
-import { createContextFactory } from "@board/core/context/context-factory";
 import { openChangeChannel } from "@board/core/db/change-channel";
 import type { Database } from "@board/core/db/database";
-import { createNameResolver } from "@board/core/dns/resolver";
-import { getOrCreateDevice } from "@board/openclaw/host/device-key";
-import { createGateways } from "@board/openclaw/wire/websocket";
-import { toAddressRules } from "@board/openclaw/gateway/address-rules";
-import { toReceiverRules } from "@board/core/subscription/receiver-rules";
 import { pollWaits } from "@board/core/inbox/wait";
 import { recoverJobs } from "@board/core/job/relay";
 import { errorText, type Log } from "@board/core/values/log";
-import { createLogMeter } from "@board/core/context/meter";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import type { Settings } from "@board/core/config/settings";
-import { createHttpClient, locateAllowedReceiver, locatePublicHost } from "@board/core/http/https-client";
-import { openBodyStorage } from "./body-storage.ts";
-import { openFileStorage } from "./file-storage.ts";
 import { buildConsoleIfMissing, readConsoleFile } from "./console-files.ts";
 import { startConsumer } from "./consumer.ts";
+import { openContexts } from "./contexts.ts";
 import { databaseFolder, isMissing, openDatabase } from "./database.ts";
-import { openEventBus } from "./event-bus.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { startLeaseTimer } from "./lease-timer.ts";
-import { openMailer } from "./mailer.ts";
 import { listen, type Listener } from "./listener.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import { startPresence } from "./presence.ts";
@@ -119,33 +108,7 @@ async function startService(
   const process_id = crypto.randomUUID();
   const telemetry = await openTelemetryIfCollected(settings, process_id, log);
   if (telemetry) cleanups.push(() => telemetry.close());
-  const resolve = createNameResolver(settings.budgets);
-  const gateways = createGateways({
-    resolve,
-    device: () => getOrCreateDevice({ db, settings }),
-    settings: toAddressRules(settings),
-    log: (event, fields) => log.debug(event, "Gateway connection", fields),
-  });
-  const mail = openMailer(settings);
-  cleanups.push(() => mail?.close());
-  const http = createHttpClient({
-    locate: locatePublicHost(resolve),
-    locateReceiver: locateAllowedReceiver(resolve, toReceiverRules(settings)),
-  });
-  const createContext = createContextFactory({
-    db,
-    gateways: telemetry?.traceGateways(gateways) ?? gateways,
-    http: telemetry?.traceHttp(http) ?? http,
-    bus: openEventBus(settings, log),
-    bodies: openBodyStorage(settings),
-    files: openFileStorage(settings),
-    mail,
-    settings,
-    now: () => new Date(),
-    log,
-    meter: telemetry?.meter ?? createLogMeter(log),
-    tracer: telemetry?.tracer,
-  });
+  const { createContext, gateways } = openContexts(settings, { db, log, telemetry, cleanups });
   const createSystemContext = () => createContext({ type: "system" } as const);
   telemetry?.observeJobs(createSystemContext);
 

@@ -58,7 +58,7 @@ interface AskProps {
 function Ask({ program, onAgree, onRefuse }: AskProps) {
   const { name, client_id, target, code, signsIn } = program;
   return (
-    <section class="panel">
+    <main class="view">
       <h1>
         Connect <span dir="auto">{name}</span>?
       </h1>
@@ -102,7 +102,7 @@ function Ask({ program, onAgree, onRefuse }: AskProps) {
           Refuse
         </button>
       </Form>
-    </section>
+    </main>
   );
 }
 
@@ -139,11 +139,16 @@ export function DevicePage() {
   const { program, error } = useProgram(() => readDevice(code), code);
   // The code is for one use, and the address stays in the history.
   useEffect(() => replace("#device"), []);
-  if (done) return <p role="status">{done}</p>;
+  if (done)
+    return (
+      <main class="view">
+        <p role="status">{done}</p>
+      </main>
+    );
   if (code && !program && !error) return <Loading what="the device" />;
   if (!program)
     return (
-      <section class="panel">
+      <main class="view">
         <h1>Connect a device</h1>
         <Problem error={error} />
         <Form
@@ -154,7 +159,7 @@ export function DevicePage() {
           focusFirst
           submit={async ({ code: typed }) => setCode(String(typed).trim())}
         />
-      </section>
+      </main>
     );
   const answer = async (accept: boolean, rights?: Rights) => {
     await answerDevice(code, accept, rights);
