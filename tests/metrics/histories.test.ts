@@ -77,7 +77,7 @@ const sizeOf = (range: Range) => {
   return range === "1y" ? "month" : "day";
 };
 
-/** A time at an edge case: at, just before or just after the edge of a bucket or window. */
+/** Picks a time for an edge case: exactly at the edge of a bucket or window, or just before or after it. */
 function pickTime(random: Random, now: number): number {
   const range = random.oneOf(Object.keys(RANGES) as Range[]);
   const length = RANGES[range] * 24 * HOUR;

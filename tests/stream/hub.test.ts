@@ -33,8 +33,8 @@ describe("the cost of polls", () => {
   const count = (text: string) => world.statements.filter((statement) => statement.includes(text)).length;
 
   /**
-   * Returns the statements of one poll by what they read, while there are no requests. A slow machine may check the horizon
-   * more often than it polls.
+   * Counts the statements of one poll by what they read, while there are no requests. A slow machine may check the horizon more
+   * often than it polls.
    */
   async function countPollStatements() {
     world.statements.length = 0;

@@ -82,7 +82,7 @@ describe.for(["production", "bodies"] as const)("%s", (variant) => {
     for (const { role, actions, resources } of statements)
       for (const action of actions) {
         const forms = await formsOf(action);
-        // The star in a pattern stands in for the name of an object.
+        // The star in a pattern matches the name of an object.
         for (const resource of resources)
           if (!forms.some((form) => form.test(resource))) wrong.push(`${role}: ${action} on ${resource}`);
       }

@@ -12,7 +12,7 @@ export interface Service {
   program: Program;
   url: string;
   token: string;
-  /** The address of the console; with the token when the service has generated it. */
+  /** The address of the console, which includes the token if the service has generated it. */
   link: string;
   api: Client;
 }

@@ -66,7 +66,7 @@ export async function expectInvariants({ attempts, hosts, rows, errors }: ChaosR
 
 const sorted = (list: Iterable<string>): string[] => [...list].toSorted();
 
-/** Returns the payloads that were received before an earlier one. */
+/** Returns the payloads that were received before a payload that was posted earlier. */
 function findOutOfOrder(heard: readonly Stored[]): string[] {
   let earliest_end = Number.POSITIVE_INFINITY;
   return heard.toReversed().flatMap(({ payload_id, begin, end }) => {

@@ -136,7 +136,7 @@ function configOf(release: Release, { state, port, model }: { state: string; por
       bind: "loopback",
       port,
       auth: { mode: "token", token: TOKEN },
-      // Without this its files are copied into every state folder.
+      // Without this setting, the files of the control UI are copied into every state folder.
       ...(isRecent ? { controlUi: { enabled: false } } : {}),
     },
     update: { checkOnStart: false },

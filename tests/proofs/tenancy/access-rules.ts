@@ -268,7 +268,7 @@ export function verdictOf(endpoint: Endpoint, path: string, caller: Caller): Ver
 const isKnown = ({ spec: { as } }: Endpoint, { is }: Caller): boolean =>
   is !== "nobody" && (is === "user" ? as.users : as.agents);
 
-/** A key does nothing that belongs to a person, and one with read access changes nothing. */
+/** A key can do nothing that only a person may do, and a key with read access can change nothing. */
 function isRefusedToKey({ method, paths, spec }: Endpoint, { key }: Caller): boolean {
   const path = paths[0]!;
   if (!key || path === "/mcp" || path === "/api/v1/auth/bootstrap") return false;

@@ -11,7 +11,7 @@ import type { TenancyFixture } from "./tenancy-fixture.ts";
 /** A tool with valid arguments, and the operation that decides what a caller may do with it. */
 interface ToolInput {
   input?: (ids: Ids) => object;
-  /** By kind of caller; a caller without one does not see the tool. */
+  /** The operation, by kind of caller. Callers of a kind that is missing here do not see the tool. */
   like: { user?: string; agent?: string; lead?: string };
   /** The status for permitted callers, when it is not 200. */
   answers?: number;
