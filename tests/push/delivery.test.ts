@@ -1,6 +1,6 @@
 import { createPublicKey } from "node:crypto";
 import { channel_deliveries, channels, organization_members } from "@board/core/schema/all-tables";
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { importJWK, jwtVerify } from "jose";
 import { expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";
@@ -134,6 +134,25 @@ test("many notifications to a browser that does not answer cost few requests, an
   expect(await world.db.select().from(channel_deliveries).where(pending)).toEqual([]);
   expect(service.messagesOf(dead).length).toBeLessThan(5);
   expect(service.messagesOf(dead)[0]!.message.title).toMatch(/^\d+ things happened on your boards$/);
+});
+
+test("ten thousand notifications that wait for a dead browser cost one request, and delay no message to others", async () => {
+  const home = await world.tenant("kim");
+  const mate = await world.member("lou", home, "member", { write: true });
+  await world.call("PUT", `/api/v1/boards/${home.board_id}/follow`, { token: mate.token });
+  const [dead, live] = [await addBrowser(home.owner), await addBrowser(mate)];
+  await ask(home);
+  service.answer(dead, 503);
+  await world.db.execute(sql`
+    with sent as (select n.* from user_notifications n join channels c on c.user_id = n.user_id where c.id = ${dead.id} limit 1),
+    made as (insert into user_notifications (user_id, organization_id, board_id, type, subject_id, actor_type, actor_id, key)
+      select user_id, organization_id, board_id, type, subject_id, actor_type, actor_id, 'waiting ' || n
+      from sent, generate_series(1, 10000) n returning id, organization_id)
+    insert into channel_deliveries (organization_id, channel_id, notification_id, type, status, is_digest, due_at, attempts)
+    select organization_id, ${dead.id}, id, 'push', 'pending', false, ${world.now().toISOString()}::timestamptz, 0 from made`);
+  const before = [service.requestsTo(dead), service.messagesOf(live).length];
+  await ask(home);
+  expect([service.requestsTo(dead), service.messagesOf(live).length]).toEqual([before[0]! + 1, before[1]! + 1]);
 });
 
 test("a browser that has done nothing but fail for five days is switched off with the reason, and what waited for it is dropped", async () => {
