@@ -6,12 +6,12 @@ export type Detection = "alone" | "behind" | "never" | "not tried";
 
 /**
  * The conditions that a run removes. They are split into `of` parts of about the same size, and this is part `number`. Only
- * conditions in statements that contain a given text count.
+ * conditions in statements that contain one of the given texts count.
  */
 export interface Part {
   number: number;
   of: number;
-  containing: string;
+  containing: readonly string[];
 }
 
 export interface MutationResult {
@@ -112,7 +112,8 @@ class MutationRun {
     const size = Math.ceil(this.#conditions.size / part.of);
     for (const [name, places] of this.#conditions) {
       const operations = [...new Set(places.flatMap(({ statement }) => this.#senders.get(statement)!.map(operationOf)))];
-      const isTried = Math.floor(findings.length / size) === part.number - 1 && name.includes(part.containing);
+      const isTried =
+        Math.floor(findings.length / size) === part.number - 1 && part.containing.some((text) => name.includes(text));
       const finding = { name, operations, ...(isTried ? await this.#find(name, places, operations) : NOT_TRIED) };
       findings.push(finding);
       onFinding(finding, findings.length, this.#conditions.size);

@@ -7,8 +7,8 @@ const LIMIT_MS = 3_600_000;
 const PROGRESS = 50;
 /** TENANCY_PART=2/4 removes the second quarter of the conditions. */
 const [number, of] = (process.env["TENANCY_PART"] ?? "1/1").split("/").map(Number) as [number, number];
-/** TENANCY_TEXT="offset 0" removes only the conditions of statements with this text. */
-const containing = process.env["TENANCY_TEXT"] ?? "";
+/** TENANCY_TEXT="follows|artifacts" removes only the conditions of statements with one of these texts. */
+const containing = (process.env["TENANCY_TEXT"] ?? "").split("|");
 
 let matrix: AccessMatrix;
 let findings: MutationResult[];

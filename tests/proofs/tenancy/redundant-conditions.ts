@@ -1,3 +1,4 @@
+import { REDUNDANT_KEY_CONDITIONS } from "./redundant-key-conditions.ts";
 import { OWN_AGENT, REDUNDANT_SEARCH_CONDITIONS } from "./redundant-search-conditions.ts";
 import { REDUNDANT_USAGE_CONDITIONS } from "./redundant-usage-conditions.ts";
 
@@ -52,7 +53,7 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     because: "on paths of a board the membership of the board's organization counts, which is read as well",
   },
   {
-    condition: '"user_id" = $',
+    condition: '"organization_members"."user_id" = $',
     within: "count(*) filter (where",
     because: "an organization without another owner has this owner",
   },
@@ -82,6 +83,8 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     within: 'from "organization_board_access" where',
     because: GROUPED_BY_OWNER,
   },
+  // Keys.
+  ...REDUNDANT_KEY_CONDITIONS,
   // Gateways and skills.
   { condition: '"gateways"."organization_id" = $', within: 'delete from "gateways" where', because: SAME_ROW },
   {
