@@ -19,6 +19,7 @@ export interface LoadResult {
   reasons: Record<string, number>;
   /** Answers other than 200, by status, and requests that got none. */
   wrong: Record<string, number>;
+  /** Entries whose request was answered. */
   entries: number;
   /** Entries that a stream never showed, over all streams. */
   missed: number;
@@ -96,8 +97,8 @@ export async function startLoad({ world, url, requests_per_second, streams }: Lo
     const kind = Math.floor(number / homes.length) % 10;
     if (kind === 0) {
       const content = `entry ${number}`;
-      home.written.add(content);
-      await request(home, "POST", `${board}/memory`, { content });
+      // An entry whose request got no answer is counted as a wrong answer, not as a missed entry.
+      if (await request(home, "POST", `${board}/memory`, { content })) home.written.add(content);
     } else if (kind === 1) {
       const task = await request(home, "POST", `${board}/tasks`, { title: `Task ${number}` });
       if (task) created.push(task["id"] as string);
