@@ -34,8 +34,11 @@ export function openChangeChannel(url: string, log: Log): ChangeChannel {
   const listeners: ((organizations: ReadonlySet<string>) => void)[] = [];
   const own = crypto.randomUUID();
   let changed = new Set<string>();
+  /** Changes that other processes do not know of yet. */
+  let unsent = new Set<string>();
+  let isSending = false;
   let timer: NodeJS.Timeout | undefined;
-  let sent_at = -COLLECT_MS;
+  let told_at = -COLLECT_MS;
   let client: pg.Client | undefined;
   const closing = new AbortController();
 
@@ -79,22 +82,33 @@ export function openChangeChannel(url: string, log: Log): ChangeChannel {
   }
   const connection = stayConnected();
 
-  function send(): void {
+  function tellAll(): void {
     timer = undefined;
-    sent_at = performance.now();
+    told_at = performance.now();
     const organizations = changed;
     changed = new Set();
     tell(organizations);
-    const payload = [own, ...[...organizations].slice(0, MAX_IDS)].join(",");
-    client?.query("select pg_notify($1, $2)", [CHANNEL, payload]).catch((error: unknown) => {
-      log.warn("changes.not_sent", errorText(error));
-    });
+    unsent = unsent.union(organizations);
+    if (!isSending) void send();
+  }
+
+  /** One notification at a time: while a busy database takes long for one, the next one collects changes. */
+  async function send(): Promise<void> {
+    isSending = true;
+    while (unsent.size > 0) {
+      const payload = [own, ...[...unsent].slice(0, MAX_IDS)].join(",");
+      unsent = new Set();
+      await client?.query("select pg_notify($1, $2)", [CHANNEL, payload]).catch((error: unknown) => {
+        log.warn("changes.not_sent", errorText(error));
+      });
+    }
+    isSending = false;
   }
 
   return {
     note(organization_id) {
       changed.add(organization_id);
-      timer ??= setTimeout(send, sent_at + COLLECT_MS - performance.now()).unref();
+      timer ??= setTimeout(tellAll, Math.max(0, told_at + COLLECT_MS - performance.now())).unref();
     },
     listen: (onChange) => void listeners.push(onChange),
     async close() {

@@ -1,0 +1,50 @@
+import { openChangeChannel } from "@board/core/db/change-channel";
+import { silentLog } from "@board/core/values/log";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { startLatencyProxy } from "../bench/latency-proxy.ts";
+import { startPostgres } from "../support/postgres.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** Longer than the time between two notifications. */
+const ROUND_TRIP_MS = 400;
+const CHANGES = 8;
+const WAIT = { timeout: 20_000, interval: 10 };
+
+test("while the database is slow with a notification, the next one waits and then names all changes since", async () => {
+  const postgres = await startPostgres();
+  onTestFinished(() => postgres.stop());
+  const address = new URL(await postgres.createDatabase("changes"));
+  const proxy = await startLatencyProxy(Number(address.port), ROUND_TRIP_MS);
+  onTestFinished(() => proxy.close());
+  const other = openChangeChannel(address.href, silentLog);
+  onTestFinished(() => other.close());
+  address.port = String(proxy.port);
+  const own = openChangeChannel(address.href, silentLog);
+  onTestFinished(() => own.close());
+
+  const warnings: string[] = [];
+  const warn = ({ name, message }: Error) => void warnings.push(`${name}: ${message}`);
+  process.on("warning", warn);
+  onTestFinished(() => void process.off("warning", warn));
+  const [told, heard] = [new Set<string>(), new Set<string>()];
+  let notifications = 0;
+  own.listen((ids) => ids.forEach((id) => told.add(id)));
+  other.listen((ids) => {
+    notifications++;
+    ids.forEach((id) => heard.add(id));
+  });
+  await vi.waitUntil(() => {
+    own.note("first");
+    return heard.has("first");
+  }, WAIT);
+
+  notifications = 0;
+  for (let n = 0; n < CHANGES; n++) {
+    own.note(`change ${n}`);
+    await vi.waitUntil(() => told.has(`change ${n}`), WAIT);
+  }
+  await vi.waitUntil(() => heard.size === CHANGES + 1, WAIT);
+  expect(notifications).toBeLessThan(CHANGES);
+  expect(warnings, "the driver queues nothing").toEqual([]);
+});
