@@ -4,6 +4,7 @@ import { OWN_AGENT } from "./redundant-search-conditions.ts";
 /** The statement that finds the home board of an agent among the places of its usage. */
 const HOME_OF_USAGE = 'false as is_latest from "boards" where';
 
+const OF_TASK = "the task was found by its organization and boards, and all its sums are of them";
 const FOUND = "the request is refused unless a second subselect with the same condition finds the board";
 const GRANTED = 'access.organization_member_id = $ and access.board_id = "boards".id and (access.can_read or access.can_write)';
 
@@ -34,6 +35,13 @@ export const REDUNDANT_USAGE_CONDITIONS: readonly RedundantCondition[] = [
     condition: "board_id = any($::uuid[])",
     within: 'select task.task_id, counted.cost, counted.tokens from "usage_tasks" as task',
     because: "the sums of a task in the range, by which it is ranked and shown, are found by the board too",
+  },
+  { condition: "organization_id = $::uuid", within: "and task_id = task.task_id", because: OF_TASK },
+  { condition: "board_id = any($::uuid[])", within: "and task_id = task.task_id union all", because: OF_TASK },
+  {
+    condition: '"budgets"."organization_id" = "gateways"."organization_id"',
+    within: '(select true from "budgets"',
+    because: "it saves the look-up of budgets in an organization without any, which finds none",
   },
   {
     condition: "task.board_id = added.board_id",
