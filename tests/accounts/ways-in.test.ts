@@ -213,3 +213,30 @@ test("who proves an address ends every way in that an account had before with an
   expect((await signIn("bank@example.com", PASSWORD)).status).toBe(401);
   expect((await usePasskey(authenticator)).answer.status).toBe(401);
 });
+
+test("ended sessions and changes of an account are in the audit log, without their values", async () => {
+  const person = await addMember("tess@example.com");
+  const entries = async () =>
+    (await owner.send("GET", "/api/v1/audit?limit=200")).body.items.filter(
+      ({ action, target }: any) => target.name === "tess@example.com" && /^(sign_in|account)/.test(action),
+    );
+  const actions = async () => (await entries()).map(({ action, changes }: any) => [action, changes?.changed?.[1] ?? null]);
+  await person.send("POST", "/api/auth/change-password", { currentPassword: PASSWORD, newPassword: "a blue boat on the lake" });
+  await addPasskey(person, openAuthenticator({ origin: ORIGIN }));
+  const refused = { currentPassword: "wrong password here", newPassword: "a red tower in the wood" };
+  expect((await person.send("POST", "/api/auth/change-password", refused)).status).toBe(400);
+  const other = openBrowser();
+  await signIn("tess@example.com", "a blue boat on the lake", other);
+  await person.send("POST", "/api/auth/revoke-other-sessions", {});
+  await person.send("POST", "/api/auth/sign-out", {});
+  expect((await actions()).reverse()).toEqual([
+    ["sign_in.succeeded", null],
+    ["account.changed", "password"],
+    ["account.changed", "passkey added"],
+    ["sign_in.succeeded", null],
+    ["sign_in.ended", null],
+    ["sign_in.ended", null],
+  ]);
+  expect(JSON.stringify(await entries())).not.toContain("blue boat");
+  expect((await entries())[0].address).toMatch(/^10\./);
+});

@@ -89,15 +89,14 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       if (!account) throw notFound();
       return createLink(account.id);
     },
-    async onSignIn({ id }, { succeeded }) {
+    async audit(id, action, after = null) {
       const account = await findAccount(eq(tables.user.id, id));
       if (!account) return;
       const ctx = await resolve(account);
       const { active } = ctx.actor;
       if (!active) return;
       const target = { id: ctx.actor.user_id, name: account.name };
-      const entry = { organization_id: active.organization_id, target };
-      await recordAudit(ctx, succeeded ? "sign_in.succeeded" : "sign_in.failed", entry);
+      await recordAudit(ctx, action, { organization_id: active.organization_id, target, after });
     },
   });
 

@@ -10,6 +10,7 @@ import { betterAuth, type GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { magicLink } from "better-auth/plugins";
 import { asApiCall } from "./api-error.ts";
+import { type AuditAccount, auditChange } from "./audit.ts";
 import { AUTH_PATH } from "./auth-path.ts";
 import { connection, type Connections } from "./connection-plugin.ts";
 import { type Invites, invitation } from "./invite-plugin.ts";
@@ -49,8 +50,7 @@ export interface AccountsOptions {
   attempts: Attempts;
   connections: Connections;
   createMemberLink: CreateMemberLink;
-  /** Records a sign-in, or a failed one. */
-  onSignIn: (user: { id: string }, request: { succeeded: boolean }) => Promise<void>;
+  audit: AuditAccount;
 }
 
 /** Limits the passwords that are tried for one account in a minute, from wherever. */
@@ -65,7 +65,7 @@ export type Auth = ReturnType<typeof createAuth>;
 
 /** The sign-in of people by better-auth. Accounts are made by invites, so nobody can sign up. */
 export function createAuth(options: AccountsOptions) {
-  const { settings, db, http, mail, log, invites, attempts, connections, createMemberLink, onSignIn } = options;
+  const { settings, db, http, mail, log, invites, attempts, connections, createMemberLink, audit } = options;
   const { github, google } = settings.auth;
   const origin = new URL(settings.service_url).origin;
   return betterAuth({
@@ -124,10 +124,13 @@ export function createAuth(options: AccountsOptions) {
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
       database: { generateId: () => crypto.randomUUID() },
     },
-    hooks: { before: checkPassword(attempts), after: noteResult(attempts, onSignIn) },
+    hooks: { before: checkPassword(attempts), after: noteResult(attempts, audit) },
     databaseHooks: {
       user: { create: { before: requireInvite }, update: { after: endUnprovenPasskeys } },
-      session: { create: { after: async ({ userId }) => onSignIn({ id: userId }, { succeeded: true }) } },
+      session: {
+        create: { after: async ({ userId }) => audit(userId, "sign_in.succeeded") },
+        delete: { after: async ({ userId, expiresAt }) => (expiresAt > new Date() ? audit(userId, "sign_in.ended") : undefined) },
+      },
     },
     // The service logs and answers what fails. The library's own page of errors shows texts of the address.
     onAPIError: { throw: true, errorURL: `${origin}/` },
@@ -184,13 +187,14 @@ const checkPassword = (attempts: Attempts) =>
   });
 
 /** Only an account that exists has an organization whose audit log can have the failure. */
-const noteResult = (attempts: Attempts, onSignIn: AccountsOptions["onSignIn"]) =>
+const noteResult = (attempts: Attempts, audit: AuditAccount) =>
   createAuthMiddleware(async (ctx) => {
+    await auditChange(ctx, ctx.context.returned, audit);
     const email = ctx.path === PASSWORD_PATH ? emailOf(ctx.body) : null;
     if (email === null) return;
     if (!(ctx.context.returned instanceof APIError)) return attempts.forget(email);
     const found = await ctx.context.internalAdapter.findUserByEmail(email);
-    if (found) await onSignIn(found.user, { succeeded: false });
+    if (found) await audit(found.user.id, "sign_in.failed");
   });
 
 /** Only accounts get mails, and who asks cannot see whether there is one: the mail is sent after the answer. */

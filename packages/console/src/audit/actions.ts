@@ -29,6 +29,8 @@ export const ACTION_NAMES: Record<AuditAction, string> = {
   "member.removed": "Member removed",
   "member.role_changed": "Role of a member changed",
   "organization.updated": "Organization renamed",
+  "account.changed": "Account changed",
+  "sign_in.ended": "Session ended",
   "sign_in.failed": "Sign-in failed",
   "sign_in.succeeded": "Signed in",
   "subscription.created": "Subscription made",

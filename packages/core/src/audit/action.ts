@@ -1,5 +1,6 @@
 /** All actions that are recorded (docs/reference/audit.md#actions). */
 export const AUDIT_ACTIONS = [
+  "account.changed",
   "agent.created",
   "agent.removed",
   "approval.decided",
@@ -24,6 +25,7 @@ export const AUDIT_ACTIONS = [
   "member.removed",
   "member.role_changed",
   "organization.updated",
+  "sign_in.ended",
   "sign_in.failed",
   "sign_in.succeeded",
   "subscription.created",
