@@ -157,7 +157,9 @@ const CHANGES: Record<string, { make: () => Promise<unknown>; shown?: object }> 
 
 test("every action of the audit log has a change here that records it", () => {
   // The actions of signing in are tested in tests/accounts.
-  expect(Object.keys(CHANGES).toSorted()).toEqual(AUDIT_ACTIONS.filter((action) => !/^sign_in\.|^account\.|^member\.link/.test(action)));
+  expect(Object.keys(CHANGES).toSorted()).toEqual(
+    AUDIT_ACTIONS.filter((action) => !/^sign_in\.|^account\.|^member\.link/.test(action)),
+  );
 });
 
 test.each(Object.keys(CHANGES))("%s is recorded with who, what and from where, and without secrets", async (action) => {
