@@ -10,6 +10,7 @@ import { addJobs } from "./commands/jobs.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLogin } from "./commands/login.ts";
 import { addMemory } from "./commands/memory.ts";
+import { addFollowing } from "./commands/people.ts";
 import { addRun } from "./commands/run.ts";
 import { addRuns } from "./commands/runs.ts";
 import { addTasks } from "./commands/tasks.ts";
@@ -49,6 +50,7 @@ export function createProgram(host: Host): Command {
     addRuns,
     addArtifacts,
     addApprovals,
+    addFollowing,
     addMemory,
     addUsage,
     addWatch,

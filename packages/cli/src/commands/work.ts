@@ -7,6 +7,7 @@ import { releaseTask, requireTaskId } from "../task-calls.ts";
 import { printTask } from "../task-view.ts";
 import { addUsageOptions, hasUsage, reportUsage, type UsageOptions } from "../usage-options.ts";
 import { toSafeLine } from "../text.ts";
+import { printPersonInbox } from "./people.ts";
 import { heldTask, toCount } from "./tasks.ts";
 
 /** Longest wait of one request to the inbox. */
@@ -15,6 +16,7 @@ const WAIT_SECONDS = 20;
 interface InboxOptions {
   wait?: true | number;
   ack?: boolean;
+  all?: boolean;
 }
 
 interface NextOptions extends UsageOptions {
@@ -62,13 +64,15 @@ export const addWork: AddCommands = (program, host) => {
 
   program
     .command("inbox")
-    .description("Show what waits for you: messages and tasks (agents)")
-    .option("-w, --wait [seconds]", "wait until there is work, at most so many seconds", toCount)
-    .option("--ack", "acknowledge the messages that are shown, so that they are not shown again")
-    .action(async ({ wait, ack }: InboxOptions, command) => {
+    .description("Show what waits for you: messages and tasks of an agent, or what a person was notified")
+    .option("-w, --wait [seconds]", "wait until there is work, at most so many seconds (agents)", toCount)
+    .option("--ack", "acknowledge the shown messages, so that they are not shown again")
+    .option("--all", "also what was read (people)")
+    .action(async ({ wait, ack, all }: InboxOptions, command) => {
       const { output, openSession } = startRun(command, host);
       const session = await openSession();
-      requireAgent(session, `Only agents have an inbox; "${PROGRAM} approvals" shows what waits for people.`);
+      if (session.identity.type === "user" && wait === undefined) return printPersonInbox(session, output, { all, ack });
+      requireAgent(session, `Only agents wait for work. "${PROGRAM} watch" shows a person what changes.`);
       const ends_at = wait === undefined ? 0 : wait === true ? Number.POSITIVE_INFINITY : Date.now() + wait * 1000;
       const read = () => {
         const left = Math.ceil((ends_at - Date.now()) / 1000);
