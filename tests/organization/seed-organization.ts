@@ -126,6 +126,8 @@ async function seedRun(world: World, { organization_id, board_id, worker }: Tena
 /** Stores a notification of a person that waits to be sent by e-mail, and that the person follows the board. */
 async function seedNotifications({ db }: World, { organization_id, board_id }: Tenant, user_id: string): Promise<void> {
   await db.insert(schema.follows).values({ organization_id, board_id, user_id, following: true }).onConflictDoNothing();
+  const sealed = { bot_token_sealed: Buffer.alloc(40), signing_secret_sealed: Buffer.alloc(40) };
+  await db.insert(schema.slack_apps).values({ organization_id, team_id: "T1", team_name: "Acme", bot_user_id: "U1", ...sealed });
   const [channel] = await db.insert(schema.channels).values({ user_id, type: "email" }).onConflictDoNothing().returning();
   const about = { user_id, organization_id, board_id, type: "mention", subject_id: board_id, actor_type: "system" } as const;
   const [notification] = await db

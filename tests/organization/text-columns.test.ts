@@ -30,6 +30,7 @@ const NOT_COUNTED: Record<string, string> = {
   schedule_turns: "of the service",
   service_keys: "of the service",
   skill_pack_syncs: "removed by schedule",
+  slack_apps: "one row an organization",
   stream_leases: "removed when they expire",
   subscription_deliveries: "subscription_deliveries",
   subscriptions: "organization_subscriptions",

@@ -35,6 +35,7 @@ import { runStepStream } from "./routes/run-step-stream.ts";
 import { runs } from "./routes/runs.ts";
 import { skillPacks } from "./routes/skill-packs.ts";
 import { skills } from "./routes/skills.ts";
+import { slackApp, slackLink, slackRequests } from "./routes/slack.ts";
 import { souls } from "./routes/souls.ts";
 import { subscriptions } from "./routes/subscriptions.ts";
 import { tags } from "./routes/tags.ts";
@@ -56,10 +57,10 @@ export const groups = {
   health,
   reference,
   console: consolePage,
-  users: [...users, ...userInbox, ...userChannels, ...ownKeys],
+  users: [...users, ...userInbox, ...userChannels, ...slackLink, ...ownKeys],
   keys,
   audit,
-  organizations,
+  organizations: [...organizations, ...slackApp],
   "custom-fields": customFields,
   tags,
   gateways: [...gateways, ...gatewaySessions],
@@ -72,6 +73,7 @@ export const groups = {
   runs: [...runs, ...runStepStream],
   artifacts,
   decisions,
+  slack: slackRequests,
   approvals: [...approvals, ...approvalStream],
   webhooks,
   subscriptions,

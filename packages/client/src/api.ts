@@ -285,6 +285,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users/me/slack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Link your Slack user
+         * @description Makes a command that you send in Slack within ten minutes. It links the Slack user that sends it, once.
+         */
+        post: operations["create_users_me_slack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users/me/keys": {
         parameters: {
             query?: never;
@@ -948,6 +968,34 @@ export interface paths {
          */
         post: operations["accept_invite"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organizations/me/slack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the Slack app
+         * @description Get the Slack app.
+         */
+        get: operations["get_organization_slack"];
+        /**
+         * Connect a Slack app
+         * @description Stores the secrets of an app that an admin made in a workspace. Slack is asked to which workspace the token belongs. With another workspace, people link their Slack users again.
+         */
+        put: operations["replace_organization_slack"];
+        post?: never;
+        /**
+         * Remove the Slack app
+         * @description Nobody is notified by Slack any more, and the links of people end.
+         */
+        delete: operations["delete_organization_slack"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2352,6 +2400,46 @@ export interface paths {
          * @description The token stands for one person for a day and counts once. The first decision of an approval wins; a later one learns who decided.
          */
         post: operations["create_decision"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/slack/interactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a button of Slack
+         * @description Slack calls it when somebody presses a button. The message is then replaced by who decided.
+         */
+        post: operations["create_slack_interaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/slack/commands": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a command of Slack
+         * @description Slack calls it when somebody sends the command of the app.
+         */
+        post: operations["create_slack_command"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4801,6 +4889,12 @@ export interface components {
             /** @description Token of the invite. */
             token: string;
         };
+        SlackConnect: {
+            /** @description The token of the app's user: the page OAuth & Permissions of the app shows it. */
+            bot_token: string;
+            /** @description By which Slack signs its requests: the page Basic Information of the app shows it. */
+            signing_secret: string;
+        };
         CustomFieldCreate: {
             /** @description Key of the field's values on tasks. It cannot be changed later. */
             field_key: string;
@@ -5626,7 +5720,7 @@ export interface components {
              * @description Only jobs of this kind.
              * @enum {string}
              */
-            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "invite.mail" | "notice" | "people.email" | "people.push" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "invite.mail" | "notice" | "people.email" | "people.push" | "people.slack" | "slack.reply" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
             /**
              * Format: uuid
              * @description Only jobs about this board.
@@ -6633,6 +6727,17 @@ export interface components {
             /** @description The `applicationServerKey` with which a browser subscribes. */
             public_key: string;
         };
+        /** @description How a person links their Slack user. */
+        SlackLink: {
+            /** @description What to send in Slack, in any conversation: only the app sees it. */
+            command: string;
+            /**
+             * Format: date-time
+             * @description Until when it counts. It counts once.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            expires_at: string;
+        };
         /** @description A page of a list. */
         KeyPage: {
             /** @description The items of this page, in the order of the list. */
@@ -6990,6 +7095,23 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             updated_at: string;
+        };
+        /** @description The Slack app of an organization. Its secrets are never shown. */
+        SlackApp: {
+            /** @description Slack's id of the workspace. */
+            team_id: string;
+            /** @description Name of the workspace. */
+            team_name: string;
+            /** @description Why Slack did not accept the app the last time; null if it did. */
+            last_error: string | null;
+            /** @description Nothing is sent before then; null if nothing waits. */
+            retry_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the app was connected.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
         };
         /** @description An additional field for the tasks of some boards. */
         CustomField: {
@@ -8640,6 +8762,16 @@ export interface components {
             decided_by: string | null;
             /** @description Whether this decision counted. Otherwise somebody had decided, or the button had been used. */
             is_first: boolean;
+        };
+        /** @description The answer to a command in Slack. */
+        SlackCommandReply: {
+            /**
+             * @description Only the person sees it.
+             * @constant
+             */
+            response_type: "ephemeral";
+            /** @description What the person sees. */
+            text: string;
         };
         /** @description A page of a list. */
         ApprovalPage: {
@@ -10687,6 +10819,7 @@ export type MemberAccessReplace = components['schemas']['MemberAccessReplace'];
 export type BoardGrant = components['schemas']['BoardGrant'];
 export type InviteCreate = components['schemas']['InviteCreate'];
 export type InviteAccept = components['schemas']['InviteAccept'];
+export type SlackConnect = components['schemas']['SlackConnect'];
 export type CustomFieldCreate = components['schemas']['CustomFieldCreate'];
 export type CustomFieldUpdate = components['schemas']['CustomFieldUpdate'];
 export type TagCreate = components['schemas']['TagCreate'];
@@ -10767,6 +10900,7 @@ export type QuietHours = components['schemas']['QuietHours'];
 export type Channel = components['schemas']['Channel'];
 export type ChannelTest = components['schemas']['ChannelTest'];
 export type PushKey = components['schemas']['PushKey'];
+export type SlackLink = components['schemas']['SlackLink'];
 export type KeyPage = components['schemas']['KeyPage'];
 export type Key = components['schemas']['Key'];
 export type NewKey = components['schemas']['NewKey'];
@@ -10780,6 +10914,7 @@ export type BoardAccess = components['schemas']['BoardAccess'];
 export type MemberPage = components['schemas']['MemberPage'];
 export type InvitePage = components['schemas']['InvitePage'];
 export type Invite = components['schemas']['Invite'];
+export type SlackApp = components['schemas']['SlackApp'];
 export type CustomField = components['schemas']['CustomField'];
 export type Tag = components['schemas']['Tag'];
 export type TagPage = components['schemas']['TagPage'];
@@ -10840,6 +10975,7 @@ export type NewArtifact = components['schemas']['NewArtifact'];
 export type ArtifactUpload = components['schemas']['ArtifactUpload'];
 export type ReviewedFiles = components['schemas']['ReviewedFiles'];
 export type DecisionResult = components['schemas']['DecisionResult'];
+export type SlackCommandReply = components['schemas']['SlackCommandReply'];
 export type ApprovalPage = components['schemas']['ApprovalPage'];
 export type ApprovalEvent = components['schemas']['ApprovalEvent'];
 export type ApprovalTaskCounts = components['schemas']['ApprovalTaskCounts'];
@@ -11488,6 +11624,38 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    create_users_me_slack: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackLink"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_users_me_keys: {
         parameters: {
             query?: {
@@ -11826,7 +11994,7 @@ export interface operations {
                 /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
                 cursor?: string;
                 /** @description Only this action. */
-                action?: "account.changed" | "agent.created" | "agent.removed" | "approval.decided" | "audit.exported" | "board.created" | "board.removed" | "board.updated" | "budget.created" | "budget.removed" | "budget.updated" | "gateway.created" | "gateway.removed" | "gateway.updated" | "invite.accepted" | "invite.created" | "invite.removed" | "key.created" | "key.revoked" | "key.rotated" | "member.access_changed" | "member.link_created" | "member.removed" | "member.role_changed" | "organization.updated" | "sign_in.ended" | "sign_in.failed" | "sign_in.succeeded" | "subscription.created" | "subscription.removed" | "subscription.updated" | "webhook.created" | "webhook.removed" | "webhook.updated";
+                action?: "account.changed" | "agent.created" | "agent.removed" | "approval.decided" | "audit.exported" | "board.created" | "board.removed" | "board.updated" | "budget.created" | "budget.removed" | "budget.updated" | "gateway.created" | "gateway.removed" | "gateway.updated" | "invite.accepted" | "invite.created" | "invite.removed" | "key.created" | "key.revoked" | "key.rotated" | "member.access_changed" | "member.link_created" | "member.removed" | "member.role_changed" | "organization.updated" | "sign_in.ended" | "sign_in.failed" | "sign_in.succeeded" | "slack.connected" | "slack.removed" | "subscription.created" | "subscription.removed" | "subscription.updated" | "webhook.created" | "webhook.removed" | "webhook.updated";
                 /** @description Only what this user, key or agent did. */
                 actor_id?: string;
                 /** @description Only changes of this member, key, board or other thing. */
@@ -12923,6 +13091,90 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_organization_slack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackApp"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replace_organization_slack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SlackConnect"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackApp"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_organization_slack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };
@@ -16618,6 +16870,50 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
         };
     };
+    create_slack_interaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+        };
+    };
+    create_slack_command: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackCommandReply"];
+                };
+            };
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+        };
+    };
     list_board_approvals: {
         parameters: {
             query?: {
@@ -18034,7 +18330,7 @@ export interface operations {
                 /** @description Only jobs with this status. */
                 status?: "queued" | "running" | "done" | "dead";
                 /** @description Only jobs of this kind. */
-                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "invite.mail" | "notice" | "people.email" | "people.push" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "invite.mail" | "notice" | "people.email" | "people.push" | "people.slack" | "slack.reply" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
                 /** @description Only jobs about this board. */
                 board_id?: string;
                 /** @description Only jobs of this gateway. */

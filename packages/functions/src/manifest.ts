@@ -97,6 +97,8 @@ export const groups = {
   },
   /** Decisions from messages, without sign-in. */
   decisions: { routes: ["POST /api/v1/decisions", "ANY /decide", "ANY /unsubscribe"], ...defaultSize },
+  /** What Slack calls, signed. It waits at most three seconds. */
+  slack: { routes: ["POST /api/v1/slack/interactions", "POST /api/v1/slack/commands"], ...defaultSize },
   approvals: { routes: anyMethodBelow("/api/v1/boards/{board_id}/approvals"), ...streamSize },
   webhooks: { routes: anyMethodBelow("/api/v1/boards/{board_id}/webhooks"), ...defaultSize, reads_bodies: true },
   /** A test message waits up to 15 s for its receiver. */

@@ -68,6 +68,13 @@ export const INPUTS: Record<string, Input> = {
   "PATCH /api/v1/users/me/channels/{channel_id}": { body: () => ({ active: true }), rule: ownerOfKey },
   "DELETE /api/v1/users/me/channels/{channel_id}": { rule: ownerOfKey },
   "POST /api/v1/users/me/channels/{channel_id}/test": { rule: ownerOfKey },
+  /** Slack does not accept the token. */
+  "PUT /api/v1/organizations/me/slack": {
+    body: () => ({ bot_token: "xoxb-none", signing_secret: "0".repeat(32) }),
+    answers: 422,
+  },
+  "POST /api/v1/slack/interactions": { answers: 403 },
+  "POST /api/v1/slack/commands": { answers: 403 },
   "POST /api/v1/users/me/push": { body: () => ({ name: "Browser", endpoint: "https://push.example.com/1", keys: PUSH_KEYS }) },
   /** The task is not in review. */
   "POST /api/v1/boards/{board_id}/tasks/{task_id}/send-back": { answers: 409 },

@@ -4,6 +4,7 @@ import type { CallOptions } from "../../support/http.ts";
 import { actAsMainAgent } from "../../support/main-agent.ts";
 import type { Tenant, World } from "../../support/world.ts";
 import { createKeyCallers } from "./key-callers.ts";
+import { seedSlackApp } from "./seed-tenant.ts";
 
 /** The boards of the home organization: the requested board, an unrelated one, and one in the same group. */
 export type BoardPlace = "home" | "elsewhere" | "neighbour";
@@ -142,7 +143,8 @@ async function createVisitorCaller(world: World, organization_id: string, board_
   const write = { can_read: false, can_write: true };
   await world.db.insert(organization_board_access).values({ organization_member_id: member, board_id, ...write });
   // A created organization becomes the active one.
-  await world.call("POST", "/organizations", { token, body: { name: "Visitors" } });
+  const visitors = await world.call("POST", "/organizations", { token, body: { name: "Visitors" } });
+  await seedSlackApp(world, visitors.body.id, "visitors");
   return {
     name: "visitor",
     options: { token },

@@ -1,4 +1,4 @@
-import { agents, channels, jobs, users } from "@board/core/schema/all-tables";
+import { agents, channels, jobs, slack_apps, users } from "@board/core/schema/all-tables";
 import { and, eq, isNull } from "drizzle-orm";
 import type { Answer, CallOptions } from "../../support/http.ts";
 import { addTask } from "../../support/task.ts";
@@ -57,6 +57,7 @@ export async function seedOrganization(world: World, tenant: Tenant, mark: strin
     .insert(channels)
     .values({ user_id: person!.id, type: "push", address_digest: mark })
     .returning();
+  await seedSlackApp(world, organization_id, mark);
   const [main] = await world.db
     .select()
     .from(agents)
@@ -73,6 +74,12 @@ export async function seedOrganization(world: World, tenant: Tenant, mark: strin
     pack_run_id: pack_sync.run_id,
     lead_id: tenant.lead.id,
   };
+}
+
+/** The Slack app of an organization, with the mark in every text. */
+export async function seedSlackApp(world: World, organization_id: string, mark: string): Promise<void> {
+  const sealed = { bot_token_sealed: Buffer.alloc(40), signing_secret_sealed: Buffer.alloc(40) };
+  await world.db.insert(slack_apps).values({ organization_id, team_id: mark, team_name: mark, bot_user_id: mark, ...sealed });
 }
 
 async function addDeadJob(world: World, { organization_id, gateway_id }: Tenant, mark: string): Promise<string> {

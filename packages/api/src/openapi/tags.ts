@@ -10,6 +10,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   artifacts: "Files of tasks, such as logs, pictures and diffs, and what people have reviewed of them.",
   approvals: "Requests of agents that people decide.",
   decisions: "Decisions from messages, without sign-in.",
+  slack: "What Slack calls.",
   memory: "What a board or a group of boards remembers, and its chat.",
   onboarding: "The conversation by which a new board gets its goal and its lead.",
   agents: "Agents, managed by people.",

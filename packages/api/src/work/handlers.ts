@@ -11,6 +11,8 @@ import { sendNotification } from "@board/core/notification/notification";
 import { scheduleDeliveries } from "@board/core/channel/schedule";
 import { emailChannel } from "@board/core/channel/email-channel";
 import { pushChannel } from "@board/core/push/channel";
+import { slackChannel } from "@board/core/slack/channel";
+import { replyToSlack } from "@board/core/slack/reply";
 import { sendDue } from "@board/core/channel/send-due";
 import { tellPeople } from "@board/core/people/tell";
 import { packSyncJob } from "@board/core/skill/sync-job";
@@ -38,8 +40,10 @@ const handlers: JobHandlers = {
   notice: sendNotification(sendToSession),
   "people.email": sendDue(emailChannel),
   "people.push": sendDue(pushChannel),
+  "people.slack": sendDue(slackChannel),
   "people.tell": tellPeople(scheduleDeliveries(CHANNELS)),
   "pack.sync": packSyncJob,
+  "slack.reply": replyToSlack,
   "sync.agent": syncOneAgent,
   "sync.finish": finalizeSync,
   "sync.start": planSync,

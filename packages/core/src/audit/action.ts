@@ -28,6 +28,8 @@ export const AUDIT_ACTIONS = [
   "sign_in.ended",
   "sign_in.failed",
   "sign_in.succeeded",
+  "slack.connected",
+  "slack.removed",
   "subscription.created",
   "subscription.removed",
   "subscription.updated",

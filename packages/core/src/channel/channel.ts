@@ -68,13 +68,15 @@ interface NewChannel {
   /** What makes two addresses the same one. */
   identity: string;
   address: string;
+  /** The organization whose notifications alone it sends. */
+  organization_id?: string;
 }
 
 /**
  * Stores a channel of the caller. The same address again is the same channel. An address that another person had is taken over: it
  * belongs to a browser in which somebody else signed in.
  */
-export function addChannel(ctx: Context<User>, { type, name, identity, address }: NewChannel): Promise<Channel> {
+export function addChannel(ctx: Context<User>, { type, name, identity, address, organization_id }: NewChannel): Promise<Channel> {
   const address_digest = createHash("sha256").update(identity).digest("base64url");
   const address_sealed = seal(ctx.settings.encryption_key, address);
   const { user_id } = ctx.actor;
@@ -90,7 +92,7 @@ export function addChannel(ctx: Context<User>, { type, name, identity, address }
       throw new DomainError("conflict", `You have ${MAX_OF_TYPE} channels of this type, which is the limit. Remove one first.`);
     const [row] = await ctx.db
       .insert(channels)
-      .values({ user_id, type, name, address_digest, address_sealed })
+      .values({ user_id, type, name, address_digest, address_sealed, organization_id: organization_id ?? null })
       .onConflictDoUpdate({
         target: [channels.user_id, channels.type, channels.address_digest],
         set: { name, address_sealed, ...HEALTHY },
@@ -113,6 +115,11 @@ export async function removeChannel(ctx: Context<User>, channel_id: string): Pro
 /** Removes a channel whose address does not exist any more. */
 export async function removeGoneChannel(ctx: Context, channel_id: string): Promise<void> {
   await ctx.db.delete(channels).where(eq(channels.id, channel_id));
+}
+
+/** Removes the channels of a type that send for an organization. */
+export async function removeChannelsOf(ctx: Context, organization_id: string, type: ChannelType): Promise<void> {
+  await ctx.db.delete(channels).where(and(eq(channels.organization_id, organization_id), eq(channels.type, type)));
 }
 
 /** Switches a channel off by the link of one of its messages. Throws `not_found` for a link that the service did not sign. */

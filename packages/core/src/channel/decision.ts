@@ -92,17 +92,21 @@ export async function useDecision(ctx: Context, { token, status, answer }: UseDe
   return transaction(own, async (own) => {
     const { board_id, approval_id } = claims;
     const board = await boardFor(own, board_id, "write");
-    const used = await own.db
-      .insert(used_decisions)
-      .values({ id: claims.id, created_at: own.now() })
-      .onConflictDoNothing()
-      .returning({ id: used_decisions.id });
-    const { approval, is_changed } =
-      used.length === 0
-        ? { approval: await readApproval(own, board.id, approval_id), is_changed: false }
-        : await decidePending(own, board_id, approval_id, { status, answer });
+    const { approval, is_changed } = (await useOnce(own, claims.id))
+      ? await decidePending(own, board_id, approval_id, { status, answer })
+      : { approval: await readApproval(own, board.id, approval_id), is_changed: false };
     return { status: approval.status, decided_by: await readDecider(own, approval), is_first: is_changed };
   });
+}
+
+/** Uses up the id of a signed text, in the caller's transaction. Returns false if it was used before. */
+export async function useOnce(ctx: Context, id: string): Promise<boolean> {
+  const used = await ctx.db
+    .insert(used_decisions)
+    .values({ id, created_at: ctx.now() })
+    .onConflictDoNothing()
+    .returning({ id: used_decisions.id });
+  return used.length > 0;
 }
 
 async function readDecider(ctx: Context, { resolved_by_user_id }: Approval): Promise<string | null> {

@@ -4,7 +4,7 @@ import type { ChannelType, channels } from "../schema/channel.sql.ts";
 import type { user_notifications } from "../schema/people.sql.ts";
 
 /** The kinds of jobs that send by a channel what is due for an organization. */
-export type ChannelJob = "people.email" | "people.push";
+export type ChannelJob = "people.email" | "people.push" | "people.slack";
 
 /** A way to reach people outside the console. Each is a separate room or file, and `work/channels.ts` lists them. */
 export interface ChannelKind {

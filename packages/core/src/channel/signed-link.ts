@@ -13,6 +13,13 @@ const Claims = z.discriminatedUnion("for", [
     expires: z.number(),
   }),
   z.object({ for: z.literal("unsubscribe"), channel_id: z.uuid() }),
+  z.object({
+    for: z.literal("slack"),
+    id: z.uuid(),
+    organization_id: z.uuid(),
+    user_id: z.uuid(),
+    expires: z.number(),
+  }),
 ]);
 type Claims = z.infer<typeof Claims>;
 

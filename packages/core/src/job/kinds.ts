@@ -63,6 +63,14 @@ export interface SyncAgentPayload {
   first: boolean;
 }
 
+/** The answer to a button in Slack. The job's secret is the address to which it goes. */
+export interface SlackReplyPayload {
+  organization_id: string;
+  board_id: string;
+  approval_id: string;
+  outcome: "decided" | "not_linked" | "not_valid";
+}
+
 /**
  * The payload of each kind of job. It contains only ids and small facts. The handler reads everything else, so that it acts on
  * current data.
@@ -88,6 +96,8 @@ export interface JobPayloads {
   "people.email": { organization_id: string };
   /** Like `people.email`, by web push. */
   "people.push": { organization_id: string };
+  "people.slack": { organization_id: string };
+  "slack.reply": SlackReplyPayload;
   /** Syncs a skill pack for a request that did not wait for the result. */
   "pack.sync": { run_id: string };
   /** Selects the agents of a template sync and creates a job for each. */
@@ -140,6 +150,9 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   notice: { attempts: 6, first_seconds: 10, max_seconds: 120 },
   "people.email": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   "people.push": { attempts: 6, first_seconds: 5, max_seconds: 300 },
+  "people.slack": { attempts: 6, first_seconds: 5, max_seconds: 300 },
+  // The address of an answer is valid for half an hour.
+  "slack.reply": { attempts: 6, first_seconds: 2, max_seconds: 300 },
   "people.tell": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   // The run records the failure, and the user starts another sync.
   "pack.sync": { attempts: 1, first_seconds: 10, max_seconds: 10 },
@@ -192,6 +205,8 @@ export const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
   "pack.sync": "syncs",
   "people.email": "outbound",
   "people.push": "outbound",
+  "people.slack": "outbound",
+  "slack.reply": "outbound",
   "subscription.deliver": "outbound",
   "sync.agent": "syncs",
   "sync.finish": "syncs",

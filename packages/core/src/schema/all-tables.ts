@@ -31,6 +31,7 @@ export * from "./run.sql.ts";
 export * from "./run-token.sql.ts";
 export * from "./skill-pack.sql.ts";
 export * from "./skill.sql.ts";
+export * from "./slack.sql.ts";
 export * from "./stream-lease.sql.ts";
 export * from "./subscription.sql.ts";
 export * from "./tag.sql.ts";

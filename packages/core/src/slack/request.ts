@@ -1,0 +1,44 @@
+import { eq } from "drizzle-orm";
+import type { Context } from "../context/context.ts";
+import { slack_apps } from "../schema/slack.sql.ts";
+import { DomainError } from "../values/errors.ts";
+import { slack } from "../webhook/source/slack.ts";
+import { verifySignature } from "../webhook/signature.ts";
+import { type SlackAppRow, signingSecretOf } from "./app.ts";
+import { SlackError } from "./web-api.ts";
+
+/** Organizations that share a workspace. More of them are not asked. */
+const MAX_APPS = 20;
+
+/**
+ * The apps whose secret signed a request of Slack, in the last five minutes (docs/reference/slack.md#requests). Several organizations
+ * may use the same app. Throws `forbidden` if there is none.
+ */
+export async function verifyRequest(ctx: Context, headers: Headers, body: Uint8Array, team_id: string): Promise<SlackAppRow[]> {
+  const rows = await ctx.db
+    .select()
+    .from(slack_apps)
+    .where(eq(slack_apps.team_id, team_id))
+    .orderBy(slack_apps.created_at, slack_apps.organization_id)
+    .limit(MAX_APPS);
+  const signature = slack.readSignature(headers, null);
+  const secrets = rows.map((row) => secretOf(ctx, row));
+  verifySignature(
+    secrets.filter((secret) => secret !== null),
+    signature,
+    body,
+    ctx.now(),
+  );
+  if (typeof signature === "string") throw new DomainError("forbidden", "Invalid webhook signature.");
+  return rows.filter((_, place) => secrets[place] !== null && signature.matches(secrets[place]!, body));
+}
+
+/** Null if it was sealed with another key. */
+function secretOf(ctx: Context, app: SlackAppRow): string | null {
+  try {
+    return signingSecretOf(ctx, app);
+  } catch (error) {
+    if (error instanceof SlackError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,4 @@
+import { slackRequests } from "@board/api/routes/slack";
+import { createHttpHandler } from "../http-handler.ts";
+
+export const handler = createHttpHandler(slackRequests);

@@ -1,0 +1,179 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import type { HttpClient, HttpResponse } from "@board/core/context/http-client";
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the message is what the service sent
+type Json = any;
+
+export interface PostedMessage {
+  channel: string;
+  message: Json;
+}
+
+export interface SlackWorkspace {
+  team_id: string;
+  bot_token: string;
+  signing_secret: string;
+  /** The messages of a Slack user, in the order in which they came. */
+  messagesTo(user_id: string): Json[];
+  /** Calls of `chat.postMessage`, refused ones included. */
+  countPosts(): number;
+  /** What was answered by an address that came with a button. */
+  answersTo(response_url: string): Json[];
+  /** Makes the workspace answer `chat.postMessage` with an error, or with a status. Null accepts messages again. */
+  refuse(answer: { error: string } | { status: number; headers?: Record<string, string> } | null): void;
+  /** Does something while the workspace has the next message and has not answered yet. */
+  whilePosting(work: (user_id: string) => Promise<unknown>): void;
+  /** The body and the headers of a request as Slack sends it. */
+  sign(form: Record<string, string>, at: Date, secret?: string): { raw: string; headers: Record<string, string> };
+  /** The form of a pressed button. */
+  press(user_id: string, button: Json): { payload: string; response_url: string };
+  /** Sends what is meant for Slack to this workspace. Everything else is not reached. */
+  web: HttpClient;
+  close(): Promise<void>;
+}
+
+const LIMITS = { section: 3_000, context: 3_000, button: 75, value: 2_000, action_id: 255, url: 3_000, blocks: 50, elements: 25 };
+
+/** What Slack's documentation demands of a message (https://docs.slack.dev/reference/block-kit/blocks). Returns the first error. */
+export function findMessageError({ text, blocks }: Json): string | null {
+  if (typeof text !== "string" || text === "") return "no_text";
+  if (!Array.isArray(blocks) || blocks.length === 0 || blocks.length > LIMITS.blocks) return "invalid_blocks";
+  return blocks.map(findBlockError).find((error) => error !== null) ?? null;
+}
+
+function findBlockError(block: Json): string | null {
+  const isText = ({ type, text }: Json, max: number) =>
+    (type === "plain_text" || type === "mrkdwn") && typeof text === "string" && text.length > 0 && text.length <= max;
+  if (block.type === "section") return isText(block.text, LIMITS.section) ? null : "invalid_section";
+  if (block.type === "context")
+    return block.elements.length <= 10 && block.elements.every((element: Json) => isText(element, LIMITS.context))
+      ? null
+      : "invalid_context";
+  if (block.type !== "actions" || block.elements.length === 0 || block.elements.length > LIMITS.elements) return "invalid_blocks";
+  const ids = block.elements.map(({ action_id }: Json) => action_id);
+  if (new Set(ids).size !== ids.length) return "duplicate_action_id";
+  const isButton = ({ type, text, action_id, value = "", url = "", style = "primary" }: Json) =>
+    type === "button" &&
+    text.type === "plain_text" &&
+    isText(text, LIMITS.button) &&
+    action_id.length <= LIMITS.action_id &&
+    value.length <= LIMITS.value &&
+    url.length <= LIMITS.url &&
+    ["primary", "danger"].includes(style);
+  return block.elements.every(isButton) ? null : "invalid_button";
+}
+
+/** A workspace of Slack on loopback: its Web API and the addresses by which buttons are answered. */
+export async function startSlackWorkspace(): Promise<SlackWorkspace> {
+  const team_id = `T${randomBytes(4).toString("hex").toUpperCase()}`;
+  const bot_token = `xoxb-${randomBytes(12).toString("hex")}`;
+  const signing_secret = randomBytes(16).toString("hex");
+  const posted: PostedMessage[] = [];
+  const answers = new Map<string, Json[]>();
+  let refusal: { error?: string; status?: number; headers?: Record<string, string> } | null = null;
+  let posts = 0;
+  let during: ((user_id: string) => Promise<unknown>) | null = null;
+  const reply = (response: ServerResponse, body: object) =>
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+
+  async function handleMethod(request: IncomingMessage, response: ServerResponse, method: string): Promise<void> {
+    const body = JSON.parse((await buffer(request)).toString("utf8"));
+    if (!request.headers["content-type"]?.startsWith("application/json"))
+      return void reply(response, { ok: false, error: "invalid_post_type" });
+    if (request.headers.authorization !== `Bearer ${bot_token}`)
+      return void reply(response, { ok: false, error: "invalid_auth" });
+    if (method === "auth.test") return void reply(response, { ok: true, team: "Acme", team_id, user: "board", user_id: "UBOT" });
+    if (method !== "chat.postMessage") return void reply(response, { ok: false, error: "unknown_method" });
+    posts += 1;
+    const work = during;
+    during = null;
+    await work?.(body.channel);
+    if (refusal?.status) return void response.writeHead(refusal.status, refusal.headers).end();
+    const error = refusal?.error ?? findMessageError(body);
+    if (error) return void reply(response, { ok: false, error });
+    posted.push({ channel: body.channel, message: body });
+    reply(response, { ok: true, channel: `D${body.channel}`, ts: "1700000000.000100" });
+  }
+
+  async function handleAnswer(request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
+    const known = answers.get(url);
+    if (!known || known.length >= 5) return void response.writeHead(404).end();
+    known.push(JSON.parse((await buffer(request)).toString("utf8")));
+    response.writeHead(200).end("ok");
+  }
+
+  const server = createServer((request, response) => {
+    const { url = "", headers } = request;
+    if (headers["x-meant-for"] === "slack.com") void handleMethod(request, response, url.replace("/api/", ""));
+    else void handleAnswer(request, response, `https://hooks.slack.com${url}`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    team_id,
+    bot_token,
+    signing_secret,
+    messagesTo: (user_id) => posted.filter(({ channel }) => channel === user_id).map(({ message }) => message),
+    countPosts: () => posts,
+    answersTo: (url) => answers.get(url) ?? [],
+    refuse: (answer) => void (refusal = answer),
+    whilePosting: (work) => void (during = work),
+    sign(form, at, secret = signing_secret) {
+      const raw = new URLSearchParams(form).toString();
+      const time = String(Math.floor(at.getTime() / 1000));
+      const signature = `v0=${createHmac("sha256", secret).update(`v0:${time}:${raw}`).digest("hex")}`;
+      const headers = {
+        "content-type": "application/x-www-form-urlencoded",
+        "x-slack-request-timestamp": time,
+        "x-slack-signature": signature,
+      };
+      return { raw, headers };
+    },
+    press(user_id, { action_id, value, url }) {
+      const response_url = `https://hooks.slack.com/actions/${team_id}/${randomBytes(8).toString("hex")}`;
+      answers.set(response_url, []);
+      const action = {
+        type: "button",
+        block_id: "b",
+        action_id,
+        action_ts: "1",
+        ...(value ? { value } : {}),
+        ...(url ? { url } : {}),
+      };
+      const payload = {
+        type: "block_actions",
+        team: { id: team_id, domain: "acme" },
+        user: { id: user_id, username: "ann" },
+        api_app_id: "A1",
+        token: "old",
+        response_url,
+        actions: [action],
+      };
+      return { payload: JSON.stringify(payload), response_url };
+    },
+    web: {
+      get: () => Promise.reject(new Error("Slack is only posted to.")),
+      checkReceiver: async () => {},
+      post: (url, { headers, body }) => forward(origin, url, headers, body as string),
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function forward(origin: string, url: string, headers: Record<string, string>, body: string): Promise<HttpResponse> {
+  const { protocol, host, pathname } = new URL(url);
+  if (protocol !== "https:" || !["slack.com", "hooks.slack.com"].includes(host)) throw new Error(`${url} is not Slack's.`);
+  const response = await fetch(origin + pathname, { method: "POST", headers: { ...headers, "x-meant-for": host }, body });
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return { status: response.status, headers: Object.fromEntries(response.headers), body: only(bytes) };
+}
+
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield bytes;
+}
