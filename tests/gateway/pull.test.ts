@@ -192,13 +192,22 @@ describe("an agent without a host", () => {
     expect(await jobsOf()).toEqual([]);
   });
 
-  test("cannot become a main agent, and on its board nobody can ask the user", async () => {
+  test("cannot become a main agent, and what its lead asks the user is a question to people, answered in the lead's inbox", async () => {
     const refused = await asOwner("PATCH", `/api/v1/agents/${board.worker.id}`, { is_gateway_main: true });
     expect([refused.status, refused.body]).toEqual([422, { detail: "Gateway has no host." }]);
     const asked = await asAgent(board.lead, "POST", `/api/v1/agent/boards/${board.board_id}/gateway/main/ask-user`, {
       content: "Why?",
     });
-    expect(asked.status).toBe(422);
+    expect([asked.status, asked.body]).toEqual([
+      200,
+      { ok: true, board_id: board.board_id, main_agent_id: null, main_agent_name: null },
+    ]);
+    const [question] = (await asOwner("GET", `/api/v1/boards/${board.board_id}/approvals?status=pending`)).body.items;
+    expect(question).toMatchObject({ action_type: "question", agent_id: board.lead.id, description: "Why?" });
+    const path = `/api/v1/boards/${board.board_id}/approvals/${question.id}`;
+    expect((await asOwner("PATCH", path, { status: "approved", answer: { text: "Because." } })).status).toBe(200);
+    const { messages } = (await asAgent(board.lead, "GET", "/api/v1/agent/inbox")).body;
+    expect(messages.map(({ text }: { text: string }) => text)).toContainEqual(expect.stringContaining("Because."));
     expect((await asOwner("POST", `/api/v1/boards/${board.board_id}/onboarding/start`, {})).status).toBe(422);
   });
 

@@ -9892,7 +9892,7 @@ export interface components {
         /** @description Who asks the user. */
         GatewayMainAskUserResponse: {
             /**
-             * @description The request was sent to the main agent.
+             * @description The user is asked.
              * @constant
              */
             ok: true;

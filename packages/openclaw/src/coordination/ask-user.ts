@@ -1,5 +1,8 @@
 import { and, eq, isNull } from "drizzle-orm";
 import * as z from "zod";
+import { createApproval } from "@board/core/approval/create";
+import { CreateApproval } from "@board/core/approval/input";
+import { QUESTION } from "@board/core/approval/question";
 import { type BoardRow, boardFor } from "@board/core/organization/access";
 import { type Lead, mainSessionKey } from "@board/core/context/actor";
 import type { Context } from "@board/core/context/context";
@@ -25,7 +28,7 @@ export const AskUser = lazyObject(() => ({
 export type AskUser = z.infer<typeof AskUser>;
 
 export const AskUserResponse = lazyObject(() => ({
-  ok: z.literal(true).describe("The request was sent to the main agent."),
+  ok: z.literal(true).describe("The user is asked."),
   board_id: Id.describe("Board whose lead asks."),
   main_agent_id: Id.nullable().describe("Main agent that asks the user."),
   main_agent_name: z.string().nullable().describe("Name of that main agent."),
@@ -40,10 +43,14 @@ export type AskUserResponse = z.infer<typeof AskUserResponse>;
 /** Labels the session of a main agent that has no row. The host keeps such a session even so. */
 const MAIN_AGENT_LABEL = "Gateway Agent";
 
-/** Asks the user through the main agent of the board's gateway. The answer arrives in the memory of the board. */
+/**
+ * Asks the user through the main agent of the board's gateway. The answer arrives in the memory of the board. Without a host there is
+ * no main agent, so people get a question, whose answer arrives in the inbox of the lead.
+ */
 export async function askUser(ctx: Context<Lead>, board_id: string, request: AskUser): Promise<AskUserResponse> {
   const board = await boardFor(ctx, board_id, "write");
   const { gateway, main } = await findMain(ctx, board);
+  if (gateway?.kind === "pull") return askByQuestion(ctx, board, request);
   requireUsableGateway(gateway);
   const { actor } = ctx;
   await dispatch(
@@ -64,6 +71,16 @@ export async function askUser(ctx: Context<Lead>, board_id: string, request: Ask
     },
   );
   return { ok: true, board_id: board.id, main_agent_id: main?.id ?? null, main_agent_name: main?.name ?? null };
+}
+
+async function askByQuestion(
+  ctx: Context<Lead>,
+  { id: board_id }: BoardRow,
+  { content, correlation_id }: AskUser,
+): Promise<AskUserResponse> {
+  const payload = correlation_id === null ? null : { correlation_id };
+  await createApproval(ctx, board_id, CreateApproval.parse({ action_type: QUESTION, text: content, payload }));
+  return { ok: true, board_id, main_agent_id: null, main_agent_name: null };
 }
 
 async function findMain(ctx: Context, { gateway_id, organization_id }: BoardRow) {
