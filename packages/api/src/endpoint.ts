@@ -94,6 +94,8 @@ interface Spec<A extends Actor, Path, Q, B, R> {
   operation_id?: string;
   /** The media type of the response, if it is not JSON. */
   media_type?: string;
+  /** Further media types that a caller can ask for by a parameter. */
+  other_media_types?: readonly string[];
   /** The request's body is a file of any media type, which the handler reads itself. */
   takes_file?: true;
   /** If true, the operation is not in the OpenAPI document. */

@@ -12050,6 +12050,7 @@ export interface operations {
                 };
                 content: {
                     "application/x-ndjson": components["schemas"]["AuditExport"];
+                    "text/csv": components["schemas"]["AuditExport"];
                 };
             };
             401: components["responses"]["Unauthenticated"];

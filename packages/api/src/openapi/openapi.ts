@@ -97,7 +97,7 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
   const { spec, params } = endpoint;
   const { users, agents } = spec.as;
   const security = [...(users ? [{ user: [] }] : []), ...(agents ? [{ agent: [] }] : [])];
-  const media = spec.media_type ?? "application/json";
+  const media = [spec.media_type ?? "application/json", ...(spec.other_media_types ?? [])];
   return {
     operationId: operationIdOf(endpoint, path),
     summary: spec.summary,
@@ -118,7 +118,7 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
         description: "Success.",
         ...answerHeadersOf(endpoint),
         ...(isPageSchema(spec.returns) ? { headers: LinkHeader } : {}),
-        content: { [media]: { schema: spec.returns } },
+        content: Object.fromEntries(media.map((type) => [type, { schema: spec.returns }])),
       },
       ...(spec.accepted
         ? {

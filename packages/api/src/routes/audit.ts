@@ -42,6 +42,7 @@ export const audit = [
       query: AuditExportQuery,
       returns: z.string().meta({ id: "AuditExport", description: "The entries as lines." }),
       media_type: "application/x-ndjson",
+      other_media_types: ["text/csv"],
     },
     async (ctx, { query }) => {
       requireAllBoards(ctx.actor);
