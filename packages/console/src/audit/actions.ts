@@ -30,6 +30,8 @@ export const ACTION_NAMES: Record<AuditAction, string> = {
   "member.role_changed": "Role of a member changed",
   "organization.updated": "Organization renamed",
   "account.changed": "Account changed",
+  "slack.connected": "Slack connected",
+  "slack.removed": "Slack disconnected",
   "sign_in.ended": "Session ended",
   "sign_in.failed": "Sign-in failed",
   "sign_in.succeeded": "Signed in",
