@@ -19,6 +19,7 @@ import { ADDRESS_HEADER, createAuth } from "./auth.ts";
 import { LINK_HOURS, mintLinkToken, toIdentifier } from "./link.ts";
 import { ACCESS_PREFIX, mcpResource, toStored } from "./oauth.ts";
 import { oauthAccessToken } from "./oauth-tables.sql.ts";
+import { createRowRemover } from "./old-rows.ts";
 import { isServed } from "./served-paths.ts";
 import { SESSION_PREFIX } from "./session-token.ts";
 import * as tables from "./tables.sql.ts";
@@ -172,6 +173,8 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     return row?.key_id ? { key_id: row.key_id, resource } : null;
   }
 
+  const removeOldRows = createRowRemover(openContext);
+
   return {
     /** Answers a request below `AUTH_PATH`, or for the metadata of the authorization server. */
     async handle(request: Request, address: string): Promise<Response> {
@@ -181,6 +184,8 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       headers.set(ADDRESS_HEADER, address);
       const client = { address, user_agent: headers.get("user-agent") };
       const answer = await clients.run(client, () => auth.handler(new Request(request, { headers })));
+      // Only requests that change something add rows, so these remove them too.
+      if (request.method === "POST") await removeOldRows();
       return toRefusal(pathname, answer);
     },
     /** The person of a session, the owner by the key of the data folder, or a connected program. */

@@ -1,0 +1,51 @@
+import { oauthClient } from "@board/accounts/oauth-tables.sql";
+import { session } from "@board/accounts/tables.sql";
+import { expect, test } from "vitest";
+import { connect, startProgram } from "./program.ts";
+import { setupAccounts } from "./support.ts";
+
+const ORIGIN = "https://board.example";
+const HOUR_MS = 3_600_000;
+
+const { world, openOwner, openBrowser, openMachine } = await setupAccounts({ environment: { BASE_URL: ORIGIN } });
+
+const register = (client_name: string) =>
+  openBrowser().send("POST", "/api/auth/oauth2/register", {
+    client_name,
+    application_type: "native",
+    response_types: ["code"],
+    redirect_uris: ["http://127.0.0.1:7777/callback"],
+    grant_types: ["authorization_code"],
+    token_endpoint_auth_method: "none",
+  });
+const clientNames = async () =>
+  (await world.db.select({ name: oauthClient.name }).from(oauthClient).orderBy(oauthClient.createdAt)).map(({ name }) => name);
+
+test("clients that registered and never connected are removed, and those that people connected stay", async () => {
+  const owner = await openOwner();
+  await connect(startProgram({ request: openMachine(), origin: ORIGIN, metadata: { client_name: "Connected" } }), owner);
+  expect((await register("Abandoned")).status).toBe(201);
+  world.elapse(0.5 * HOUR_MS);
+  await register("Half an hour later");
+  expect(await clientNames()).toEqual(expect.arrayContaining(["Connected", "Abandoned", "Half an hour later"]));
+  world.elapse(2 * HOUR_MS);
+  await register("Last");
+  const left = await clientNames();
+  expect(left).toContain("Connected");
+  expect(left).not.toContain("Abandoned");
+  expect(left).not.toContain("Half an hour later");
+});
+
+test("sessions that expired are removed, and others go on", async () => {
+  const [one, other] = [await openOwner(), await openOwner()];
+  const sessions = () => world.db.$count(session);
+  const before = await sessions();
+  await world.db.execute(
+    `update accounts.session set expires_at = now() - interval '2 days' where token = (select token from accounts.session order by created_at desc limit 1)`,
+  );
+  world.elapse(HOUR_MS);
+  await register("Another");
+  expect(await sessions()).toBe(before - 1);
+  const statuses = await Promise.all([one, other].map(async (person) => (await person.send("GET", "/api/v1/users/me")).status));
+  expect(statuses.toSorted()).toEqual([200, 401]);
+});
