@@ -16,7 +16,7 @@ const entry = {
     ".": { types: "./index.d.ts", default: "./index.js" },
     "./*": { types: "./*.d.ts", default: "./*.js" },
   },
-  // The parser of server-sent events is bundled. As a dependency it would require a newer Node than it needs.
+  // The parser of server-sent events is bundled: its package declares a newer minimum version of Node than its code really needs.
   dependencies: { "openapi-fetch": dependencies["openapi-fetch"] },
 };
 

@@ -8,7 +8,7 @@ export interface OtherAccount {
 
 const json = (body: unknown) => Response.json(body);
 
-/** GitHub and Google as the service meets them. A code contains the account of the person who has agreed there. */
+/** Simulates GitHub and Google. An authorization code contains the account of the person who agreed. */
 export async function openOtherServices() {
   const { privateKey, publicKey } = await generateKeyPair("RS256");
   const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: "google", alg: "RS256", use: "sig" }] };

@@ -69,7 +69,7 @@ async function fill({ db, board }: BenchEnvironment): Promise<void> {
   await db.execute(sql`vacuum analyze tasks`);
 }
 
-/** The cursor of the page with this number, reached by long pages. */
+/** The cursor at which the page with this number begins. It comes from a request by offset. */
 async function cursorOfPage({ service, authorization }: BenchEnvironment, path: string, page: number): Promise<string> {
   const offset = (page - 1) * LIMIT - 1;
   const answer = await fetch(`${service.url}${path.replace(/limit=\d+/, "limit=1")}&offset=${offset}`, {

@@ -22,7 +22,7 @@ interface StreamFigures {
   what: string;
   without: ResourceUsage;
   with_streams: ResourceUsage;
-  /** The time from the answer to a comment until it is received, over the timed streams. */
+  /** The time from the response to the request that posts a comment until the stream delivers the comment. Timed streams only. */
   delay_ms: Percentiles;
   /** The number of comments that were lost or duplicated, over all streams. */
   wrong: number;

@@ -173,7 +173,7 @@ describe("how the machine is set up", () => {
     expect(await resolve("good.example")).toEqual([ADDRESS]);
   });
 
-  test("a short name of a cluster means the service of the cluster and not a public domain", async (context) => {
+  test("a short name inside a cluster resolves to the cluster's service, not to a public domain", async (context) => {
     const { createResolver, takeNames, records, files } = await startNames(context, (name) =>
       name === "gateway.dev.svc.cluster.example" ? ["10.0.0.6"] : ["203.0.113.7"],
     );

@@ -113,7 +113,7 @@ const ENTRANCES: Record<string, (text: string, line: string) => Promise<unknown>
     }),
 };
 
-describe.each(["2026.2.26", "2026.9.6"] as const)("on a host of %s", (dialect) => {
+describe.each(["2026.2.26", "2026.9.6"] as const)("on a host with version %s", (dialect) => {
   beforeAll(async () => {
     host = await startFakeGateway({ token: "test-token-123", dialect });
     // The agents of a new tenant exist in the service only.

@@ -55,7 +55,7 @@ test("two processes that lease twenty jobs at once stay within the budget, and a
   expect([await watched, (await listAll()).every(({ attempts }) => attempts === 1)]).toEqual([BUDGET, true]);
 });
 
-test("jobs that are leased at the same moment are all delivered, and a slot that two of them chose does not break a connection", async () => {
+test("jobs leased at the same moment are all delivered, and when two choose the same slot, no connection breaks", async () => {
   const ROUNDS = 5;
   const warnings: string[] = [];
   const countRefused = async () => {

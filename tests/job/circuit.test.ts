@@ -117,7 +117,7 @@ describe("a host that is down", () => {
   });
 });
 
-describe("a try of the host", () => {
+describe("a trial call to a host that was down", () => {
   test("one job tries, the others wait for its result, and its success releases them at once", async () => {
     const ids = await openCircuit();
     await host.start();

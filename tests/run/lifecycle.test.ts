@@ -135,7 +135,7 @@ test("a task in progress from before there were runs gets one with the next sign
   expect(await storedRuns(id)).toHaveLength(1);
 });
 
-test("next sends as many statements with a run as without", async () => {
+test("the operation `next` sends as many statements with a run as without one", async () => {
   const countOf = async () => {
     await addTask(world, team);
     world.statements.length = 0;

@@ -164,7 +164,7 @@ test("at most twenty messages run to one destination, while another receiver get
   await Promise.all(running);
 });
 
-test("an organization has at most as many subscriptions as its budget, including those of its boards", async () => {
+test("an organization has at most as many subscriptions as its budget allows, counting those of its boards", async () => {
   const small = await createWorld({ limits: { organization_subscriptions: 2 } });
   onTestFinished(() => small.close());
   const { owner, board_id } = await small.tenant("small");

@@ -212,7 +212,7 @@ describe("reading a task", () => {
 });
 
 describe("statements of task reads", () => {
-  test("a page or a task takes two statements, and reads write nothing", async () => {
+  test("reading a page or a single task takes two statements and writes nothing", async () => {
     const rows = await addTasks(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${index}`, {}])));
     for (let index = 1; index < 30; index++) await depend(rows[`${index}`]!, rows["0"]!);
     for (const query of ["", "?status=blocked,inbox", "?limit=10", "?limit=10&offset=10", `/${rows["1"]!.id}`]) {

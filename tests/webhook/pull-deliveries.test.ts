@@ -49,7 +49,7 @@ test("a payload for an agent without a host is delivered as soon as it is stored
   expect(await messagesOf()).toHaveLength(1);
 });
 
-test("a payload that finds no agent on a board without a host is redelivered when there is one", async () => {
+test("on a board without a host, a payload that found no agent can be redelivered once the board has an agent", async () => {
   await asOwner("DELETE", `/api/v1/agents/${board.lead.id}`);
   const id = await postPayload(world, webhook, "Something happened");
   expect(await delivery(id)).toMatchObject({ status: "no_target", delivered_at: null, agent_id: null });

@@ -188,7 +188,10 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       if (request.method === "POST") await removeOldRows();
       return toRefusal(pathname, answer);
     },
-    /** The person of a session, the owner by the key of the data folder, or a connected program. */
+    /**
+     * Returns who a token stands for: the person of a session, the owner (the key in the data folder), or a connected program.
+     * Null if the token is not valid.
+     */
     async verify(token: string) {
       if (token.startsWith(COOKIE_PREFIX)) return findSession(token.slice(COOKIE_PREFIX.length), true);
       if (token.startsWith(ACCESS_PREFIX)) return findConnection(token.slice(ACCESS_PREFIX.length));

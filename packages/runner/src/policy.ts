@@ -95,7 +95,10 @@ function doesCommandMatch(prefix: string, line: string, allows: boolean): boolea
 /** An agent may send a text on which a pattern with many stars would take long. */
 const MAX_MATCHED = 1_000;
 
-/** A longer text matches no pattern that allows, and every pattern that denies or asks. */
+/**
+ * Whether a pattern matches. A text longer than MAX_MATCHED counts as a match if the pattern denies or asks, but not if it
+ * allows.
+ */
 const doesGlobMatch = (glob: string, text: string, isPath: boolean, allows: boolean): boolean =>
   text.length > MAX_MATCHED ? !allows : toPattern(glob, isPath).test(text);
 

@@ -15,7 +15,7 @@ export function isInside(folder: string, file: string): boolean {
 
 const leavesFolder = (relative: string) => relative === ".." || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative);
 
-/** Programs read `~` as the home folder, so it is outside. */
+/** Programs replace `~` with the home folder. A path that begins with it is therefore treated as outside the working folder. */
 const expandHome = (file: string) => (file.startsWith("~") ? path.join(path.parse(process.cwd()).root, file) : file);
 
 /** The real path of a file that may not exist yet, found by the nearest folder above it that exists. */

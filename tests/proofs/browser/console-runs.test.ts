@@ -27,7 +27,7 @@ const tell = (agent: Client, run_id: string, from: number, steps: Step[]) =>
 const numbers = () =>
   view.page.evaluate('[...document.querySelectorAll(".run-step")].map((item) => Number(item.dataset.n))') as Promise<number[]>;
 
-test("a card shows for how long its agent has been at work, counting while it is looked at, until the run is over", async () => {
+test("while a run lasts, its card shows how long the agent has been working, and the time counts up on the open page", async () => {
   const { board_id, task_id, agent } = await startWork("Counting", "Count the seconds");
   const card = `[data-task="${task_id}"]`;
   await view.go(`#/boards/${board_id}`);

@@ -58,7 +58,7 @@ const makers = {
   },
 };
 
-/** Connects a client by running the shown line. */
+/** Connects a client by running the command line that the service shows for it. */
 async function connect({ agent, connections }: NewAgent, client: McpClient, mayGoOn?: () => Promise<void>): Promise<Connected> {
   const model = await startModel(mayGoOn);
   onTestFinished(() => model.close());

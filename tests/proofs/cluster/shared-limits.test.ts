@@ -11,7 +11,7 @@ import { callAt, type Cluster, openCluster, type Reply } from "./cluster.ts";
 const RATE = 20;
 const FAILURES = 10;
 const MINUTE_MS = 60_000;
-/** Rates count per clock minute, so a test of one begins with enough of its minute left. */
+/** Rates are counted per clock minute. A test of a rate therefore starts only when at least this much of the minute is left. */
 const NEEDED_MS = 20_000;
 const WAIT = { timeout: 2 * MINUTE_MS, interval: 100 };
 

@@ -1,4 +1,7 @@
-/** Usage: node generate.mjs <generator> <document> <folder>. Runs in a separate process, since generators end theirs. */
+/**
+ * Usage: node generate.mjs <generator> <document> <folder>. Runs in a separate process, because a generator ends the process that
+ * it runs in.
+ */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 

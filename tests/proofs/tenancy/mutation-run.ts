@@ -29,7 +29,7 @@ interface Run {
 }
 type RunTrial = (trial: AccessCase, without: readonly OwnerCondition[]) => Promise<Run>;
 
-/** A request that passes the checks before a condition: the removed conditions and the resulting run. */
+/** A request that gets past the checks in front of a condition: which conditions were removed for that, and the resulting run. */
 interface MutatedRun extends Run {
   removed: readonly OwnerCondition[];
   /** The runs without any condition of a statement, as far as they were tried. */

@@ -29,7 +29,7 @@ const SERVER_WAIT_MS = 60_000;
 /** The longest wait that a receiver may ask for. */
 const MAX_ASKED_MS = 3_600_000;
 
-/** Sends what is due by one kind of channel for the people of an organization. */
+/** Sends the notifications that are due on one kind of channel to the people of an organization. */
 export const sendDue = (kind: ChannelKind): JobHandler<ChannelJob> => ({
   async run(ctx, { organization_id }) {
     const sender = await kind.open(ctx, organization_id);

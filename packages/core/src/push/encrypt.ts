@@ -14,7 +14,7 @@ const OVERHEAD_BYTES = SALT_BYTES + 4 + 1 + PUBLIC_KEY_BYTES + 1 + 16;
 /** The longest text of a message. */
 export const MAX_MESSAGE_BYTES = RECORD_BYTES - OVERHEAD_BYTES;
 
-/** The keys of a browser's subscription, in Base64 for URLs. */
+/** The keys of a browser's subscription, in base64url. */
 export interface SubscriptionKeys {
   p256dh: string;
   auth: string;

@@ -92,7 +92,10 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const followersOf = (organizations: ReadonlySet<string>) =>
     [...followers].filter(({ source }) => source !== null && organizations.has(source.organization_id));
 
-  /** Runs one at a time, so that many calls of `pollSoon` cost no more than polls that run one after the other. */
+  /**
+   * Only one call runs at a time. Hints that arrive meanwhile are collected for its next round, so many calls of `pollSoon` stay
+   * cheap.
+   */
   async function followHints(): Promise<void> {
     if (isFollowingHints) return;
     isFollowingHints = true;

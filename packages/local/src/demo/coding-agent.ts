@@ -36,7 +36,7 @@ const use = (toolCallId: string, call: object) => tell({ sessionUpdate: "tool_ca
 const finish = (toolCallId: string, call: object) =>
   tell({ sessionUpdate: "tool_call_update", toolCallId, status: "completed", ...call });
 
-/** Asks for a permission, which the policy of the runner decides, or a person. */
+/** Asks for permission. The policy of the runner decides, or else a person. */
 async function mayI(toolCall: object): Promise<boolean> {
   const options = [
     { optionId: "allow", name: "Allow", kind: "allow_once" },

@@ -20,7 +20,7 @@ const withUnits = (collected: ResourceMetrics): ResourceMetrics => ({
   scopeMetrics: collected.scopeMetrics.map((scope) => ({ ...scope, metrics: scope.metrics.map(withUnit) })),
 });
 
-/** Serves what it collects at /metrics on a separate port, which is not for the public. */
+/** Serves the collected metrics at `/metrics`, on a separate port that must not be public. */
 export async function servePrometheus(
   port: number,
   host: string,

@@ -48,7 +48,7 @@ export async function getSoulTarget(ctx: Context<Agent>, board_id: string, agent
   return found;
 }
 
-/** Looks the caller up in the organization, because a main agent may call on any board of its gateway. */
+/** Looks up the caller in the whole organization, because a main agent may act on any board of its gateway. */
 async function getOwnAgent(ctx: Context<Agent>, { organization_id }: BoardRow): Promise<HostedAgent> {
   const own = await findAgent(ctx, ctx.actor.agent_id, organization_id);
   if (!own) throw notFound();
