@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { setup } from "../support/fixtures.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { openAuthenticator } from "./authenticator.ts";
@@ -8,6 +8,8 @@ import { type Browser, PASSWORD, setupAccounts } from "./support.ts";
 const ORIGIN = "https://board.example";
 const others = await openOtherServices();
 vi.stubGlobal("fetch", others.fetch);
+// The same worker runs other files afterwards.
+afterAll(() => vi.unstubAllGlobals());
 const mail = await setup(startMailServer());
 const { world, openOwner, openBrowser, invite, joinBy, signIn } = await setupAccounts({
   environment: {
@@ -198,6 +200,7 @@ test("who asks for a link learns nothing about accounts, and an address without 
   await addMember("nora@example.com");
   const [known, unknown] = [await askForLink("nora@example.com"), await askForLink("nobody@example.com")];
   expect([unknown.status, unknown.body]).toEqual([known.status, known.body]);
+  await vi.waitFor(() => expect(mailsTo("nora@example.com")).toHaveLength(1), { timeout: 10_000 });
   await linkTo("nora@example.com");
   expect(mailsTo("nobody@example.com")).toEqual([]);
 });
