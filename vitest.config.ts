@@ -4,13 +4,13 @@ import { LongestFirst } from "./tests/support/sequencer.ts";
 /** Files that take minutes together, because they fill disks, answers or connections, or wait for hosts: `npm run test:slow`. */
 export const SLOW_FILES = [
   "tests/api/answer-size.test.ts",
-  "tests/local/{full-disk,unfinished-bodies}.test.ts",
+  "tests/local/{full-disk,jobs-command,unfinished-bodies}.test.ts",
   "tests/provisioning/{heartbeat-config,lost-files,refusing-host}.test.ts",
   "tests/runner/faults.test.ts",
   "tests/gateway/session-operations.test.ts",
   "tests/sync/lost-entries.test.ts",
   "tests/job/killed-process.test.ts",
-  "tests/subscription/silent-receivers.test.ts",
+  "tests/subscription/silent-{receivers,tenants}.test.ts",
 ];
 
 export default defineConfig({

@@ -15,7 +15,8 @@ beforeEach(async () => {
   await world.db.delete(jobs);
 });
 
-const ROUNDS = [1, 2, 3];
+/** Another number, for example `ROUNDS=10`, repeats each removal as often. */
+const ROUNDS = Array.from({ length: Number(process.env["ROUNDS"] ?? 2) }, (_, index) => index + 1);
 /** Milliseconds over which the requests begin. */
 const SPREAD_MS = 40;
 let tenants = 0;
