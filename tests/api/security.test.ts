@@ -161,10 +161,10 @@ test.each(having((endpoint, path) => forUsers(endpoint) && path.includes("{board
 );
 
 /**
- * Paths for what belongs to the reading person: what they follow, and which files of a diff they have reviewed. Changing these
- * needs no write access.
+ * Paths for what belongs to the reading person: what they follow, which files of a diff they have reviewed, and how they look at a
+ * board. Changing these needs no write access.
  */
-const isOwnNote = (path: string) => /\/(?:follow|reviewed-files)$/.test(path);
+const isOwnNote = (path: string) => /\/(?:follow|reviewed-files|saved-views)$/.test(path);
 
 test.each(
   having(({ method, spec }, path) => method !== "GET" && spec.as.users && path.includes("{board_id}") && !isOwnNote(path)),

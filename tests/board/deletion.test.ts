@@ -6,6 +6,7 @@ import {
   approval_task_links,
   approvals,
   artifact_reviews,
+  saved_views,
   artifacts,
   board_group_memory,
   board_memory,
@@ -169,6 +170,7 @@ async function addPersonalRows(board_id: string, task_id: string): Promise<void>
     .returning();
   const reviewed = { organization_id, user_id, paths: ["a.ts"], updated_at: new Date() };
   await insert(artifact_reviews).values({ artifact_id: artifact!.id, ...reviewed });
+  await insert(saved_views).values({ board_id, organization_id, user_id, views: [], updated_at: new Date() });
   await insert(channels).values({ user_id, type: "email" }).onConflictDoNothing();
   const [channel] = await world.db.select().from(channels).where(eq(channels.user_id, user_id));
   const about = { user_id, organization_id, board_id, type: "mention", subject_id: board_id, actor_type: "system" } as const;

@@ -68,6 +68,8 @@ export async function seedFullOrganization(world: World, tenant: Tenant): Promis
   await db
     .insert(schema.artifact_reviews)
     .values({ artifact_id: artifact!.id, organization_id, user_id: owner!.id, paths: ["a.ts"], updated_at: new Date() });
+  const views = [{ name: "Mine", query: "agent=nobody" }];
+  await db.insert(schema.saved_views).values({ board_id, organization_id, user_id: owner!.id, views, updated_at: new Date() });
   await db.insert(schema.task_transitions).values({ board_id, task_id, to_status: "inbox", at: new Date(), user_id: owner!.id });
   await seedRun(world, tenant);
   const [run] = await db

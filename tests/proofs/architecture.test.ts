@@ -165,6 +165,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   gateway: ["gateway", "agent", "provisioning"],
   "group-memory": ["memory"],
   "rate-limit": ["db"],
+  "saved-view": ["saved-view"],
   "service-key": ["db"],
   "task-transition": ["task", "metrics"],
   webhook: ["webhook", "body-storage", "job"],

@@ -33,6 +33,7 @@ import { organizations } from "./routes/organizations.ts";
 import { reference } from "./routes/reference.ts";
 import { runStepStream } from "./routes/run-step-stream.ts";
 import { runs } from "./routes/runs.ts";
+import { savedViews } from "./routes/saved-views.ts";
 import { skillPacks } from "./routes/skill-packs.ts";
 import { skills } from "./routes/skills.ts";
 import { slackApp, slackLink, slackRequests } from "./routes/slack.ts";
@@ -65,7 +66,7 @@ export const groups = {
   tags,
   gateways: [...gateways, ...gatewaySessions],
   templates: templateSync,
-  boards: [...boards, ...boardFollows],
+  boards: [...boards, ...boardFollows, ...savedViews],
   "board-groups": boardGroups,
   memory: [...memory, ...groupMemory, ...memoryStreams],
   onboarding,

@@ -1662,6 +1662,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/boards/{board_id}/saved-views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get your views of a board
+         * @description Get your views of a board.
+         */
+        get: operations["get_board_saved_views"];
+        /**
+         * Set your views of a board
+         * @description Set your views of a board.
+         */
+        put: operations["replace_board_saved_views"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/board-groups": {
         parameters: {
             query?: never;
@@ -5180,6 +5204,16 @@ export interface components {
             /** @description Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never. */
             escalate_after_minutes?: number | null;
         };
+        SavedViewsUpdate: {
+            /** @description The views. They replace the earlier ones. */
+            views: components["schemas"]["SavedView"][];
+        };
+        SavedView: {
+            /** @description What the person calls the view. No two views of a board have the same name. */
+            name: string;
+            /** @description Filters, order and shape, as the console has them in its address. */
+            query: string;
+        };
         BoardGroupCreate: {
             /** @description Display name. */
             name: string;
@@ -7934,6 +7968,18 @@ export interface components {
             /** @description Whether the caller is notified of what happens there. */
             following: boolean;
         };
+        /** @description How a person likes to look at a board. */
+        SavedViews: {
+            /**
+             * Format: uuid
+             * @description Id of the board.
+             */
+            board_id: string;
+            /** @description The views of the caller, in the order in which they were sent. */
+            views: components["schemas"]["SavedViewOutput"][];
+            /** @description When the caller last changed them; null if the caller never did. */
+            updated_at: string | null;
+        };
         /** @description A page of a list. */
         BoardGroupPage: {
             /** @description The items of this page, in the order of the list. */
@@ -10636,6 +10682,12 @@ export interface components {
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
         };
+        SavedViewOutput: {
+            /** @description What the person calls the view. No two views of a board have the same name. */
+            name: string;
+            /** @description Filters, order and shape, as the console has them in its address. */
+            query: string;
+        };
     };
     responses: {
         /** @description Nothing has changed since the answer whose ETag the client sent as If-None-Match. */
@@ -10829,6 +10881,8 @@ export type GatewayUpdate = components['schemas']['GatewayUpdate'];
 export type GatewaySessionMessageCreate = components['schemas']['GatewaySessionMessageCreate'];
 export type BoardCreate = components['schemas']['BoardCreate'];
 export type BoardUpdate = components['schemas']['BoardUpdate'];
+export type SavedViewsUpdate = components['schemas']['SavedViewsUpdate'];
+export type SavedView = components['schemas']['SavedView'];
 export type BoardGroupCreate = components['schemas']['BoardGroupCreate'];
 export type BoardGroupUpdate = components['schemas']['BoardGroupUpdate'];
 export type BoardGroupHeartbeatSet = components['schemas']['BoardGroupHeartbeatSet'];
@@ -10944,6 +10998,7 @@ export type BoardGroup = components['schemas']['BoardGroup'];
 export type GroupSnapshotBoard = components['schemas']['GroupSnapshotBoard'];
 export type GroupTask = components['schemas']['GroupTask'];
 export type Following = components['schemas']['Following'];
+export type SavedViews = components['schemas']['SavedViews'];
 export type BoardGroupPage = components['schemas']['BoardGroupPage'];
 export type BoardGroupHeartbeat = components['schemas']['BoardGroupHeartbeat'];
 export type BoardMemoryEntryPage = components['schemas']['BoardMemoryEntryPage'];
@@ -11052,6 +11107,7 @@ export type SkillPackSyncRun = components['schemas']['SkillPackSyncRun'];
 export type SoulsFound = components['schemas']['SoulsFound'];
 export type SoulEntry = components['schemas']['SoulEntry'];
 export type Soul = components['schemas']['Soul'];
+export type SavedViewOutput = components['schemas']['SavedViewOutput'];
 export type ResponseNotModified = components['responses']['NotModified'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
 export type ResponseInvalidInput = components['responses']['InvalidInput'];
@@ -14944,6 +15000,71 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_board_saved_views: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViews"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replace_board_saved_views: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavedViewsUpdate"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViews"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["BodyTimeout"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];

@@ -54,3 +54,28 @@ test("tasks that are moved together move one by one, and a refusal names its tas
   await view.sees(".notice.error", "“Buoy” stays in In progress");
   expect(view.errors).toEqual([]);
 });
+
+test("a view is saved under a name, opened from another place, replaced and removed, by its person alone", async () => {
+  await view.go(`#/boards/${board_id}?view=list&q=Buoy`);
+  await view.sees(".task-list", "Buoy");
+  await view.click("Views");
+  await view.sees("dialog", "You have saved no view.");
+  await view.click("Save the view");
+  await view.sees("dialog [role='alert']", "Choose a name.");
+  await view.page.locator(`[id="field-view.${board_id}-name"]`).fill("Buoys");
+  await view.click("Save the view");
+  await view.sees("dialog .rows", "shown now");
+  await view.page.keyboard.press("Escape");
+  await view.go(`#/boards/${board_id}`);
+  await vi.waitFor(async () => expect(await view.count(".task-list")).toBe(0), WAIT);
+  await view.page.reload();
+  await view.click("Views");
+  await view.page.locator("dialog .rows a").click();
+  await view.sees(".task-list", "Buoy");
+  expect(await titles()).toEqual(["Buoy"]);
+  await view.click("Views");
+  await view.click("Remove the view Buoys");
+  await view.sees("dialog", "You have saved no view.");
+  await view.page.keyboard.press("Escape");
+  expect(view.errors).toEqual([]);
+});

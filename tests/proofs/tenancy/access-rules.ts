@@ -80,6 +80,7 @@ export const INPUTS: Record<string, Input> = {
   "POST /api/v1/boards/{board_id}/tasks/{task_id}/send-back": { answers: 409 },
   "POST /api/v1/users/me/inbox/read": { body: () => ({}) },
   "PUT /api/v1/users/me/notifications": { body: () => ({ digest_time: "09:00" }) },
+  "PUT /api/v1/boards/{board_id}/saved-views": { body: () => ({ views: [] }), need: "read" },
   "PUT /api/v1/boards/{board_id}/follow": { need: "read" },
   "DELETE /api/v1/boards/{board_id}/follow": { need: "read" },
   "PUT /api/v1/boards/{board_id}/tasks/{task_id}/follow": { need: "read" },

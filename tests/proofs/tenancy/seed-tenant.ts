@@ -128,6 +128,7 @@ export async function seedBoard(world: World, tenant: Tenant, ours: string, mark
   const file = { name: `${mark}.txt`, content: Buffer.from(mark).toString("base64") };
   const artifact = await send("POST", `${board}/tasks/${task.id}/artifacts`, file);
   await send("PUT", `${board}/artifacts/${artifact.id}/reviewed-files`, { paths: [mark] });
+  await send("PUT", `${board}/saved-views`, { views: [{ name: mark, query: "" }] });
   await send("POST", `${board}/memory`, { content: mark });
   await send("POST", `${board}/memory`, { content: mark, tags: ["chat"] });
   await send("POST", `${board}/group-memory`, { content: ours });

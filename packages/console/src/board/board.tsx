@@ -102,7 +102,7 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
           )}
         </div>
       </header>
-      {tasks.value.size > 0 && <Toolbar search={search} />}
+      {tasks.value.size > 0 && <Toolbar board_id={board_id} search={search} />}
       {isShortened.value && <p class="note">This board has more tasks than an answer may have. The newest ones are shown.</p>}
       {tasks.value.size === 0 ? (
         <Empty title="This board has no tasks yet.">

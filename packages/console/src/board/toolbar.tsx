@@ -1,10 +1,15 @@
 import type { RefObject } from "preact";
+import { useState } from "preact/hooks";
 import { PRIORITIES } from "../types.ts";
+import { lazy } from "../ui/lazy.tsx";
 import { choose, isFiltered, options, SORT_NAMES } from "./options.ts";
 import { agents, usedTags } from "./store.ts";
 
+const SavedViews = lazy("your views", async () => (await import("../saved-view/saved-views.tsx")).SavedViews);
+
 /** Chooses which tasks of a board are shown, and in which order. */
-export function Toolbar({ search }: { search: RefObject<HTMLInputElement | null> }) {
+export function Toolbar({ board_id, search }: { board_id: string; search: RefObject<HTMLInputElement | null> }) {
+  const [isOpen, setOpen] = useState(false);
   const { text, agent, tag, priority, sort, isList } = options.value;
   return (
     <div class="board-tools" role="search">
@@ -60,6 +65,10 @@ export function Toolbar({ search }: { search: RefObject<HTMLInputElement | null>
       <button type="button" aria-pressed={isList} onClick={() => choose({ view: isList ? "" : "list" })}>
         List
       </button>
+      <button type="button" onClick={() => setOpen(true)}>
+        Views
+      </button>
+      {isOpen && <SavedViews board_id={board_id} onClose={() => setOpen(false)} />}
       {isFiltered.value && (
         <button type="button" class="plain" onClick={() => choose({ q: "", agent: "", tag: "", priority: "" })}>
           Show all

@@ -11,6 +11,7 @@ import { inbox_messages } from "../schema/inbox.sql.ts";
 import { organization_invites } from "../schema/invite.sql.ts";
 import { board_memory } from "../schema/memory.sql.ts";
 import { board_onboarding_sessions } from "../schema/onboarding.sql.ts";
+import { saved_views } from "../schema/saved-view.sql.ts";
 import { marketplace_skills } from "../schema/skill.sql.ts";
 import { skill_packs } from "../schema/skill-pack.sql.ts";
 import { tags } from "../schema/tag.sql.ts";
@@ -100,6 +101,7 @@ export const STORED_TEXTS = {
     owner: marketplace_skills.organization_id,
   },
   organization_invites: { columns: [organization_invites.invited_email], owner: organization_invites.organization_id },
+  saved_views: { columns: [saved_views.views], owner: saved_views.organization_id },
   skill_packs: {
     columns: [skill_packs.name, skill_packs.description, skill_packs.source_url, skill_packs.branch, skill_packs.metadata],
     owner: skill_packs.organization_id,

@@ -28,6 +28,7 @@ export * from "./organization-text.sql.ts";
 export * from "./process.sql.ts";
 export * from "./rate-limit.sql.ts";
 export * from "./run.sql.ts";
+export * from "./saved-view.sql.ts";
 export * from "./run-token.sql.ts";
 export * from "./skill-pack.sql.ts";
 export * from "./skill.sql.ts";
