@@ -1,16 +1,21 @@
 import { SESSION, useToken } from "./api.ts";
 
 /** Calls the sign-in of accounts mode. Throws with the reason that the service gives. */
-async function send<T>(path: string, init?: RequestInit): Promise<T> {
-  const answer = await fetch(`/api/auth${path}`, init);
-  const body = (await answer.json().catch(() => null)) as Record<string, string> | null;
-  if (answer.ok) return body as T;
-  const { message, detail, error_description } = body ?? {};
+export async function callAuth<Answer>(method: "GET" | "POST", path: string, body: object | null = null): Promise<Answer> {
+  const answer = await fetch(`/api/auth${path}`, {
+    method,
+    ...(body ? { headers: { "content-type": "application/json" }, body: JSON.stringify(body) } : {}),
+  });
+  const received = (await answer.json().catch(() => null)) as unknown;
+  if (answer.ok) return received as Answer;
+  const { message, detail, error_description } = (received ?? {}) as Record<string, string>;
   throw new Error(error_description ?? message ?? detail ?? `The service answered ${answer.status}.`);
 }
 
-const post = <T>(path: string, body: object): Promise<T> =>
-  send(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+const post = <Answer>(path: string, body: object): Promise<Answer> => callAuth("POST", path, body);
+
+/** A link of the console that signs in, or that creates the account of an invite. */
+export const toLink = (kind: "link" | "invite", secret: string): string => `${location.origin}/#${kind}=${secret}`;
 
 /** Signs in by a link for one use. */
 export async function signInByLink(token: string): Promise<void> {
@@ -57,12 +62,13 @@ export async function readProgram(request: string): Promise<AskingProgram> {
 }
 
 const nameOfClient = async (client_id: string): Promise<string> =>
-  (await send<{ client_name?: string }>(`/oauth2/public-client?client_id=${encodeURIComponent(client_id)}`)).client_name ??
+  (await callAuth<{ client_name?: string }>("GET", `/oauth2/public-client?client_id=${encodeURIComponent(client_id)}`)).client_name ??
   client_id;
 
 /** Reads which device shows a code, and reserves the code for this person. */
 export async function readDevice(code: string): Promise<AskingProgram> {
-  const { status, client_id, scope } = await send<{ status: string; client_id?: string; scope?: string | null }>(
+  const { status, client_id, scope } = await callAuth<{ status: string; client_id?: string; scope?: string | null }>(
+    "GET",
     `/device?user_code=${encodeURIComponent(code)}`,
   );
   if (status !== "pending" || !client_id) throw new Error("This code was used before.");
@@ -80,4 +86,12 @@ export async function answerProgram(oauth_query: string, accept: boolean, rights
 
 export async function answerDevice(userCode: string, accept: boolean, rights: object = {}): Promise<void> {
   await post(accept ? "/device/approve" : "/device/deny", { userCode, ...rights });
+}
+
+export async function signInByPasskey(): Promise<void> {
+  const options = await callAuth<PublicKeyCredentialRequestOptionsJSON>("GET", "/passkey/generate-authenticate-options");
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+  const credential = (await navigator.credentials.get({ publicKey })) as PublicKeyCredential;
+  await post("/passkey/verify-authentication", { response: credential.toJSON() });
+  useToken(SESSION);
 }

@@ -25,7 +25,7 @@ const InboxPage = lazy("the inbox", async () => (await import("./inbox/inbox.tsx
 const NeedsYou = lazy("what needs you", async () => (await import("./views/needs-you.tsx")).NeedsYou);
 const ConnectPage = lazy("the program", async () => (await import("./views/consent.tsx")).ConnectPage);
 const DevicePage = lazy("the device", async () => (await import("./views/consent.tsx")).DevicePage);
-const Webhooks = lazy("the webhooks", async () => (await import("./views/webhooks.tsx")).Webhooks);
+const Webhooks = lazy("the webhooks", async () => (await import("./webhook/webhooks.tsx")).Webhooks);
 const Usage = lazy("the usage", async () => (await import("./usage/usage.tsx")).Usage);
 const Overview = lazy("the overview", async () => (await import("./overview/overview.tsx")).Overview);
 const OrganizationPage = lazy("the organization", async () => (await import("./organization/organization.tsx")).OrganizationPage);

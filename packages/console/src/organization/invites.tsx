@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { api } from "../api.ts";
+import { toLink } from "../accounts.ts";
+import { api, SESSION, token as session } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { Confirm } from "../ui/confirm.tsx";
 import { FormButton } from "../ui/form-dialog.tsx";
@@ -39,7 +40,18 @@ export function Invites() {
       </div>
       {token && (
         <div class="card-panel" role="status">
-          <p>The invite is ready. Give this token to the person, who enters it under Organization, General.</p>
+          {session.value === SESSION && (
+            <>
+              <p>The invite is ready. Give this link to the person: it makes their account, so pass it on like a password.</p>
+              <Snippet label="Link of the invite" text={toLink("invite", token)} />
+            </>
+          )}
+          <p>
+            {session.value === SESSION
+              ? "A person with an account enters"
+              : "The invite is ready. Give this token to the person, who enters it"}{" "}
+            under Organization, General{session.value === SESSION ? ", this token:" : "."}
+          </p>
           <Snippet label="Token of the invite" text={token} />
         </div>
       )}

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { api } from "../api.ts";
+import { callAuth, toLink } from "../accounts.ts";
+import { api, SESSION, token } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { isAdmin, loadSession, member as self } from "../session.ts";
 import type { Member } from "../types.ts";
@@ -8,6 +9,7 @@ import { FormDialog } from "../ui/form-dialog.tsx";
 import type { Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
 import { Avatar } from "../ui/parts.tsx";
+import { Secret } from "../ui/secret.tsx";
 import { Time } from "../ui/time.tsx";
 import { accessFields, accessText, roleOf, toAccess, toTyped } from "./access.ts";
 
@@ -24,7 +26,13 @@ async function change({ id }: Member, typed: Typed, changed: Typed): Promise<voi
     await api.put("/api/v1/organizations/me/members/{member_id}/access", { params, body: toAccess(typed) });
 }
 
-function Row({ member, onChanged }: { member: Member; onChanged: () => void }) {
+interface RowProps {
+  member: Member;
+  onChanged: () => void;
+  onLink: (made: { token: string }) => void;
+}
+
+function Row({ member, onChanged, onLink }: RowProps) {
   const [isEditing, setEditing] = useState(false);
   const isSelf = member.id === self.value?.id;
   const done = () => {
@@ -51,6 +59,15 @@ function Row({ member, onChanged }: { member: Member; onChanged: () => void }) {
           <button type="button" aria-label={`Change the rights of ${nameOf(member)}`} onClick={() => setEditing(true)}>
             Change
           </button>
+          {self.value?.role === "owner" && member.role !== "owner" && token.value === SESSION && (
+            <Confirm
+              label="Sign-in link"
+              question={`Who has the link is signed in as ${nameOf(member)}. It is for a person who has lost every other way in.`}
+              confirm="Make the link"
+              failure="The link was not made"
+              act={async () => onLink(await callAuth<{ token: string }>("POST", "/member-link", { member_id: member.id }))}
+            />
+          )}
           {!isSelf && (
             <Confirm
               label="Remove"
@@ -83,11 +100,15 @@ export function Members() {
   const read = (signal: AbortSignal) =>
     api.get("/api/v1/organizations/me/members", { params: { query: { limit: LIMIT } }, signal });
   const from = useResource(read, [], () => false);
+  const [link, setLink] = useState<string | null>(null);
   return (
     <section>
       <h2>Members</h2>
+      {link && <Secret label="Link, for one use within 24 hours" text={link} onDone={() => setLink(null)} />}
       <List what="the members" from={from} empty={["There are no members.", "Invite people in the tab Invites."]}>
-        {(member) => <Row key={member.id} member={member} onChanged={from.reload} />}
+        {(member) => (
+          <Row key={member.id} member={member} onChanged={from.reload} onLink={(made) => setLink(toLink("link", made.token))} />
+        )}
       </List>
     </section>
   );

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { joinByInvite, signInByPassword } from "../accounts.ts";
+import { joinByInvite, signInByPasskey, signInByPassword } from "../accounts.ts";
 import { isAccepted, messageOf, useToken } from "../api.ts";
 import { type Auth, readAuth } from "../config.ts";
 import { openedInvite } from "../sign-in-link.ts";
@@ -122,6 +122,11 @@ function AccountForm({ isBusy, attempt }: { isBusy: boolean; attempt: (act: () =
       <button type="submit" class="primary" disabled={isBusy}>
         {invite ? "Join" : "Sign in"}
       </button>
+      {!invite && "PublicKeyCredential" in globalThis && (
+        <button type="button" disabled={isBusy} onClick={() => attempt(signInByPasskey)}>
+          Sign in with a passkey
+        </button>
+      )}
     </form>
   );
 }

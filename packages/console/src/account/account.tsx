@@ -1,0 +1,94 @@
+import { callAuth } from "../accounts.ts";
+import { useResource } from "../resource.ts";
+import { Form, type Typed } from "../ui/form.tsx";
+import { Loading, Problem } from "../ui/parts.tsx";
+import { showInfo } from "../ui/toast.tsx";
+import { textOf } from "../ui/values.ts";
+import { Passkeys } from "./passkeys.tsx";
+import { Sessions } from "./sessions.tsx";
+
+interface Account {
+  name: string;
+  email: string;
+  hasPassword: boolean;
+}
+
+async function readAccount(): Promise<Account> {
+  const [session, ways] = await Promise.all([
+    callAuth<{ user: { name: string; email: string } } | null>("GET", "/get-session"),
+    callAuth<{ providerId: string }[]>("GET", "/list-accounts"),
+  ]);
+  if (!session) throw new Error("You are not signed in by an account.");
+  const { name, email } = session.user;
+  return { name, email, hasPassword: ways.some(({ providerId }) => providerId === "credential") };
+}
+
+/** The name and the address are two changes, so only those that differ are sent. */
+async function change(changed: Typed): Promise<void> {
+  if ("name" in changed) await callAuth("POST", "/update-user", { name: textOf(changed, "name").trim() });
+  if ("email" in changed) await callAuth("POST", "/change-email", { newEmail: textOf(changed, "email").trim() });
+}
+
+function Password({ hasPassword, onDone }: { hasPassword: boolean; onDone: () => void }) {
+  const isNew = !hasPassword;
+  const submit = (typed: Typed) => {
+    const newPassword = textOf(typed, "newPassword");
+    return isNew
+      ? callAuth("POST", "/add-password", { newPassword })
+      : callAuth("POST", "/change-password", { newPassword, currentPassword: textOf(typed, "currentPassword") });
+  };
+  return (
+    <section class="card-panel">
+      <h2>Password</h2>
+      {isNew && <p class="muted">You have none yet. With one, you can sign in from elsewhere.</p>}
+      <Form
+        key={String(isNew)}
+        name="account.password"
+        fields={[
+          ...(isNew ? [] : [{ name: "currentPassword", label: "Present password", kind: "secret" as const }]),
+          { name: "newPassword", label: "New password", kind: "secret", hint: "At least 12 characters." },
+        ]}
+        start={{ currentPassword: "", newPassword: "" }}
+        label={isNew ? "Set the password" : "Change the password"}
+        submit={submit}
+        onDone={() => {
+          showInfo("The password was changed.");
+          onDone();
+        }}
+      />
+    </section>
+  );
+}
+
+/** How the person signs in, and where they are signed in. */
+export function AccountPage() {
+  const { data, error, reload } = useResource(readAccount, [], () => false, true);
+  return (
+    <>
+      <section class="card-panel">
+        <h2>Sign-in</h2>
+        <Problem error={error} retry={reload} />
+        {!data && !error && <Loading what="your account" />}
+        {data && (
+          <Form
+            name="account"
+            fields={[
+              { name: "name", label: "Name", short: true },
+              { name: "email", label: "E-mail address", short: true },
+            ]}
+            start={{ name: data.name, email: data.email }}
+            label="Save"
+            submit={(_typed, changed) => change(changed)}
+            onDone={() => {
+              showInfo("Your account was changed.");
+              void reload();
+            }}
+          />
+        )}
+      </section>
+      {data && <Password hasPassword={data.hasPassword} onDone={reload} />}
+      <Passkeys />
+      <Sessions />
+    </>
+  );
+}

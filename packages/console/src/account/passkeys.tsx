@@ -1,0 +1,71 @@
+import { callAuth } from "../accounts.ts";
+import { useResource } from "../resource.ts";
+import { Confirm } from "../ui/confirm.tsx";
+import { FormButton } from "../ui/form-dialog.tsx";
+import { List } from "../ui/list.tsx";
+import { Time } from "../ui/time.tsx";
+import { textOf } from "../ui/values.ts";
+
+interface Passkey {
+  id: string;
+  name: string | null;
+  createdAt: string | null;
+}
+
+const read = async () => ({ items: await callAuth<Passkey[]>("GET", "/passkey/list-user-passkeys") });
+
+/** Makes a passkey with the device of the person, and has the service remember it. */
+async function addPasskey(name: string): Promise<void> {
+  const options = await callAuth<PublicKeyCredentialCreationOptionsJSON>("GET", "/passkey/generate-register-options");
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+  const credential = (await navigator.credentials.create({ publicKey })) as PublicKeyCredential;
+  await callAuth("POST", "/passkey/verify-registration", { response: credential.toJSON(), name });
+}
+
+export function Passkeys() {
+  const from = useResource(read, [], () => false, true);
+  return (
+    <section class="card-panel">
+      <div class="view-intro">
+        <h2>Passkeys</h2>
+        {"PublicKeyCredential" in globalThis && (
+          <FormButton
+            title="Add a passkey"
+            name="passkey.new"
+            fields={[{ name: "name", label: "What you call it", placeholder: "Laptop" }]}
+            start={{ name: "" }}
+            label="Add"
+            submit={(typed) => addPasskey(textOf(typed, "name").trim() || "Passkey")}
+            onDone={from.reload}
+          />
+        )}
+      </div>
+      <List
+        what="the passkeys"
+        from={from}
+        empty={["There are no passkeys.", "A passkey signs you in with your device, without a password."]}
+      >
+        {(item) => (
+          <div class="row" key={item.id}>
+            <div class="grow">
+              <strong dir="auto">{item.name ?? "Passkey"}</strong>
+              {item.createdAt && (
+                <span class="muted">
+                  added <Time at={item.createdAt} />
+                </span>
+              )}
+            </div>
+            <Confirm
+              label="Remove"
+              question="It does not sign you in any more."
+              confirm="Remove the passkey"
+              failure="The passkey was not removed"
+              act={() => callAuth("POST", "/passkey/delete-passkey", { id: item.id })}
+              onDone={from.reload}
+            />
+          </div>
+        )}
+      </List>
+    </section>
+  );
+}
