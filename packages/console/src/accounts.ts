@@ -62,8 +62,8 @@ export async function readProgram(request: string): Promise<AskingProgram> {
 }
 
 const nameOfClient = async (client_id: string): Promise<string> =>
-  (await callAuth<{ client_name?: string }>("GET", `/oauth2/public-client?client_id=${encodeURIComponent(client_id)}`)).client_name ??
-  client_id;
+  (await callAuth<{ client_name?: string }>("GET", `/oauth2/public-client?client_id=${encodeURIComponent(client_id)}`))
+    .client_name ?? client_id;
 
 /** Reads which device shows a code, and reserves the code for this person. */
 export async function readDevice(code: string): Promise<AskingProgram> {

@@ -18,6 +18,7 @@ export type ActivityEvent = Schemas["ActivityEvent"];
 export type Job = Schemas["Job"];
 export type Gateway = Schemas["Gateway"];
 export type Webhook = Schemas["BoardWebhook"];
+export type WebhookUpdate = Omit<Schemas["BoardWebhookUpdate"], "previous_secret">;
 export type Payload = Schemas["BoardWebhookPayloadListed"];
 export type Subscription = Schemas["Subscription"];
 export type UsageMetrics = Schemas["UsageMetrics"];
@@ -38,6 +39,7 @@ export type Artifact = Schemas["Artifact"];
 export type Dashboard = Schemas["Dashboard"];
 export type OnboardingSession = Schemas["OnboardingSession"];
 export type UserUpdate = Schemas["UserUpdate"];
+export type SavedView = Schemas["SavedView"];
 export type Key = Schemas["Key"];
 export type NewKey = Schemas["NewKey"];
 export type KeyCreate = Schemas["KeyCreate"];
@@ -46,6 +48,8 @@ export type AuditEvent = Schemas["AuditEvent"];
 export type Channel = Schemas["Channel"];
 export type NotificationPreferences = Schemas["NotificationPreferences"];
 export type UserNotification = Schemas["UserNotification"];
+export type SubscriptionCreate = Schemas["SubscriptionCreate"];
+export type SubscriptionUpdate = Schemas["SubscriptionUpdate"];
 export type Delivery = Schemas["SubscriptionDelivery"];
 
 /** The columns of a board, from left to right. */

@@ -1,5 +1,6 @@
 import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
+import { BoardMemory } from "../memory/board.tsx";
 import { replace, toBoard, toBoardView, toView } from "../route.ts";
 import { canWrite, isAdmin, loadBoards } from "../session.ts";
 import type { Board } from "../types.ts";
@@ -9,7 +10,6 @@ import { Loading, Problem } from "../ui/parts.tsx";
 import { showInfo } from "../ui/toast.tsx";
 import { type Choices, generalFields, GOAL_FIELDS, RULE_FIELDS, toBody, toTyped } from "./fields.ts";
 import { FollowingBoard } from "./following.tsx";
-import { BoardMemory } from "./memory.tsx";
 import { Pause } from "./pause.tsx";
 import { BoardTeam } from "./team.tsx";
 
@@ -52,7 +52,7 @@ export function BoardSettings({ board_id }: { board_id: string }) {
             <a href={toBoardView(board_id, "onboarding")}>Let the main agent ask for the goal</a>
           </Part>
           <BoardTeam board_id={board_id} />
-          <BoardMemory board_id={board_id} />
+          <BoardMemory board={board} />
           {canWrite(board_id) && <Danger board={board} />}
         </>
       )}

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
+import { GroupMemory } from "../memory/group.tsx";
 import { useResource } from "../resource.ts";
 import { toBoard } from "../route.ts";
 import { boards, isAdmin } from "../session.ts";
@@ -37,6 +38,7 @@ async function setHeartbeat(group_id: string, typed: Typed): Promise<void> {
 function Row({ group, onChanged }: { group: BoardGroup; onChanged: () => void }) {
   const [form, setForm] = useState<"change" | "heartbeat" | null>(null);
   const params = { path: { group_id: group.id } };
+  const [isOpen, setOpen] = useState(false);
   const own = (boards.value ?? []).filter(({ board_group_id }) => board_group_id === group.id);
   return (
     <div class="row">
@@ -57,6 +59,10 @@ function Row({ group, onChanged }: { group: BoardGroup; onChanged: () => void })
             </a>
           ))}
         </span>
+        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>Memory</summary>
+          {isOpen && <GroupMemory group={group} />}
+        </details>
       </div>
       {isAdmin.value && (
         <div class="actions">

@@ -4,7 +4,7 @@ import { isAdmin } from "../session.ts";
 import { lazy } from "../ui/lazy.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Budgets } from "../usage/budgets.tsx";
-import { Subscriptions } from "../views/subscriptions.tsx";
+import { Subscriptions } from "../subscription/subscriptions.tsx";
 import { CustomFields } from "./custom-fields.tsx";
 import { General } from "./general.tsx";
 import { Groups } from "./groups.tsx";

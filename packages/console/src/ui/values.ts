@@ -5,6 +5,15 @@ export const textOf = (typed: Typed, name: string): string => String(typed[name]
 /** An empty text is no value. */
 export const textOrNull = (typed: Typed, name: string): string | null => textOf(typed, name).trim() || null;
 
+/** The names in a text with commas; null when there are none. */
+export function namesOf(typed: Typed, name: string): string[] | null {
+  const names = textOf(typed, name)
+    .split(",")
+    .map((part) => part.trim());
+  const given = names.filter((part) => part !== "");
+  return given.length > 0 ? given : null;
+}
+
 /** A number if the text is one. Any other text is sent as it was typed, so that the service says what is wrong with it. */
 export function numberOrNull(typed: Typed, name: string): number | null {
   const text = textOf(typed, name).trim();

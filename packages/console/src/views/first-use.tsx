@@ -6,9 +6,9 @@ import { canWrite, isAdmin, loadBoards } from "../session.ts";
 import type { Board, Webhook } from "../types.ts";
 import { Empty, Snippet } from "../ui/parts.tsx";
 import { attempt } from "../ui/toast.tsx";
+import { sendTest, toCurl } from "../webhook/address.ts";
+import { Payloads } from "../webhook/payloads.tsx";
 import { Connect } from "./connect.tsx";
-import { Payloads } from "./payloads.tsx";
-import { sendTest, toCurl } from "./webhooks.tsx";
 
 const MAX_AGENTS = 5;
 

@@ -5,6 +5,7 @@ import { toBoard, toTask, toView } from "../route.ts";
 import { boardName, boards, canWrite } from "../session.ts";
 import { ApprovalRow } from "../task/approvals.tsx";
 import type { Budget, Job } from "../types.ts";
+import { Confirm } from "../ui/confirm.tsx";
 import { Empty, Loading, Problem } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 import { attempt, showInfo } from "../ui/toast.tsx";
@@ -160,9 +161,19 @@ export function NeedsYou() {
                     {job.last_error ?? "No reason is stored."}
                   </span>
                 </div>
-                <button type="button" onClick={() => redrive(job)}>
-                  Redrive
-                </button>
+                <div class="actions">
+                  <button type="button" onClick={() => redrive(job)}>
+                    Redrive
+                  </button>
+                  <Confirm
+                    label="Delete"
+                    question="Its work is never done."
+                    confirm="Delete the job"
+                    failure="The job was not deleted"
+                    act={() => api.delete("/api/v1/jobs/{job_id}", { params: { path: { job_id: job.id } } })}
+                    onDone={reload}
+                  />
+                </div>
               </div>
             ))}
           </Group>

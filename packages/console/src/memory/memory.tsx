@@ -1,55 +1,61 @@
 import { useState } from "preact/hooks";
-import { api } from "../api.ts";
+import type { Change } from "../live.ts";
 import { useResource } from "../resource.ts";
-import { canWrite } from "../session.ts";
 import { FormButton } from "../ui/form-dialog.tsx";
-import type { Typed } from "../ui/form.tsx";
+import type { FieldSpec, Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
 import { Time } from "../ui/time.tsx";
-import { textOf, textOrNull } from "../ui/values.ts";
 
-const PATH = "/api/v1/boards/{board_id}/memory";
+export interface MemoryEntry {
+  id: string;
+  content: string;
+  source: string | null;
+  is_chat: boolean;
+  created_at: string;
+  key?: string | null;
+}
+
+interface MemoryProps {
+  title: string;
+  /** Names the draft, so it must be unique for the memory. */
+  name: string;
+  read: (query: { limit: number; q?: string }, signal: AbortSignal) => Promise<{ items: MemoryEntry[]; total: number }>;
+  fields: readonly FieldSpec[];
+  start: Typed;
+  /** Stores what was typed; null for who may only read. */
+  write: ((typed: Typed) => Promise<unknown>) | null;
+  concerns: (change: Change) => boolean;
+}
+
 const LIMIT = 20;
 const MAX_TEXT = 1_000;
 
-const toBody = (typed: Typed) => {
-  const key = textOrNull(typed, "key");
-  const content = textOf(typed, "content");
-  const tags = typed["is_chat"] === true ? ["chat"] : [];
-  return key === null ? { content, tags } : { key, value: content as never, tags };
-};
-
 /** What people and agents have written down for each other, newest first. */
-export function BoardMemory({ board_id }: { board_id: string }) {
+export function Memory({ title, name, read, fields, start, write, concerns }: MemoryProps) {
   const [q, setQ] = useState("");
-  const params = { path: { board_id } };
-  const read = (signal: AbortSignal) =>
-    api.get(PATH, { params: { ...params, query: { limit: LIMIT, ...(q.trim() ? { q: q.trim() } : {}) } }, signal });
-  const from = useResource(read, [board_id, q], ({ type, board_id: of }) => type === "memory" && of === board_id);
+  const query = { limit: LIMIT, ...(q.trim() ? { q: q.trim() } : {}) };
+  const from = useResource((signal) => read(query, signal), [name, q], concerns);
   return (
     <section class="card-panel">
       <div class="view-intro">
-        <h2>Memory and chat</h2>
+        <h2>{title}</h2>
         <div class="actions">
           <input
             type="search"
-            aria-label="Search the memory"
+            aria-label={`Search: ${title}`}
             placeholder="Search"
             value={q}
             onInput={(event) => setQ(event.currentTarget.value)}
           />
-          {canWrite(board_id) && (
+          {write && (
             <FormButton
               title="Write"
-              name={`memory.${board_id}`}
-              fields={[
-                { name: "content", label: "Text", kind: "long", rows: 4 },
-                { name: "key", label: "Key", placeholder: "none", hint: "The newest text of a key replaces the earlier ones." },
-                { name: "is_chat", label: "Say it to the agents in the chat", kind: "check" },
-              ]}
-              start={{ content: "", key: "", is_chat: false }}
+              about={`Write: ${title}`}
+              name={name}
+              fields={fields}
+              start={start}
               label="Write it down"
-              submit={(typed) => api.post(PATH, { params, body: toBody(typed) })}
+              submit={write}
               onDone={from.reload}
             />
           )}

@@ -1,9 +1,11 @@
 import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import type { Payload, Webhook } from "../types.ts";
+import { FormButton } from "../ui/form-dialog.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 import { attempt } from "../ui/toast.tsx";
+import { FIELDS, redeliverAll, START } from "./redeliver.ts";
 
 const LIMIT = 20;
 const STYLES: Record<string, string> = {
@@ -22,7 +24,8 @@ const WAITS = {
 const toText = (payload: unknown): string => (typeof payload === "string" ? payload : JSON.stringify(payload, null, 2));
 
 /** Shows the latest payloads of a webhook, and whether its agent was notified. */
-export function Payloads({ webhook: { board_id, id: webhook_id } }: { webhook: Webhook }) {
+export function Payloads({ webhook }: { webhook: Webhook }) {
+  const { board_id, id: webhook_id } = webhook;
   const read = (signal: AbortSignal) =>
     api.get("/api/v1/boards/{board_id}/webhooks/{webhook_id}/payloads", {
       params: { path: { board_id, webhook_id }, query: { limit: LIMIT } },
@@ -36,7 +39,21 @@ export function Payloads({ webhook: { board_id, id: webhook_id } }: { webhook: W
   };
   return (
     <div>
-      <h3>Latest payloads{data && data.total > LIMIT ? ` of ${data.total}` : ""}</h3>
+      <div class="view-intro">
+        <h3>Latest payloads{data && data.total > LIMIT ? ` of ${data.total}` : ""}</h3>
+        {data && data.items.length > 0 && (
+          <FormButton
+            title="Deliver again"
+            about="Deliver payloads again"
+            name={`redeliver.${webhook_id}`}
+            fields={FIELDS}
+            start={START}
+            label="Deliver them again"
+            submit={(typed) => redeliverAll(webhook, typed)}
+            onDone={reload}
+          />
+        )}
+      </div>
       <Problem error={error} retry={reload} />
       {!data && !error && <Loading what="the payloads" />}
       {data?.items.length === 0 && <p class="muted">Nothing was received yet.</p>}
