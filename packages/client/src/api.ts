@@ -5206,13 +5206,12 @@ export interface components {
         };
         SavedViewsUpdate: {
             /** @description The views. They replace the earlier ones. */
-            views: components["schemas"]["SavedView"][];
-        };
-        SavedView: {
-            /** @description What the person calls the view. No two views of a board have the same name. */
-            name: string;
-            /** @description Filters, order and shape, as the console has them in its address. */
-            query: string;
+            views: {
+                /** @description What the person calls the view. No two views of a board have the same name. */
+                name: string;
+                /** @description Filters, order and shape, as the console has them in its address. */
+                query: string;
+            }[];
         };
         BoardGroupCreate: {
             /** @description Display name. */
@@ -7976,9 +7975,16 @@ export interface components {
              */
             board_id: string;
             /** @description The views of the caller, in the order in which they were sent. */
-            views: components["schemas"]["SavedViewOutput"][];
+            views: components["schemas"]["SavedView"][];
             /** @description When the caller last changed them; null if the caller never did. */
             updated_at: string | null;
+        };
+        /** @description A view of a board under a name. */
+        SavedView: {
+            /** @description What the person calls the view. No two views of a board have the same name. */
+            name: string;
+            /** @description Filters, order and shape, as the console has them in its address. */
+            query: string;
         };
         /** @description A page of a list. */
         BoardGroupPage: {
@@ -10682,12 +10688,6 @@ export interface components {
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
         };
-        SavedViewOutput: {
-            /** @description What the person calls the view. No two views of a board have the same name. */
-            name: string;
-            /** @description Filters, order and shape, as the console has them in its address. */
-            query: string;
-        };
     };
     responses: {
         /** @description Nothing has changed since the answer whose ETag the client sent as If-None-Match. */
@@ -10882,7 +10882,6 @@ export type GatewaySessionMessageCreate = components['schemas']['GatewaySessionM
 export type BoardCreate = components['schemas']['BoardCreate'];
 export type BoardUpdate = components['schemas']['BoardUpdate'];
 export type SavedViewsUpdate = components['schemas']['SavedViewsUpdate'];
-export type SavedView = components['schemas']['SavedView'];
 export type BoardGroupCreate = components['schemas']['BoardGroupCreate'];
 export type BoardGroupUpdate = components['schemas']['BoardGroupUpdate'];
 export type BoardGroupHeartbeatSet = components['schemas']['BoardGroupHeartbeatSet'];
@@ -10999,6 +10998,7 @@ export type GroupSnapshotBoard = components['schemas']['GroupSnapshotBoard'];
 export type GroupTask = components['schemas']['GroupTask'];
 export type Following = components['schemas']['Following'];
 export type SavedViews = components['schemas']['SavedViews'];
+export type SavedView = components['schemas']['SavedView'];
 export type BoardGroupPage = components['schemas']['BoardGroupPage'];
 export type BoardGroupHeartbeat = components['schemas']['BoardGroupHeartbeat'];
 export type BoardMemoryEntryPage = components['schemas']['BoardMemoryEntryPage'];
@@ -11107,7 +11107,6 @@ export type SkillPackSyncRun = components['schemas']['SkillPackSyncRun'];
 export type SoulsFound = components['schemas']['SoulsFound'];
 export type SoulEntry = components['schemas']['SoulEntry'];
 export type Soul = components['schemas']['Soul'];
-export type SavedViewOutput = components['schemas']['SavedViewOutput'];
 export type ResponseNotModified = components['responses']['NotModified'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
 export type ResponseInvalidInput = components['responses']['InvalidInput'];

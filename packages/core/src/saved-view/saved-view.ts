@@ -9,10 +9,11 @@ import { Id, Instant, lazyObject, MAX_NAME, NonEmpty, valueError } from "../valu
 const MAX_VIEWS = 50;
 const MAX_QUERY = 1_000;
 
-const SavedView = lazyObject(() => ({
+const viewFields = () => ({
   name: NonEmpty(MAX_NAME).describe("What the person calls the view. No two views of a board have the same name."),
   query: z.string().max(MAX_QUERY).describe("Filters, order and shape, as the console has them in its address."),
-})).meta({ id: "SavedView" });
+});
+const SavedView = lazyObject(viewFields).meta({ id: "SavedView", description: "A view of a board under a name." });
 
 export const SavedViews = lazyObject(() => ({
   board_id: Id.describe("Id of the board."),
@@ -23,7 +24,7 @@ export type SavedViews = z.infer<typeof SavedViews>;
 
 export const SetSavedViews = lazyObject(() => ({
   views: z
-    .array(SavedView)
+    .array(z.object(viewFields()))
     .max(MAX_VIEWS)
     .refine(
       (views) => new Set(views.map(({ name }) => name)).size === views.length,
