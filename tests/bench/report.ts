@@ -6,12 +6,12 @@ import type { Row } from "./row.ts";
 const FILE = path.resolve(import.meta.dirname, "../../docs/performance.md");
 const INTRODUCTION = `# Performance
 
-\`npm run bench -- --save\` measures these figures and writes this file. The service runs in one process; PostgreSQL and the
-load from 8 persistent connections share its machine. Each figure has a baseline from the same run, so trust the ratios.
-No test asserts a time. Statements are counted per request with its sign-in and its jobs, without BEGIN and COMMIT. The floor
-is how often the bare driver sends the statements of such a request over 8 connections, without HTTP, without the code of the
-service and without its jobs. The last column has the figure of the last run in turn with the reference implementation of this
-API, and the ratio. The end of the page explains missed targets.
+\`npm run bench -- --save\` measures these figures and writes this file. The service runs in one process; PostgreSQL and the load
+from 8 persistent connections share its machine. Each figure has a baseline from the same run, so trust the ratios. No test
+asserts a time. Statements are counted per request, including those of its authentication and its jobs, without BEGIN and COMMIT.
+The floor is how often the bare driver sends the statements of such a request over 8 connections, without HTTP, without the code
+of the service and without its jobs. The last column has the figure of the last run that alternated with the reference
+implementation of this API, and the ratio. The end of the page explains missed targets.
 `;
 const END = "## What the figures say";
 

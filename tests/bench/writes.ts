@@ -18,7 +18,7 @@ const FILE = path.resolve(import.meta.dirname, "../../docs/writes.md");
 const INTRODUCTION = `# What a write writes
 
 \`npm run bench:writes -- --save\` writes this page. One request is one write; its numbers are the mean of ${"`REPEATS`"} requests, read from
-PostgreSQL's log with \`pg_walinspect\`. "hot" are updates that leave the indexes alone, "locks" are rows that were locked (a row that a
+PostgreSQL's log with \`pg_walinspect\`. "hot" are updates that leave the indexes unchanged, "locks" are rows that were locked (a row that a
 foreign key points to is locked, too). Bytes are those of the log without images of whole pages. The time of a trigger is its own, without the triggers that it fires.
 `;
 const REPEATS = 20;
