@@ -103,6 +103,6 @@ export type StreamOpener = (
   role: Role,
   since: Date | null,
   follow: Follow | BatchFollow,
-  /** Where to start. Set only if the operation itself has checked the position. */
+  /** The position at which the stream starts. Set only if the operation itself has checked it. */
   after?: Cursor | null,
 ) => Promise<Response>;

@@ -5,7 +5,7 @@ import type { LoadAccounts } from "../sign-in/accounts.ts";
 import { requireOwnSignIn } from "../sign-in/session-cookie.ts";
 import { findUnstorable } from "./body.ts";
 
-/** Under the first path, people sign in and manage their account (docs/reference/accounts.md). Programs read the second. */
+/** People sign in and manage their account under the first path (docs/reference/accounts.md). Programs read the second path. */
 const PATHS = ["/api/auth/*", "/.well-known/oauth-authorization-server/api/auth"];
 const MAX_BYTES = 65_536;
 
@@ -34,8 +34,8 @@ export function mountAccounts(app: Hono<Env>, load: LoadAccounts): void {
 }
 
 /**
- * Refuses what the library would answer as if the service had failed: text that no database can store, or a body that is not
- * JSON.
+ * Refuses input that the library would answer with a failure of the service: text that no database can store, or a body that is
+ * not JSON.
  */
 function requireStorable(sent: unknown, place: "query" | "body"): void {
   const problem = findUnstorable(sent, [place]);

@@ -6,7 +6,7 @@ import { usedUp } from "@board/core/values/request-limits";
 export interface HeldBody {
   readonly address: string;
   bytes: number;
-  /** Bytes that were passed on and not kept. They count for the pace but not for the memory. */
+  /** Bytes that were passed on and not kept. They count for the pace of the body, but not for the memory. */
   passed: number;
   /**
    * Refuses the body. Null before reading starts. Also null after the body is complete, because the answer then needs its bytes.

@@ -75,7 +75,9 @@ export interface KnownRequests {
   answered: Set<string>;
 }
 
-/** An entry takes about 150 bytes. A repetition without an entry is answered too, but costs as much as a first request. */
+/**
+ * An entry takes about 150 bytes. A repetition without an entry is answered correctly too, but costs as much as a first request.
+ */
 const MAX_ANSWERED = 10_000;
 
 export const createKnownRequests = (): KnownRequests => ({ running: new Set(), answered: new Set() });
@@ -88,7 +90,7 @@ function noteAnswered({ answered }: KnownRequests, name: string): void {
 
 export interface RunOptions {
   known: KnownRequests;
-  /** The operation calls another server, and no transaction may stay open during the call. */
+  /** True if the operation calls another server. No transaction may stay open during such a call. */
   calls_out: boolean;
   /** Checks access without running the operation. Undefined if only the operation itself can check it. */
   authorize: (() => Promise<unknown>) | undefined;
@@ -160,8 +162,8 @@ class KeyIsUsed extends Error {}
 type Run = (ctx: Context) => Promise<StoredAnswer>;
 
 /**
- * Runs the operation and stores its answer in one transaction. A repeated request runs too and is rolled back. This checks the
- * caller's rights again, and the first request does not have to look for its key. Most repetitions are answered by
+ * Runs the operation and stores its answer in one transaction. A repeated request runs too and is rolled back, which checks the
+ * caller's rights again. In this way, the first request does not have to look for its key. Most repetitions are answered by
  * `findAllowedAnswer` instead. Returns null if the key is already used.
  */
 async function runInTransaction(

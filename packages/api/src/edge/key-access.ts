@@ -2,7 +2,10 @@ import type { Actor } from "@board/core/context/actor";
 import { DomainError } from "@board/core/values/errors";
 import type { Endpoint } from "../endpoint.ts";
 
-/** The operations of people that a key may call. All others change a person's profile, memberships and own keys. */
+/**
+ * The operations of people that a key may call. All other operations of people change a person's profile, memberships and own
+ * keys.
+ */
 const OF_A_PERSON: ReadonlySet<string> = new Set([
   "GET /api/v1/users/me",
   "GET /api/v1/auth/bootstrap",

@@ -14,7 +14,7 @@ import { placeholderNames } from "../edge/path.ts";
 import { IfMatchHeader } from "../edge/precondition.ts";
 import type { OpenApiDocument } from "../runtime.ts";
 
-/** `base_url` is null if the API has the same origin as the document. `stream_url` is null if the streams do. */
+/** `base_url` is null if the API has the same origin as the document, and `stream_url` is null if the streams have. */
 export type Addresses = Pick<Settings, "base_url" | "stream_url">;
 
 /** Builds the OpenAPI 3.1 document from the endpoint table, with the schemas that also validate the requests. */

@@ -7,7 +7,7 @@ import { json } from "../edge/errors.ts";
 import { answerPublicFile, type EncodedFile, type PublicFile } from "../edge/public-file.ts";
 import { lazyObject } from "@board/core/values/wire";
 
-/** Shown until the console is built. After an installation without scripts, building takes some seconds. */
+/** Shown until the console is built, which takes some seconds. This is the case after an installation without install scripts. */
 const NOT_BUILT_HTML = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

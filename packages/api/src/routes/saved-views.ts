@@ -4,7 +4,7 @@ import { endpoint } from "../endpoint.ts";
 
 const PATH = "/api/v1/boards/{board_id}/saved-views";
 
-/** How a person likes to look at a board. */
+/** The filters with which a person looks at a board. */
 export const savedViews = [
   endpoint(
     "GET",

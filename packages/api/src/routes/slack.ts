@@ -6,7 +6,7 @@ import { Ok, ok } from "@board/core/values/wire";
 import { endpoint } from "../endpoint.ts";
 
 const APP = "/api/v1/organizations/me/slack";
-/** The body of a request of Slack has the message with the button. */
+/** The maximum size of a request by Slack, whose body contains the message with the button. */
 const MAX_BYTES = 200_000;
 
 /** The Slack app of the caller's organization. */
@@ -44,7 +44,7 @@ export const slackApp = [
   ),
 ];
 
-/** How a person links their Slack user. */
+/** The command with which a person links their Slack user. */
 export const slackLink = [
   endpoint(
     "POST",
@@ -60,7 +60,7 @@ export const slackLink = [
   ),
 ];
 
-/** What Slack calls. The signature of the app stands for the workspace. */
+/** Requests that Slack sends. They are authenticated by the signature of the workspace's app. */
 export const slackRequests = [
   endpoint(
     "POST",

@@ -74,7 +74,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     since: run_steps.created_at,
     days: "run_steps_retention_days",
     remove: removeOldSteps,
-    // Small, because the steps of a request can take up a megabyte.
+    // The batch is small, because the steps of a request can take up a megabyte.
     batch: 200,
   },
   "webhook payloads": {
@@ -83,7 +83,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     days: "webhook_payload_retention_days",
     where: isNotPending,
     remove: removeOldPayloads,
-    // Small, because a payload can have several megabytes.
+    // The batch is small, because a payload can have several megabytes.
     batch: 200,
   },
   "artifacts whose upload was never completed": {
@@ -109,7 +109,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
   },
   "keys after their end": { table: api_keys, since: api_keys.expires_at, days: 30, batch: 1_000 },
   "replaced tokens of keys": { table: api_key_tokens, since: api_key_tokens.ends_at, days: 1, batch: 5_000 },
-  // A repeated key is recognized for this long.
+  // A repeated key is recognized for as long as its entry is kept.
   "usage entries": { table: usage_entries, since: usage_entries.stored_at, days: 7, batch: 5_000 },
   // The longest range of a report is a year, and it may begin in the middle of a month.
   "sums of usage": { table: usage_counts, since: usage_counts.start, days: 400, batch: 5_000 },

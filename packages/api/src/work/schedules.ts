@@ -34,7 +34,8 @@ import { moveOldBodies } from "@board/core/body-storage/move-bodies";
  */
 export const scheduled = {
   async relay(ctx: Context<System>) {
-    // Both are recorded first, and even if they are 0, because an alarm cannot distinguish a missing metric from a healthy one.
+    // Both metrics are recorded first, and even if they are 0, because an alarm cannot distinguish a missing metric from a
+    // healthy one.
     ctx.meter.record("JobAge", await readJobAge(ctx));
     await recordHorizonAge(ctx);
     ctx.pendingWakeups.everything = true;

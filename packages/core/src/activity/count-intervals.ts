@@ -13,7 +13,7 @@ export interface EventCount {
   failed: number;
 }
 
-/** A condition on `boards`: the board also has counts by day. */
+/** A condition on `boards`: whether the board also has counts by day. */
 export const hasDays = (board_id: SQL): SQL =>
   sql`exists (select 1 from ${activity_day_counts} as marker where marker.board_id = ${board_id} and marker.day = '-infinity')`;
 

@@ -25,12 +25,12 @@ const countedUpTo = {
   seq: sql`coalesce((select seq from ${activity_counted}), 0)`,
 };
 
-/** A condition on `event`: the counts include it. */
+/** A condition on `event`: whether the counts include it. */
 export const isCounted = sql`(event.tx, event.seq) <= (${countedUpTo.tx}, ${countedUpTo.seq})`;
 
 /**
- * A condition on `event`: the counts do not include it yet. The first line is redundant but helps the planner: with both bounds
- * it expects few rows, with one bound it expects a third of the log.
+ * A condition on `event`: whether the counts do not include it yet. The first line is redundant but helps the planner: with both
+ * bounds it expects few rows, with one bound it expects a third of the log.
  */
 export const isUncounted = sql`event.tx >= ${countedUpTo.tx} and event.tx <= '18446744073709551615'::xid8
   and (event.tx, event.seq) > (${countedUpTo.tx}, ${countedUpTo.seq})`;
@@ -47,7 +47,7 @@ export const boardEvents = (condition: SQL) => sql`(
 export const eventHour = sql`date_trunc('hour', event.created_at, 'UTC')`;
 export const eventDay = sql`date_trunc('day', event.created_at, 'UTC')`;
 
-/** A condition on `event`: it is an error event. */
+/** A condition on `event`: whether it is an error event. */
 export const isFailed = sql`event.event_type like '%failed'`;
 
 /** The number of comments on boards. */

@@ -49,7 +49,7 @@ const WHITE_SPACE =
 
 /**
  * The condition for events in the feed. The event type must be compared exactly as in the partial indexes, or PostgreSQL does not
- * use them. The rest excludes rows that only an import can have created.
+ * use them. The other conditions exclude rows that only an import can have created.
  */
 export const isFeedComment: SQL = sql`(${activity_events}.event_type = 'task.comment' and ${activity_events}.task_id is not null
   and ${activity_events}.board_id is not null and btrim(${activity_events}.message, ${WHITE_SPACE}) <> '')`;

@@ -15,7 +15,7 @@ const PROFILE = { role: "Board Lead", communication_style: "direct, concise, pra
 
 export interface LeadOptions {
   name?: string | null;
-  /** Each non-blank value replaces the default. */
+  /** Each value that is not blank replaces the default of its key. */
   profile?: Readonly<Record<string, string>>;
 }
 

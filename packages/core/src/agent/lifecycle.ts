@@ -55,7 +55,7 @@ const selectLockedById = preparedQuery((db) =>
   ),
 );
 
-/** A condition on `agents`: the agent still has the generation that a job was created for. */
+/** A condition on `agents`: whether the agent still has the generation that a job was created for. */
 export const isGeneration = (id: string, generation: number) =>
   and(eq(agents.id, id), eq(agents.lifecycle_generation, generation));
 

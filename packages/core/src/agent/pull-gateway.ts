@@ -14,7 +14,7 @@ import { type GatewayRow, isOwnGateway } from "../gateway/target.ts";
 /** The error of an operation that needs a host, for a gateway that has none. */
 export const noHost = () => new DomainError("invalid", "Gateway has no host.");
 
-/** A condition on `gateways`: an agent of the gateway was seen after this time. */
+/** A condition on `gateways`: whether an agent of the gateway was seen after this time. */
 export const hasSeenAgent = (seen_after: string | Placeholder) =>
   sql`exists (select 1 from ${agents} where ${agents.gateway_id} = ${gateways}.id and ${agents.last_seen_at} >= ${seen_after}::timestamptz)`;
 

@@ -16,15 +16,15 @@ export const toAlertJob = (alert: Alert): NewJob<"people.tell"> => ({
   options: { organization_id: alert.organization_id, lane: laneOf(alert.organization_id) },
 });
 
-/** The job that continues after the person who was notified last. */
+/** The job that continues with the people after the one who was notified last. */
 export const toNextAlertJob = (alert: Alert, after: string): NewJob<"people.tell"> => ({
   ...toAlertJob(alert),
   payload: { ...alert, after },
 });
 
 /**
- * The job that asks the next group of people if nobody has decided by then. It has no lane, because in one it would block the
- * organization's other alerts. The alert keeps its key, so that nobody is asked twice.
+ * The job that asks the next group of people if nobody has decided in time. It has no lane, because while it waits it would block
+ * the organization's other alerts. It keeps the key of the alert, so that nobody is asked twice.
  */
 export function toEscalationJob(alert: Alert, escalation: Required<Alert>["escalation"], run_at: Date): NewJob<"people.tell"> {
   const { group: _, ...rest } = alert;

@@ -7,7 +7,7 @@ import type { Approval } from "./approval.ts";
 import { approvalResolvedText, questionAnsweredText } from "./message.ts";
 import { isQuestion } from "./question.ts";
 
-/** The insert for `runBatch` that notifies the lead and the agent that asked of a decision. */
+/** The insert for `runBatch` that notifies the lead and the agent that asked about a decision. */
 export async function insertDecisionNotifications(ctx: Context, board: BoardRow, approval: Approval) {
   const { agent_id, task_id, status } = approval;
   const agents = await readBoardAgents(ctx, board, agent_id === null ? [] : [agent_id]);

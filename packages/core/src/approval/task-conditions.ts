@@ -6,13 +6,13 @@ import { ASIDE_ACTIONS } from "./question.ts";
 /** The actions of approvals that are not about the result of a task, as SQL. */
 export const ASIDES = sql.raw(`(${ASIDE_ACTIONS.map((action) => `'${action}'`).join(", ")})`);
 
-/** A condition on `tasks`: an approval of the task is pending. */
+/** A condition on `tasks`: whether an approval of the task is pending. */
 export const hasPendingApproval = sql<boolean>`exists (
   select 1 from ${approval_task_links} as link where link.task_id = ${tasks}.id and link.pending)`;
 
 /**
- * A condition on `tasks`: the task is approved. Approvals from before its last move out of `done` were for earlier work and do
- * not count. Questions and permissions to use a tool do not count either.
+ * A condition on `tasks`: whether the task is approved. Approvals from before its last move out of `done` were for earlier work
+ * and do not count. Questions and permissions to use a tool do not count either.
  */
 export const isApproved = sql<boolean>`exists (
   select 1 from ${approval_task_links} as link join ${approvals} as approval on approval.id = link.approval_id

@@ -78,7 +78,7 @@ export async function readFinished(ctx: Context, board_id: string, task_id: stri
   return rows.map(toArtifact);
 }
 
-/** A condition on `artifacts`: this artifact of the board. */
+/** A condition on `artifacts` that selects this artifact of the board. */
 export const artifactCondition = (board_id: string, artifact_id: string) =>
   and(eq(artifacts.id, artifact_id), eq(artifacts.board_id, board_id));
 

@@ -13,7 +13,7 @@ const MAX_CONCURRENT = 8;
 /** Time limit of one run. The next run deletes the remaining objects. */
 const MAX_RUN_MS = 20_000;
 
-/** A condition on `artifacts`: the content was never uploaded. It matches the partial index. */
+/** A condition on `artifacts`: whether the content was never uploaded. It matches the partial index. */
 export const isUnfinished = () => sql`status = 'uploading'`;
 
 interface Orphan {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ellipsize } from "../values/text.ts";
 
-/** Old and new value by field; null where the thing did not exist. */
+/** The old and the new value of each field; null where the changed object did not exist. */
 export type AuditChanges = Record<string, [unknown, unknown]>;
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,7 +15,8 @@ const STORED_AS = /_(?:sealed|digest|hash|lookup)$/;
 const MAX_CHARS = 500;
 
 /**
- * The fields that differ between two states of a thing. Without `before`, the thing was created; without `after`, it was removed.
+ * The fields that differ between two states of an object. Without `before`, the object was created; without `after`, it was
+ * removed.
  */
 export function toChanges(before: object | null, after: object | null): AuditChanges {
   const [old, now] = [(before ?? {}) as Fields, (after ?? {}) as Fields];

@@ -13,7 +13,7 @@ import { toChanges } from "./changes.ts";
 export interface AuditEntry {
   organization_id: string;
   target: { id: string | null; name?: string | null };
-  /** The thing before and after the change. The fields that differ are recorded, but secret values are hidden. */
+  /** The changed object before and after the change. The fields that differ are recorded, but secret values are hidden. */
   before?: object | null;
   after?: object | null;
 }

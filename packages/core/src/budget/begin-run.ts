@@ -7,7 +7,7 @@ import type { BoardRow } from "../organization/access.ts";
 import { DomainError } from "../values/errors.ts";
 import { announceBudgets } from "./announce.ts";
 
-/** After this many seconds at the latest, an agent asks again, since a budget may be raised at any time. */
+/** The longest wait, in seconds, after which an agent asks again, since a budget may be raised at any time. */
 const MAX_RETRY = 3_600;
 
 /** The error for a run that is refused because a budget has no room for it. */

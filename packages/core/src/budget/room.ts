@@ -20,8 +20,8 @@ export const roomOf = ({ organization_id, board_id, agent_id, now }: Spender): S
     as has_budgets) as found offset 0) as room`;
 
 /**
- * A condition on `tasks`: no budget keeps the agent from starting a run on the task. The query must join `roomOf`. It avoids
- * `exists`, for which PostgreSQL may hash the budgets of all organizations.
+ * A condition on `tasks`: whether no budget keeps the agent from starting a run on the task. The query must join `roomOf`. It
+ * avoids `exists`, for which PostgreSQL may hash the budgets of all organizations.
  */
 export const hasRoom = (now: SQLWrapper): SQL => sql`(not room.has_budgets or room.has_room and coalesce((
   select false from ${budgets} as budget join ${budget_spending} as spending on spending.budget_id = budget.id

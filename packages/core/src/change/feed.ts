@@ -90,8 +90,8 @@ const organizationOf = ({ actor }: Context<Member | Agent>) =>
   actor.type === "agent" ? actor.organization_id : actor.active.organization_id;
 
 /**
- * Throws `invalid` for a cursor of another organization. The same goes for a cursor ahead of all transactions, which must come
- * from another database.
+ * Throws `invalid` for a cursor of another organization. Also throws for a cursor beyond all transactions, which must come from
+ * another database.
  */
 function toPosition(sent: string, organization_id: string, xmax: Horizon["xmax"]): Cursor {
   if (sent === "") return BEGINNING;

@@ -12,7 +12,7 @@ import { mayReadAll } from "../organization/board-rights.ts";
 /** The boards whose changes a caller may see. */
 export interface ChangeScope {
   organization_id: string;
-  /** Includes removed boards, so that the caller learns of their removal. */
+  /** Includes removed boards, so that the caller is informed of their removal. */
   boards: VisibleBoards;
   /** Whether to include changes of main agents, which belong to no board. */
   without_board: boolean;

@@ -28,7 +28,7 @@ export const UpdateChannel = lazyObject(() => ({
 })).meta({ id: "ChannelUpdate" });
 export type UpdateChannel = z.infer<typeof UpdateChannel>;
 
-/** The caller's channels. An e-mail channel exists once something was to be sent to the address of the profile. */
+/** The caller's channels. The e-mail channel does not exist until the first notification for the address of the profile. */
 export const listChannels = async (ctx: Context<User>): Promise<Channel[]> => {
   const rows = await ctx.db
     .select()
@@ -65,16 +65,16 @@ const MAX_OF_TYPE = 20;
 interface NewChannel {
   type: ChannelType;
   name: string;
-  /** What makes two addresses the same one. */
+  /** Addresses with the same identity belong to the same channel. */
   identity: string;
   address: string;
-  /** The organization whose notifications alone it sends. */
+  /** If set, the channel only sends notifications of this organization. */
   organization_id?: string;
 }
 
 /**
- * Stores a channel of the caller. The same address again is the same channel. An address that another person had is taken over: it
- * belongs to a browser in which somebody else signed in.
+ * Stores a channel of the caller. If the caller already has a channel with this address, it is updated. A channel of another
+ * person with this address is taken over, because the caller is now signed in to the same browser.
  */
 export function addChannel(ctx: Context<User>, { type, name, identity, address, organization_id }: NewChannel): Promise<Channel> {
   const address_digest = createHash("sha256").update(identity).digest("base64url");
@@ -104,7 +104,7 @@ export function addChannel(ctx: Context<User>, { type, name, identity, address, 
   });
 }
 
-/** Removes a channel of the caller, and what waits to be sent by it. */
+/** Removes a channel of the caller, together with the messages that wait to be sent on it. */
 export async function removeChannel(ctx: Context<User>, channel_id: string): Promise<void> {
   const { type } = await getChannel(ctx, channel_id);
   if (type === "email") throw new DomainError("conflict", "E-mail goes to the address of your profile. Switch it off instead.");

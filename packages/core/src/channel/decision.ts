@@ -68,7 +68,7 @@ async function openToken(ctx: Context, token: string) {
   return { claims, ctx: { ...ctx, actor } };
 }
 
-/** Shows what a token would decide, by the rights that its person has now. It decides nothing. */
+/** Shows what a token would decide, with the rights that its person has now. It does not decide anything. */
 export async function previewDecision(ctx: Context, token: string): Promise<DecisionPreview> {
   const { claims, ctx: own } = await openToken(ctx, token);
   const board = await boardFor(own, claims.board_id, "write");
@@ -84,8 +84,8 @@ export async function previewDecision(ctx: Context, token: string): Promise<Deci
 }
 
 /**
- * Decides as the person of a token, by the rights that the person has now. The token is used up in the transaction of the
- * decision. A later decision changes nothing and learns who decided.
+ * Decides on behalf of the person who has the token, with the rights that the person has now. The token is used up in the
+ * transaction of the decision. If somebody decided earlier, nothing changes, and the result says who it was.
  */
 export async function useDecision(ctx: Context, { token, status, answer }: UseDecision): Promise<DecisionResult> {
   const { claims, ctx: own } = await openToken(ctx, token);

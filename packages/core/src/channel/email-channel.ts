@@ -9,7 +9,7 @@ import { linksOf } from "./links.ts";
 import { testItem, toItem } from "./message.ts";
 import { signLink } from "./signed-link.ts";
 
-/** Mail to the address in the profile, one for each person with all that is due. */
+/** Sends mail to the address in the profile. All notifications of a person that are due are one mail. */
 export const emailChannel: ChannelKind = {
   type: "email",
   job: "people.email",
@@ -32,7 +32,7 @@ async function sendTest(ctx: Context, { channel, email }: Recipient): Promise<vo
   await ctx.mail.send(toMail([testItem(ctx)], { to: email, id, unsubscribe_url: toUnsubscribeLink(ctx, channel.id) }));
 }
 
-/** The most notifications of one mail. */
+/** The maximum number of notifications in a mail. */
 const MAX_ITEMS = 50;
 
 function inParts(due: readonly Due[]): Due[][] {
@@ -40,7 +40,7 @@ function inParts(due: readonly Due[]): Due[][] {
   return Array.from({ length: count }, (_, part) => due.slice(part * MAX_ITEMS, (part + 1) * MAX_ITEMS));
 }
 
-/** A person with an address has a channel, until the person switches it off. */
+/** A person with an e-mail address has a channel without asking for it, until the person switches it off. */
 async function addEmailChannels(ctx: Context, _organization_id: string, user_ids: readonly string[]): Promise<void> {
   await ctx.db.execute(sql`insert into ${channels} (user_id, type)
     select person.id, 'email' from ${users} as person

@@ -33,7 +33,9 @@ function itemHtml({ title, text, board_name, decide_url, open_url }: ChannelItem
   return `<h2 style="margin:0 0 4px;font-size:18px;line-height:1.35;overflow-wrap:anywhere">${escapeHtml(title)}</h2>${board}${words}${decide}${open}`;
 }
 
-/** A mail with one or several notifications. Everything that others wrote is quoted, and nothing is loaded from elsewhere. */
+/**
+ * A mail with one or several notifications. All texts of other people are quoted, and the mail loads nothing from the network.
+ */
 export function toMail(
   items: readonly ChannelItem[],
   { to, id, unsubscribe_url }: Pick<Mail, "to" | "id" | "unsubscribe_url">,

@@ -5,13 +5,16 @@ import type { ItemLinks } from "./message.ts";
 
 type Linked = Pick<Due, "approval" | "subject_id" | "board_id" | "task_id" | "user_id" | "organization_id">;
 
-/** The links of a message: where its person decides, if there is something to decide, and its place in the console. */
+/**
+ * The links of a message: to the page on which its person decides, if there is something to decide, and to its place in the
+ * console.
+ */
 export function linksOf(ctx: Context, due: Linked): ItemLinks {
   const token = decisionTokenOf(ctx, due);
   return { decide_url: token && toDecideLink(ctx, token), open_url: toConsoleLink(ctx, due) };
 }
 
-/** The token by which the person of a notification decides; null if there is nothing to decide. */
+/** The token with which the person of a notification decides; null if there is nothing to decide. */
 export function decisionTokenOf(ctx: Context, { approval, subject_id, board_id, user_id }: Linked): string | null {
   return approval && board_id ? signDecision(ctx, { approval_id: subject_id, board_id, user_id }) : null;
 }
@@ -20,7 +23,7 @@ export function decisionTokenOf(ctx: Context, { approval, subject_id, board_id, 
 export const toDecideLink = ({ settings }: Pick<Context, "settings">, token: string): string =>
   `${settings.service_url}/decide?token=${token}`;
 
-/** The address of a place in the console. The organization is named, because another one may be the active one there. */
+/** The address of a place in the console. It names the organization, because another organization may be active there. */
 export function toConsoleLink(
   { settings }: Pick<Context, "settings">,
   { organization_id, board_id, task_id }: Pick<Linked, "organization_id" | "board_id" | "task_id">,

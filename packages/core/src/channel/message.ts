@@ -5,7 +5,7 @@ import { toText, toTitle } from "../people/notification-text.ts";
 /** A notification as a channel shows it. */
 export interface ChannelItem {
   title: string;
-  /** The words of others; null if there are none. */
+  /** The text that another person or agent wrote; null if there is none. */
   text: string | null;
   board_name: string | null;
   /** The page on which the person decides; null if there is nothing to decide. */
@@ -41,5 +41,5 @@ export const toSummary = (titles: readonly string[]): string =>
 
 const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-/** A text of others in HTML. */
+/** Escapes a text of another person or agent for HTML. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);

@@ -8,13 +8,13 @@ import { dueJob, laterDueJob, onePerMinute } from "./schedule.ts";
 
 const MAX_FAILING_MS = 5 * DAY_MS;
 
-/** What became of a message that was tried. */
+/** The result of trying to send a message. */
 export interface Outcome {
   message: readonly Due[];
   error: string | null;
   /** Null if the message is not sent again. */
   retry_at: Date | null;
-  /** Until when its channel waits; null if it was accepted. */
+  /** Until when the channel of the message waits; null if the message was accepted. */
   wait_until: Date | null;
   write: SendWrite | null;
 }
@@ -35,7 +35,10 @@ interface Sending {
 
 const isOneOf = (ids: readonly string[]) => inArray(channel_deliveries.id, [...ids]);
 
-/** Stores what a job sent and enqueues what follows: at once if there is more, later what is repeated. */
+/**
+ * Stores the results of a job that sent messages, and enqueues the next job: at once if more messages are due, later for messages
+ * that are tried again.
+ */
 export async function storeOutcomes(ctx: Context, { kind, sender, organization_id }: Sending, batch: Batch): Promise<void> {
   const { outcomes, dropped, left, stopped, is_full } = batch;
   if (dropped.length > 0) await ctx.db.update(channel_deliveries).set({ status: "dropped" }).where(isOneOf(dropped));
@@ -53,7 +56,7 @@ export async function storeOutcomes(ctx: Context, { kind, sender, organization_i
   await enqueueAll(ctx, [...(isMore ? [dueJob(kind, organization_id)] : []), ...onePerMinute(jobs)]);
 }
 
-/** Stores what became of messages with the same result. */
+/** Stores the results of messages that ended in the same way. */
 async function storeResult(ctx: Context, outcomes: readonly Outcome[]): Promise<void> {
   const { error, retry_at, wait_until } = outcomes[0]!;
   const isSent = error === null;
@@ -73,7 +76,7 @@ async function storeResult(ctx: Context, outcomes: readonly Outcome[]): Promise<
   await storeHealth(ctx, channel_ids, error, wait_until);
 }
 
-/** Stores how channels work. One that only failed for five days is switched off, and the console says why. */
+/** Stores whether channels work. A channel that has only failed for five days is switched off, and the console says why. */
 async function storeHealth(
   ctx: Context,
   channel_ids: readonly string[],

@@ -14,14 +14,17 @@ interface StoredNotification {
   user_id: string;
 }
 
-/** The job that sends what is due by a channel. An organization's jobs of a channel run one after the other. */
+/**
+ * The job that sends an organization's due notifications on a channel. The jobs of an organization and a channel run one after
+ * the other.
+ */
 export const dueJob = ({ type, job }: ChannelKind, organization_id: string): NewJob<ChannelJob> => ({
   kind: job,
   payload: { organization_id },
   options: { organization_id, lane: `${type}:${organization_id}` },
 });
 
-/** Such a job at a later time. One job serves all that is due within its minute. */
+/** A job that sends later. One job serves all notifications that are due within the same minute. */
 export function laterDueJob({ type, job }: ChannelKind, organization_id: string, due_at: Date): NewJob<ChannelJob> {
   const minute = Math.floor(due_at.getTime() / MINUTE_MS) + 1;
   const options = { organization_id, dedupe_key: `${type}:${organization_id}:${minute}`, run_at: new Date(minute * MINUTE_MS) };
@@ -40,7 +43,7 @@ export const scheduleDeliveries =
     for (const kind of kinds) if (kind.isOn(ctx)) await scheduleBy(ctx, kind, alert, stored);
   };
 
-/** The same about the same within a minute is sent once. */
+/** Notifications of the same type about the same subject within a minute are sent once. */
 async function scheduleBy(ctx: Context, kind: ChannelKind, alert: Alert, stored: readonly StoredNotification[]): Promise<void> {
   const now = ctx.now();
   const { organization_id, type, subject_id } = alert;

@@ -15,15 +15,23 @@ import { type Outcome, storeOutcomes } from "./outcome.ts";
 import { laterDueJob } from "./schedule.ts";
 import { enqueueAll } from "../job/job.ts";
 
-/** Channels and deliveries of one job. More are left to the next, so that other organizations get their turn in between. */
+/**
+ * The maximum number of channels and deliveries of one job. The next job sends the rest, so that other organizations get their
+ * turn in between.
+ */
 const MAX_CHANNELS = 50;
 const MAX_DELIVERIES = 500;
-/** A job that has sent for this long leaves the rest to the next one, so that a slow receiver keeps no worker. */
+/**
+ * A job that has been sending for this long leaves the rest to the next job, so that a slow receiver does not occupy a worker.
+ */
 const MAX_SENDING_MS = 20_000;
-/** Longer than a job sends, and about as long as its lease, so that a repeated job finds its deliveries free again. */
+/**
+ * How long a job's deliveries are claimed. It is longer than a job sends, and about as long as its lease, so that a repeated job
+ * finds its deliveries free again.
+ */
 const CLAIM_MS = 50_000;
 const WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000];
-/** How long an organization's messages wait after the server was not reached, unless it names a time. */
+/** How long an organization's messages wait after a failure to reach the server, unless the server asks for another time. */
 const SERVER_WAIT_MS = 60_000;
 
 /** The longest wait that a receiver may ask for. */
@@ -50,7 +58,7 @@ interface Claimed {
 
 const countChannels = (claimed: readonly Claimed[]) => new Set(claimed.map(({ channel_id }) => channel_id)).size;
 
-/** Takes all that is due for some channels. Those with something that cannot wait for a digest come first. */
+/** Claims all due deliveries of some channels. Channels with a notification that cannot wait for a digest come first. */
 async function claimDue(ctx: Context, { type }: ChannelKind, organization_id: string): Promise<Claimed[]> {
   const now = ctx.now().toISOString();
   const isDue = sql`organization_id = ${organization_id} and type = ${type} and status = 'pending'
@@ -69,18 +77,21 @@ async function claimDue(ctx: Context, { type }: ChannelKind, organization_id: st
 }
 
 interface Sent {
-  /** When the job began, from which repetitions are timed, so that equal failures are stored together. */
+  /** When the job began. Retries are timed from this moment, so that results of equal failures can be stored together. */
   now: Date;
   outcomes: Outcome[];
-  /** What may not be shown to the person any more, or was decided. */
+  /** Deliveries that the person may not see any more, or whose approval is already decided. */
   dropped: string[];
-  /** What the job did not get to. */
+  /** Deliveries that the job had no time for. */
   left: string[];
-  /** Why and until when nothing more may be sent; null if sending went on. */
+  /** Why nothing more may be sent, and until when; null if sending was not stopped. */
   stopped: { failure: string; until: Date } | null;
 }
 
-/** Sends by one channel after the other, or by some at once. The rights are checked just before, because earlier ones may take long. */
+/**
+ * Sends on one channel after the other, or on a few at the same time. Rights are checked just before each message, because
+ * earlier messages may take long.
+ */
 async function sendClaimed(ctx: Context, sender: Sender, claimed: readonly Claimed[]): Promise<Sent> {
   const sent: Sent = { now: ctx.now(), outcomes: [], dropped: [], left: [], stopped: null };
   const start = performance.now();
@@ -117,7 +128,7 @@ async function sendOne(sender: Sender, message: readonly Due[], sent: Sent): Pro
     const isStop = error.is_unreachable || error.is_waiting;
     const until = addMs(sent.now, Math.max(error.retry_after_ms ?? 0, SERVER_WAIT_MS));
     if (isStop) sent.stopped = { failure: error.message, until };
-    // A receiver that only asks to wait has not failed.
+    // A receiver that only asks the service to wait has not failed.
     if (error.is_waiting) sent.left.push(...message.map(({ delivery_id }) => delivery_id));
     else {
       const wait = error.is_transient ? WAITS_MS[Math.max(...message.map(({ attempts }) => attempts))] : undefined;
@@ -130,7 +141,7 @@ async function sendOne(sender: Sender, message: readonly Due[], sent: Sent): Pro
   }
 }
 
-/** What to send now by one channel. The rights are checked here, because they may have ended since the person was notified. */
+/** Reads what to send on one channel now. It checks the rights, because the person may have lost them since being notified. */
 async function readDue(ctx: Context, ids: readonly string[]): Promise<Due[]> {
   const rows = await ctx.db
     .select({

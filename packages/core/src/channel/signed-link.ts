@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import * as z from "zod";
 import type { Context } from "../context/context.ts";
 
-/** What a link or button of a message may do. The purpose is signed too, so that none can be used for another. */
+/** What a link or button of a message may do. The purpose is signed too, so that a link cannot be used for another purpose. */
 const Claims = z.discriminatedUnion("for", [
   z.object({
     for: z.literal("decision"),

@@ -19,7 +19,7 @@ export const ChannelTest = lazyObject(() => ({
 })).meta({ id: "ChannelTest", description: "The result of a test message." });
 export type ChannelTest = z.infer<typeof ChannelTest>;
 
-/** Sends a test message by one of the caller's channels at once, even if the channel is switched off. It stores nothing. */
+/** Sends a test message on one of the caller's channels at once, even if the channel is switched off. It stores nothing. */
 export async function testChannel(ctx: Context<User>, kinds: readonly ChannelKind[], channel_id: string): Promise<ChannelTest> {
   const { user_id, active } = ctx.actor;
   const [row] = await ctx.db

@@ -10,8 +10,8 @@ import { listMissing, toProblem, type Variables, withoutBlanks } from "./setting
 import { trimEndOf } from "../values/text.ts";
 
 /**
- * Parse option for settings. They are parsed only once, and compiling the schemas, which Zod does by default, takes longer than
- * that.
+ * The parse option for settings. It disables the compilation of Zod schemas, which takes longer than parsing the settings,
+ * because they are parsed only once.
  */
 export const PARSED_ONCE = { jitless: true };
 
@@ -33,7 +33,7 @@ export interface Settings {
   readonly cors_origins: readonly string[];
   readonly trusted_proxies: readonly string[];
   readonly budgets: Budgets;
-  /** Blank if the setting is set to blank, which is different from the default (docs/reference/gateways.md#minimum-version). */
+  /** Blank if the variable is set but blank. That does not mean the default (docs/reference/gateways.md#minimum-version). */
   readonly gateway_min_version: string;
   readonly gateway_allowed_hosts: readonly string[];
   readonly private_gateways_allowed: boolean;

@@ -35,9 +35,7 @@ export interface Alert {
   names?: string[];
   /** The group that is notified of an approval or question. By default the first group that has members. */
   group?: DeciderGroup;
-  /**
-   * Set when nobody decided in time. Then only groups after this one are asked, and only if the approval has not changed since.
-   */
+  /** Set if nobody decided in time: only groups after this one are asked, and only if the approval has not changed since. */
   escalation?: { after: DeciderGroup; pending_since: string };
 }
 

@@ -1,6 +1,7 @@
 /**
  * What the relay must check after a unit of work: jobs without a lane, and lanes whose first job may have changed. After a crash
- * and on schedule it checks everything. Because jobs and lanes are named, the cost of a relay does not depend on the backlog.
+ * and on schedule the relay checks everything. Because jobs and lanes are named, the cost of a relay does not depend on the
+ * backlog.
  */
 export interface PendingWakeups {
   lanes: Set<string>;

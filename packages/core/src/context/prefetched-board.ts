@@ -15,10 +15,13 @@ export interface FoundBoard {
   rights: StoredRights | null;
 }
 
-/** The board that the path of a request names. The statement of the sign-in reads it too, which saves `boardFor` a statement. */
+/**
+ * The board that the path of a request names. The statement that authenticates the caller reads it too, which saves `boardFor` a
+ * statement.
+ */
 export interface PrefetchedBoard {
   readonly id: string;
-  /** The organization of the board; null until the sign-in has found the board. */
+  /** The organization of the board; null until the authentication has found the board. */
   organization_id: string | null;
   found: (FoundBoard & { caller_id: string; db: Db; read_at: number }) | null;
 }
@@ -40,14 +43,15 @@ export function storePrefetchedBoard({ db, prefetched_board }: Holder, caller_id
   prefetched_board.organization_id = found.board?.organization_id ?? null;
 }
 
-/** Allows the transaction around a whole request to use the board that the sign-in read before the transaction began. */
+/** Allows the transaction around a whole request to use the board that the authentication read before the transaction began. */
 export function passPrefetchedBoard({ db, prefetched_board }: Holder, transaction: Db): void {
   if (prefetched_board?.found?.db === db) prefetched_board.found = { ...prefetched_board.found, db: transaction };
 }
 
 /**
- * The board as this caller's sign-in has just read it, else null. It is returned only to the first access check; later checks
- * read it again. A transaction that began after the sign-in also reads it again, so that all its reads happen inside it.
+ * The board that this caller's authentication has just read, else null. It is returned only to the first access check; later
+ * checks read the board again. A transaction that began after the authentication also reads it again, so that all its reads
+ * happen inside it.
  */
 export function takePrefetchedBoard({ db, prefetched_board }: Holder, caller_id: string, board_id: string): FoundBoard | null {
   const found = prefetched_board?.found;

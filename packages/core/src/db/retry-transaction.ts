@@ -13,7 +13,8 @@ const MAX_LOCK_TIMEOUT_ATTEMPTS = 20;
 
 /**
  * Runs a transaction that removes a whole tree of rows. It locks from the root down, while ordinary changes lock from a leaf up
- * (a task, then its board by foreign key), so the two can deadlock. Therefore it only waits briefly for a lock, and then retries.
+ * (a task, then its board by foreign key), so the two can deadlock. Therefore this transaction only waits briefly for a lock, and
+ * then retries.
  */
 export async function withLockTimeoutRetry<C extends Context, T>(ctx: C, work: (ctx: C) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -41,8 +42,8 @@ export class RetryTransaction extends Error {
 
 /**
  * Runs a transaction that locks several rows, which other transactions may lock in a different order. PostgreSQL ends a deadlock
- * after a second by aborting one transaction. If it aborts this one, it is repeated. `isRetry` is true from the second attempt
- * on.
+ * after a second by aborting one transaction. If PostgreSQL aborts this one, it is repeated. `isRetry` is true from the second
+ * attempt on.
  */
 export async function withDeadlockRetry<C extends Context, T>(
   ctx: C,

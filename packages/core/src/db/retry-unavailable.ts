@@ -22,7 +22,7 @@ export async function withDatabaseRetry<T>(write: () => Promise<T>, max_wait_ms 
   }
 }
 
-/** Time for the server to finish a statement whose connection was lost, so that the undo runs after it. */
+/** Time for the server to finish a statement whose connection was lost, so that the undo runs after that statement. */
 const LOST_STATEMENT_MS = 500;
 const MAX_UNDO_MS = 2_000;
 

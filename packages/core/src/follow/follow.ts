@@ -38,7 +38,7 @@ export async function setBoardFollowing(ctx: Context<User>, board_id: string, fo
   return { following };
 }
 
-/** Makes the creator of a board its follower. The creator is also the person to ask if none of the followers may decide. */
+/** Makes the creator of a board its follower. If none of the followers may decide, the creator is asked. */
 export async function followAsMaker(ctx: Context<User>, { id: board_id, organization_id }: BoardRow): Promise<void> {
   await ctx.db.insert(follows).values({ organization_id, board_id, user_id: ctx.actor.user_id, following: true, is_maker: true });
 }
@@ -56,8 +56,8 @@ export async function getTaskFollowing(ctx: Context<User>, board_id: string, tas
 }
 
 /**
- * Makes the caller follow or unfollow a task. An unfollowed task stays so even for its creator and for people who commented on
- * it.
+ * Makes the caller follow or unfollow a task. An unfollowed task stays unfollowed even for its creator and for people who
+ * commented on it.
  */
 export async function setTaskFollowing(
   ctx: Context<User>,

@@ -214,6 +214,6 @@ export async function acknowledge(ctx: Context<Agent>, { through, ids = [] }: Ac
   return { ok: true, acknowledged: rowsOf<{ acknowledged: number }>(result)[0]!.acknowledged };
 }
 
-/** A condition on messages: up to and including this message, in the order of the agent's inbox. */
+/** A condition on messages: whether a message is not later than this one in the order of the agent's inbox. */
 const isUpTo = (message_id: string, agent_id: string): SQL => sql`(${inbox_messages.tx}, ${inbox_messages.seq}) <= (
   select last.tx, last.seq from ${inbox_messages} as last where last.id = ${message_id} and last.agent_id = ${agent_id})`;

@@ -74,9 +74,9 @@ const unread = sql`from ${inbox_messages} where ${inbox_messages.agent_id} = ${a
   and ${inbox_messages.board_id} is not distinct from ${agents.board_id} and ${inbox_messages.acknowledged_at} is null`;
 
 /**
- * Only messages from before the oldest open transaction. A later commit cannot add a message before these, so an agent that
- * acknowledges messages up to one of them has seen all of them. The parameter `horizon`, if given, replaces the horizon of the
- * snapshot.
+ * Whether a message was stored before the oldest open transaction. A later commit cannot add a message before these, so an agent
+ * that acknowledges messages up to one of them has seen all of them. The parameter `horizon`, if given, replaces the horizon of
+ * the snapshot.
  */
 const isSettled = sql`${inbox_messages.tx} < coalesce(${sql.placeholder("horizon")}::text::xid8, pg_snapshot_xmin(pg_current_snapshot()))`;
 

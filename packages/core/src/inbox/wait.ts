@@ -18,8 +18,8 @@ interface Waiter {
   ctx: Context<Agent>;
   max_messages: number;
   /**
-   * Ends the wait with the inbox that has work. Null means that the wait ended without work, undefined that the agent was
-   * removed.
+   * Ends the wait and passes on the inbox that has work. Null means that the wait ended without work, undefined that the agent
+   * was removed.
    */
   end: (row: InboxRow | null | undefined) => void;
 }
@@ -27,7 +27,10 @@ interface Waiter {
 /** The requests in this process that are waiting for work. Between polls, they hold no database connection. */
 const waitersOf = memoPerApp(createWaiters);
 
-/** Reads the waiting inboxes of these organizations now. This only makes them faster, because the timer polls them anyway. */
+/**
+ * Reads the waiting inboxes of these organizations now. This only makes the answers faster, because the timer polls the inboxes
+ * anyway.
+ */
 export const pollWaits = (ctx: Context, organizations: ReadonlySet<string>): void => waitersOf(ctx).pollSoon(organizations);
 
 /**

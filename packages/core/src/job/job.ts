@@ -12,7 +12,7 @@ export type JobRow = typeof jobs.$inferSelect;
 export const LEASE_MS = 45_000;
 
 export interface EnqueueOptions {
-  /** Set by a caller that stores the id together with the thing that the job is about. */
+  /** Set by a caller that stores the id together with the row that the job is about. */
   id?: string;
   organization_id: string;
   gateway_id?: string | null;

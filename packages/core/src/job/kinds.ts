@@ -63,7 +63,7 @@ export interface SyncAgentPayload {
   first: boolean;
 }
 
-/** The answer to a button in Slack. The job's secret is the address to which it goes. */
+/** The answer to a button in Slack. The job's secret is the address that the answer is sent to. */
 export interface SlackReplyPayload {
   organization_id: string;
   board_id: string;
@@ -72,8 +72,8 @@ export interface SlackReplyPayload {
 }
 
 /**
- * The payload of each kind of job. It contains only ids and small facts. The handler reads everything else, so that it acts on
- * current data.
+ * The payload of each kind of job. It contains only ids and a few small values. The handler reads everything else, so that it
+ * acts on current data.
  */
 export interface JobPayloads {
   "agent.cleanup": CleanupPayload;
@@ -137,7 +137,7 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600, retry_refusal: true },
   "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
   "agent.update": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
-  // The next run also records what this one could not read.
+  // If this run could not read the usage, the next run records it as well.
   "agent.read_usage": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   "agent.wake_check": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   // While others write to a host's configuration, the host may report a permanent failure that is gone a moment later.
@@ -151,7 +151,7 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "people.email": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   "people.push": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   "people.slack": { attempts: 6, first_seconds: 5, max_seconds: 300 },
-  // The address of an answer is valid for half an hour.
+  // Slack accepts answers at the address for half an hour.
   "slack.reply": { attempts: 6, first_seconds: 2, max_seconds: 300 },
   "people.tell": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   // The run records the failure, and the user starts another sync.

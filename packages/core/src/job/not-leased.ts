@@ -13,7 +13,7 @@ import { leaseJob } from "./lease.ts";
 import { freeSlotsWithin, hasFreeSlots, type SlotLimits, slotLimits } from "./slots.ts";
 
 /**
- * The first wait of a job for a slot. A slot that becomes free wakes the job at once, but that wake-up may get lost, so the job
+ * The first wait of a job for a slot. A slot that becomes free wakes the job at once, but that wake-up may be lost, so the job
  * also tries again by itself.
  */
 const FIRST_POLL_MS = 2_000;

@@ -17,7 +17,7 @@ const MAX_DELAY_MS = 15 * 60_000;
 /** When a wake-up that had no effect counts as lost, so that the relay sends another one. */
 export interface LostWakeUp {
   after_ms: number;
-  /** Whether the time counts from when the job is due, if that is after the wake-up was sent. */
+  /** Whether the time counts from when the job is due, if the job is due after the wake-up was sent. */
   counts_from_due: boolean;
 }
 /** A queue keeps a wake-up until its job is due, and may then be slow to deliver it. */

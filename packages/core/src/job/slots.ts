@@ -17,7 +17,7 @@ const isKind = (kinds: readonly string[]) => sql`${jobs}.kind in (${sql.raw(kind
 const sign = sql`(case when ${isKind(SYNC_KINDS)} then -1 else 1 end)`;
 
 /**
- * Limits of running jobs of an organization, of a gateway, and of an organization's deliveries; 0 means no limit. They are
+ * The limits of running jobs of an organization, of a gateway, and of an organization's deliveries; 0 means no limit. They are
  * literals in the SQL, because with limits as parameters the server plans the statement for every job.
  */
 export type SlotLimits = readonly [organization: number, gateway: number, deliveries: number];
@@ -60,7 +60,7 @@ function hasFreeSlot({ limit, isOwn, slot }: Budget): SQL {
 
 /**
  * The first free slot that no other worker is choosing: a worker locks the number until its statement ends. If all free slots are
- * locked, it is a random one, which may violate the unique index. Null if there is no limit.
+ * locked, the number is a random one, which may violate the unique index. Null if there is no limit.
  */
 function freeSlot({ limit, isOwn, slot, owner }: Budget): SQL {
   const free = (order: SQL) => sql`select number from generate_series(1, ${inText(limit)}) as number

@@ -53,7 +53,7 @@ export const RotateKey = lazyObject(() => ({
 })).meta({ id: "KeyRotate" });
 export type RotateKey = z.infer<typeof RotateKey>;
 
-/** Creates a key of the organization. */
+/** Creates a key that acts for the organization. */
 export const createKey = (ctx: Context<Admin>, input: CreateKey): Promise<NewKey> => insertWithToken(ctx, input, null);
 
 /** Creates a key with the rights of the caller, limited to the access and the boards of the key. */

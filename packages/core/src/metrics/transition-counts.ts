@@ -10,11 +10,11 @@ const countedUpTo = {
   id: sql`coalesce((select transition_id from ${transitions_counted}), '00000000-0000-0000-0000-000000000000'::uuid)`,
 };
 
-/** A condition on `move`: it is not counted yet. The first line helps the planner, as in `isUncounted` of events. */
+/** A condition on `move`: whether it is not counted yet. The first line helps the planner, as in `isUncounted` of events. */
 export const isUncounted = sql`move.tx >= ${countedUpTo.tx} and move.tx <= '18446744073709551615'::xid8
   and (move.tx, move.id) > (${countedUpTo.tx}, ${countedUpTo.id})`;
 
-/** A condition on `move`: the counts include it. */
+/** A condition on `move`: whether the counts include it. */
 export const isCounted = sql`(move.tx, move.id) <= (${countedUpTo.tx}, ${countedUpTo.id})`;
 
 const earlier = (condition: SQL) => sql`(
@@ -22,8 +22,8 @@ const earlier = (condition: SQL) => sql`(
   where earlier.to_status = 'review' and (earlier.at, earlier.id) < (move.at, move.id) and ${condition})`;
 
 /**
- * When the task of a `move` to review was last moved to review before. In moves that an earlier version stored, this is missing
- * until they are counted. If their task was removed, so was its id; then the board and the start of work identify the task.
+ * When the task of a `move` to review was last moved to review before. Moves that an earlier version stored lack this time until
+ * they are counted. A removed task has lost its id too; then the board and the start of work identify the task.
  */
 export const reviewedBefore = sql`coalesce(move.reviewed_before, case
   when move.task_id is not null then ${earlier(sql`earlier.task_id = move.task_id`)}

@@ -16,8 +16,8 @@ export type BoardGroupRow = typeof board_groups.$inferSelect;
 
 /**
  * Reads a board and checks that the caller may access it (docs/reference/conventions.md#board-access). A user needs rights
- * through a membership, an agent must belong to the board, and a main agent to its gateway. If the sign-in has just read the
- * board, no statement is sent.
+ * through a membership, an agent must belong to the board, and a main agent to its gateway. If the authentication has just read
+ * the board, no statement is sent.
  */
 export async function boardFor(ctx: Context<User | Agent>, board_id: string, need: "read" | "write"): Promise<BoardRow> {
   const { actor } = ctx;
@@ -127,7 +127,7 @@ async function queryVisibleBoards(ctx: Context, member_ids: string[], board_id?:
   );
 }
 
-/** A condition on `boards`: the user may read the board. It may be in any organization. */
+/** A condition on `boards`: whether the user may read the board, which may be in any organization. */
 export function readableBoardsOfUser(actor: User): SQL {
   return sql`exists (select 1 from ${organization_members} as member
     left join ${organization_board_access} as access on access.organization_member_id = member.id and access.board_id = ${boards}.id

@@ -33,19 +33,19 @@ export const mayWriteAll = ({ active }: Member): boolean => active.all_boards_wr
 /** `mayReadAll` as a condition, for a query in which the memberships have the alias `member`. */
 export const readsAll: SQL = sql`(member.all_boards_read or member.all_boards_write)`;
 
-/** A condition that an access row gives the right to its board, for a query in which access rows have the alias `access`. */
+/** A condition: whether an access row gives the right to its board, for a query in which access rows have the alias `access`. */
 export const grants = (need: "read" | "write"): SQL =>
   need === "write" ? sql`access.can_write` : sql`(access.can_read or access.can_write)`;
 
-/** A condition on `boards`: an access row of the membership gives the right to the board. */
+/** A condition on `boards`: whether an access row of the membership gives the right to the board. */
 export const isGranted = (member_id: string | Placeholder, need: "read" | "write", board_id: SQL = sql`${boards}.id`): SQL =>
   sql`exists (select 1 from ${organization_board_access} as access
     where access.organization_member_id = ${member_id} and access.board_id = ${board_id} and ${grants(need)})`;
 
-/** A condition on `organization_members`: the member may read this board. */
+/** A condition on `organization_members`: whether the member may read this board. */
 export const readersOf = (board: { id: string; organization_id: string }): SQL => membersWith("read", board);
 
-/** A condition on `organization_members`: the member has the right to this board. */
+/** A condition on `organization_members`: whether the member has the right to this board. */
 export const membersWith = (need: "read" | "write", board: { id: string; organization_id: string }): SQL =>
   and(
     eq(organization_members.organization_id, board.organization_id),

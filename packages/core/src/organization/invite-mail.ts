@@ -6,7 +6,7 @@ import { truncate } from "../values/text.ts";
 import { oneLine } from "../values/wire.ts";
 import { unseal } from "../values/seal.ts";
 
-/** Names in mails to strangers are short, so that an invite is of no use for advertising. */
+/** Names in mails to strangers are shortened, so that an invite cannot be used for advertising. */
 const MAX_NAME = 60;
 const shortName = (name: string): string => truncate(oneLine(name), MAX_NAME);
 

@@ -66,7 +66,7 @@ const wasNotAsked = ({ key }: Alert): SQL => sql`not exists (select from ${user_
 
 const isAdmin = inArray(organization_members.role, ["owner", "admin"]);
 
-/** A condition on `organization_members`: the member may read the group in whose chat people are mentioned. */
+/** A condition on `organization_members`: whether the member may read the group in whose chat people are mentioned. */
 const readersOfGroup = ({ subject_id }: Alert): SQL =>
   mayReadGroupNow({
     user_id: organization_members.user_id,

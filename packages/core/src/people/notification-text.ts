@@ -12,8 +12,8 @@ export interface AskedApproval {
 }
 
 /**
- * What a notification is about, in its current state. Names and texts were written by others, and are null if they no longer
- * exist.
+ * What a notification is about, in its current state. Names and texts were written by other people or agents, and are null if
+ * they no longer exist.
  */
 export interface NotificationFacts {
   type: AlertType;
@@ -55,7 +55,7 @@ const TITLES: Titles = {
 /** One line that says what has happened. */
 export const toTitle = (facts: NotificationFacts): string => TITLES[facts.type](facts);
 
-/** The text of others that belongs to the notification, which may have several lines; null if there is none. */
+/** The text of another person or agent that belongs to the notification, which may have several lines; null if there is none. */
 export function toText({ type, approval, comment }: NotificationFacts): string | null {
   const text = type === "mention" ? comment : (approval?.reason ?? null);
   return text === null || text.trim() === "" ? null : ellipsize(text.trim(), MAX_TEXT);

@@ -5,10 +5,10 @@ import { stream_leases } from "../schema/stream-lease.sql.ts";
 
 /** How often a process renews its presence. */
 export const PRESENCE_MS = 15_000;
-/** A process that was not seen for this long counts as gone, since it has missed two renewals. */
+/** A process that has not been seen for this long counts as ended, since it has missed two renewals. */
 export const GONE_AFTER_SECONDS = 45;
 /**
- * The rows of processes that are gone are kept for a while. When the database was down, the renewals of all processes are late.
+ * The rows of ended processes are kept for a while, because the renewals of all processes are late after the database was down.
  */
 const REMOVE_AFTER_SECONDS = 600;
 
@@ -46,7 +46,7 @@ export const isStreamCounted = (ctx: Pick<Context, "db">): SQL =>
     )})`,
   )!;
 
-/** Removes processes that have been gone for a long time. */
+/** Removes the rows of processes that ended a long time ago. */
 export async function removeGoneProcesses(ctx: Context): Promise<void> {
   await ctx.db.delete(processes).where(lt(processes.seen_at, secondsAgo(REMOVE_AFTER_SECONDS)));
 }

@@ -10,7 +10,7 @@ import { parseAddress } from "./subscription.ts";
 import { getVapidKey, toAuthorization } from "./vapid.ts";
 
 const LIMITS: FetchLimits = { connect_ms: 5_000, total_ms: 8_000, max_bytes: 100_000 };
-/** As long as the buttons of a decision are valid. */
+/** How long a push service keeps a message: as long as the buttons of a decision are valid. */
 const TTL_SECONDS = DAY_MS / 1000;
 const TOO_MANY = 429;
 
@@ -34,14 +34,16 @@ class PushError extends ExpectedFailure {
   }
 }
 
-/** Browsers to which a job sends at the same time, so that some that do not answer hold up few others. */
+/** How many browsers a job sends to at the same time, so that browsers that do not answer delay few others. */
 const MAX_CONCURRENT = 10;
-/** Notifications of a message that sums them up. */
+/** The maximum number of notifications in a message that sums them up. */
 const MAX_ITEMS = 50;
-/** Decisions that get a separate message, because its buttons decide. More of them share a message with everything else. */
+/**
+ * How many decisions get a separate message, because its buttons decide. Further decisions share a message with everything else.
+ */
 const MAX_APART = 3;
 
-/** Web push. Every browser of a person that has subscribed is a channel. */
+/** The channel for web push. Each browser that a person has subscribed is one channel. */
 export const pushChannel: ChannelKind = {
   type: "push",
   job: "people.push",
@@ -70,7 +72,7 @@ function split(due: readonly Due[]): Due[][] {
 const isDecision = ({ approval }: Due): boolean => approval !== null;
 const GONE = "The browser has ended its subscription.";
 
-/** A browser that has ended its subscription is removed, with everything that waits for it. */
+/** A browser that has ended its subscription is removed, with all messages that wait for it. */
 async function sendDue(ctx: Context, due: readonly Due[]): Promise<SendWrite | void> {
   const topic = due.length === 1 ? toTopic(due[0]!) : null;
   const urgency = due.some(isDecision) ? "high" : "normal";

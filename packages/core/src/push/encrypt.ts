@@ -6,7 +6,7 @@ const AUTH_BYTES = 16;
 const SALT_BYTES = 16;
 const KEY_BYTES = 16;
 const NONCE_BYTES = 12;
-/** Ends the last record. */
+/** Marks the last record of an encrypted message. */
 const DELIMITER = 2;
 /** Every push service accepts a body of this size (RFC 8030). */
 const RECORD_BYTES = 4_096;

@@ -12,9 +12,9 @@ import { MAX_MESSAGE_BYTES } from "./encrypt.ts";
 interface PushMessage {
   title: string;
   body: string;
-  /** A later message with the same tag replaces the notification. */
+  /** If a later message has the same tag, it replaces this notification. */
   tag: string;
-  /** Where a click leads, without the host. */
+  /** The path that a click opens, without the host. */
   url: string;
   /** Buttons that decide without opening anything. */
   decision?: { token: string; buttons: Button[] };
@@ -28,11 +28,11 @@ interface Button {
 
 const MAX_TITLE_CHARS = 160;
 const MAX_BODY_CHARS = 400;
-/** No platform shows more. */
+/** No platform shows more buttons. */
 const MAX_BUTTONS = 2;
 const TOPIC_CHARS = 32;
 
-/** The text of a message. It is cut, so that it stays below the limit whatever others wrote. */
+/** The text of a push message. It is cut, so that it stays below the limit no matter how long the quoted texts are. */
 export function toPushText(ctx: Context, due: readonly Due[]): string {
   const message = due.length === 1 ? toPushMessage(ctx, due[0]!) : toSummaryMessage(due);
   return within(message);
@@ -62,7 +62,10 @@ function toPushMessage(ctx: Context, due: Due): PushMessage {
   return { ...base, url: toPath(toDecideLink(ctx, token)), decision: { token, buttons: toButtons(due) } };
 }
 
-/** A question with two options has them as buttons. Any other one is answered on the page that a click opens. */
+/**
+ * The buttons of a question are its options, if there are exactly two. Any other question is answered on the page that a click
+ * opens.
+ */
 function toButtons({ type, approval }: Due): Button[] {
   if (type !== "question.asked")
     return [
@@ -79,6 +82,6 @@ const toPath = (address: string): string => {
   return pathname + search + hash;
 };
 
-/** While a browser is not connected, a later message about the same thing replaces the earlier one. */
+/** While a browser is not connected, a later message about the same subject replaces the earlier one. */
 export const toTopic = ({ subject_id }: Due): string =>
   createHash("sha256").update(`topic:${subject_id}`).digest("base64url").slice(0, TOPIC_CHARS);

@@ -35,7 +35,10 @@ export const CreatePushSubscription = lazyObject(() => ({
 })).meta({ id: "PushSubscriptionCreate" });
 export type CreatePushSubscription = z.infer<typeof CreatePushSubscription>;
 
-/** Where a browser is reached. Who knows it could disturb the person, so it is stored sealed. */
+/**
+ * Where the browser of a person receives messages. Anyone who knows the address could disturb the person, so it is stored
+ * encrypted.
+ */
 interface Address {
   endpoint: string;
   keys: SubscriptionKeys;
@@ -60,6 +63,6 @@ async function requireEndpoint(ctx: Context<User>, endpoint: string): Promise<vo
   }
 }
 
-/** The address of a channel. Throws if it was sealed with another key. */
+/** The address of a channel. Throws if it was encrypted with a different key. */
 export const parseAddress = ({ settings }: Pick<Context, "settings">, sealed: Uint8Array): Address =>
   JSON.parse(unseal(settings.encryption_key, sealed)) as Address;

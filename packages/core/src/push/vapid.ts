@@ -7,14 +7,14 @@ const KEY_NAME = "web-push";
 /** Push services accept at most 24 hours. */
 const VALID_SECONDS = 12 * 3_600;
 
-/** The key by which push services recognize this service (RFC 8292). */
+/** The key with which push services recognize this service (RFC 8292). */
 export interface VapidKey {
-  /** What browsers get when they subscribe. */
+  /** The public key that browsers get when they subscribe. */
   public_key: string;
   private_key: KeyObject;
 }
 
-/** The key is made when it is needed first. With another key, every browser would have to subscribe again. */
+/** The key is created when it is first needed. If it changed, every browser would have to subscribe again. */
 export const getVapidKey = async (ctx: Pick<Context, "db" | "settings">): Promise<VapidKey> =>
   toVapidKey(await getOrCreateServiceKey(ctx, KEY_NAME, createKey));
 
@@ -41,7 +41,7 @@ function toVapidKey(stored: string): VapidKey {
 
 const toPart = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** The header by which a push service knows who sends. It is valid for that service only. */
+/** The header that tells a push service who the sender is. It is valid for that push service only. */
 export function toAuthorization(
   { settings, now }: Pick<Context, "settings" | "now">,
   { public_key, private_key }: VapidKey,
@@ -57,7 +57,9 @@ export function toAuthorization(
   return `vapid t=${text}.${signature.toString("base64url")}, k=${public_key}`;
 }
 
-/** Whom a push service can ask. Some of them refuse a contact that is neither an https address nor one of mail. */
+/**
+ * Whom a push service can contact. Some push services refuse a contact that is neither an https address nor an e-mail address.
+ */
 function contactOf({ service_url, mail }: Context["settings"]): string {
   // The sender is `Name <address>` or an address.
   if (mail) return `mailto:${mail.from.split("<").pop()!.replace(">", "")}`;

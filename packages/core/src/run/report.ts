@@ -12,7 +12,7 @@ import { type Run, type RunRow, toRun } from "./run.ts";
 
 const MAX_LINKS = 20;
 const MAX_REASON = 500;
-/** After the end of its run, a runner that was disconnected can deliver what it still has for this long. */
+/** After the end of its run, a runner that was disconnected can report the rest for this long. */
 export const LATE_MS = DAY_MS;
 
 /** https and git addresses without spaces and control characters. Other schemes could run code where the address is shown. */
@@ -40,7 +40,7 @@ export const UpdateRun = lazyObject(() => ({
 })).meta({ id: "RunUpdate" });
 export type UpdateRun = z.infer<typeof UpdateRun>;
 
-/** A condition on `runs`: this run of the calling agent, even if the agent has moved since. */
+/** A condition on `runs`: whether this is the given run of the calling agent, even if the agent has moved since. */
 export const ownRun = (ctx: Context<Agent>, run_id: string) => and(eq(runs.id, run_id), eq(runs.agent_id, ctx.actor.agent_id));
 
 /** A run of the calling agent; throws `not_found`. With `lock`, the row stays locked until the transaction ends. */

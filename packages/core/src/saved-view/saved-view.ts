@@ -44,7 +44,7 @@ export async function getSavedViews(ctx: Context<User>, board_id: string): Promi
   return { board_id: id, views: row?.views ?? [], updated_at: row?.updated_at.toISOString() ?? null };
 }
 
-/** Replaces the views of the calling person. How one looks at a board needs no right to write to it. */
+/** Replaces the saved views of the calling person. Saving a view needs no right to write to the board. */
 export async function setSavedViews(ctx: Context<User>, board_id: string, { views }: SetSavedViews): Promise<SavedViews> {
   const { id, organization_id } = await boardFor(ctx, board_id, "read");
   const updated_at = ctx.now();

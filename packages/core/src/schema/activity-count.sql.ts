@@ -23,7 +23,7 @@ export const activity_counts = pgTable(
 
 /**
  * The sums of `activity_counts` per UTC day, so that long ranges read few rows. The row with `-infinity` contains zeros and marks
- * that all days of a board are present. Without that row, the hours are read.
+ * that all days of a board are present. If that row is missing, the hourly counts are read.
  */
 export const activity_day_counts = pgTable(
   "activity_day_counts",

@@ -29,7 +29,9 @@ export const audit_events = pgTable(
   (t) => [unique("audit_events_seq").on(t.organization_id, t.seq), index("audit_events_by_age").on(t.at)],
 );
 
-/** The ends of an organization's chain: its newest row, and the newest row that was removed because of its age. */
+/**
+ * The beginning and the end of an organization's chain: its newest row, and the newest row that was removed because of its age.
+ */
 export const audit_chains = pgTable("audit_chains", {
   organization_id: uuid()
     .primaryKey()

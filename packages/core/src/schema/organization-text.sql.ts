@@ -11,7 +11,7 @@ export const organization_text_usage = pgTable(
     organization_id: uuid()
       .notNull()
       .references(() => organizations.id, { onDelete: "cascade" }),
-    /** Id of the transaction that added the shard. */
+    /** The id of the transaction that added the shard, which makes it unique. */
     shard: bigint({ mode: "bigint" }).notNull(),
     bytes: bigint({ mode: "number" }).notNull(),
   },

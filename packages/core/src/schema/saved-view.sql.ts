@@ -8,7 +8,7 @@ export interface StoredView {
   query: string;
 }
 
-/** How a person likes to look at a board: filters under a name. */
+/** The filters with which a person looks at a board, saved under a name. */
 export const saved_views = pgTable(
   "saved_views",
   {

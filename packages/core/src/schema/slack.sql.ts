@@ -2,7 +2,7 @@ import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { bytes, instant, timestamps } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 
-/** The Slack app of an organization. Admins make it in their workspace, and its secrets are stored encrypted. */
+/** The Slack app of an organization. Admins create the app in their workspace, and its secrets are stored encrypted. */
 export const slack_apps = pgTable(
   "slack_apps",
   {
@@ -15,7 +15,7 @@ export const slack_apps = pgTable(
     bot_user_id: text().notNull(),
     bot_token_sealed: bytes().notNull(),
     signing_secret_sealed: bytes().notNull(),
-    /** Nothing is sent before then, because Slack asked to wait or did not accept the app. */
+    /** Nothing is sent before this time, because Slack asked the service to wait or did not accept the app. */
     retry_at: instant(),
     last_error: text(),
     ...timestamps,

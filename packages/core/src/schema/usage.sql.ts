@@ -19,7 +19,7 @@ import { organizations } from "./organization.sql.ts";
 
 const counter = () => bigint({ mode: "number" }).notNull();
 
-/** What was used. `total_tokens` is the sum of the first two; the other two are parts of them. */
+/** The amounts of usage. `total_tokens` is the sum of the first two; the other two are parts of them. */
 const amounts = () => ({
   input_tokens: counter(),
   output_tokens: counter(),

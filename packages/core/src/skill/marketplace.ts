@@ -67,7 +67,7 @@ export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promi
   return { cards: rows.map(toCard), page: { ...page, total } };
 }
 
-/** A condition on `marketplace_skills`: the URL is the pack's URL or below it. */
+/** A condition on `marketplace_skills`: whether the skill's URL is the pack's URL or below it. */
 export const isInPack = (pack_url: string): SQL | undefined =>
   or(eq(marketplace_skills.source_url, pack_url), sql`starts_with(${marketplace_skills}.source_url, ${`${pack_url}/`}::text)`);
 

@@ -51,7 +51,10 @@ export async function getSlackApp(ctx: Context<Admin>): Promise<SlackApp> {
 
 const Identity = z.object({ team_id: z.string().min(1).max(100), team: z.string(), user_id: z.string().min(1).max(100) });
 
-/** Connects the app that an admin has made in a workspace, or replaces its secrets. Slack says to which workspace the token belongs. */
+/**
+ * Connects the app that an admin has created in a workspace, or replaces its secrets. Slack tells to which workspace the token
+ * belongs.
+ */
 export async function connectSlack(ctx: Context<Admin>, { bot_token, signing_secret }: ConnectSlack): Promise<SlackApp> {
   const { organization_id } = ctx.actor.active;
   const { team_id, team, user_id } = await identify(ctx, organization_id, bot_token);
@@ -67,7 +70,7 @@ export async function connectSlack(ctx: Context<Admin>, { bot_token, signing_sec
   };
   return transaction(ctx, async (ctx) => {
     const [before] = await ctx.db.select().from(slack_apps).where(eq(slack_apps.organization_id, organization_id)).for("update");
-    // People are other users in another workspace, so they link again.
+    // In another workspace people are different Slack users, so they must link again.
     if (before && before.team_id !== team_id) await removeChannelsOf(ctx, organization_id, "slack");
     const [row] = await ctx.db
       .insert(slack_apps)
@@ -91,7 +94,7 @@ async function identify(ctx: Context, organization_id: string, token: string): P
   }
 }
 
-/** Ends the app of the organization, and the links of its people. */
+/** Disconnects the app of the organization, and removes the links of its people. */
 export async function removeSlackApp(ctx: Context<Admin>): Promise<void> {
   const { organization_id } = ctx.actor.active;
   await transaction(ctx, async (ctx) => {
@@ -104,7 +107,7 @@ export async function removeSlackApp(ctx: Context<Admin>): Promise<void> {
 
 const toTarget = ({ team_name }: SlackAppRow) => ({ id: null, name: team_name });
 
-/** The token of an app. Throws a `SlackError` if it was sealed with another key. */
+/** The token of an app. Throws a `SlackError` if the token was encrypted with a different key. */
 export const tokenOf = (ctx: Context, app: SlackAppRow): string => open(ctx, app.bot_token_sealed);
 export const signingSecretOf = (ctx: Context, app: SlackAppRow): string => open(ctx, app.signing_secret_sealed);
 
@@ -119,7 +122,7 @@ function open({ settings }: Context, sealed: Uint8Array): string {
   }
 }
 
-/** Records until when nothing is sent by an app. */
+/** Records the time before which nothing is sent through the app. */
 export async function pauseSlackApp(ctx: Context, organization_id: string, last_error: string, retry_at: Date): Promise<void> {
   await ctx.db.update(slack_apps).set({ last_error, retry_at }).where(eq(slack_apps.organization_id, organization_id));
 }

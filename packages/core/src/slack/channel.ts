@@ -10,12 +10,12 @@ import { findSlackApp, pauseSlackApp, resumeSlackApp, type SlackAppRow, tokenOf 
 import { escapeMarkup, MAX_ITEMS, section, type SlackMessage, toSlackMessage } from "./message.ts";
 import { callSlack, SlackError } from "./web-api.ts";
 
-/** People to whom a job sends at the same time. */
+/** How many people a job sends to at the same time. */
 const MAX_CONCURRENT = 5;
-/** Decisions that get a separate message, which is replaced when it is decided. */
+/** How many decisions get a separate message. Such a message is replaced when the decision is made. */
 const MAX_APART = 5;
 
-/** Direct messages of the organization's app to people who have linked their Slack user. */
+/** The channel for direct messages from the organization's app to people who have linked their Slack user. */
 export const slackChannel: ChannelKind = {
   type: "slack",
   job: "people.slack",

@@ -31,12 +31,15 @@ const Interaction = z.object({
 
 const REPLY_ORIGIN = "https://hooks.slack.com";
 
-/** A button in Slack was pressed. What it decides is decided as by the button of any message. Slack shows no answer, so a job replaces the message. */
+/**
+ * Handles a pressed button. Its decision has the same effect as that of a button in any other message. Slack does not show an
+ * answer to this request, so a job replaces the message.
+ */
 export async function handleInteraction(ctx: Context, headers: Headers, body: Uint8Array): Promise<void> {
   const sent = parse(new URLSearchParams(Buffer.from(body).toString("utf8")).get("payload"));
   const apps = await verifyRequest(ctx, headers, body, sent?.team.id ?? "");
   const action = sent?.type === "block_actions" ? sent.actions?.[0] : undefined;
-  // Buttons that open a page are reported too.
+  // Slack also reports buttons that only open a page.
   if (!sent || action?.value === undefined || action.action_id === "open") return;
   const { action_id, value: token } = action;
   const claims = parseLink(ctx, "decision", token);
@@ -67,7 +70,7 @@ function parse(text: string | null): z.infer<typeof Interaction> | undefined {
   }
 }
 
-/** The app of the organization in which the Slack user is linked to the person. */
+/** The app of the organization in which this Slack user is linked to this person. */
 async function findLinked(
   ctx: Context,
   apps: readonly SlackAppRow[],
@@ -85,7 +88,7 @@ async function findLinked(
   return undefined;
 }
 
-/** What a button decides; null if its decision is not valid any more. */
+/** What a button decides; null if its token is no longer valid. */
 async function toDecision(ctx: Context, action_id: string, token: string): Promise<Parameters<typeof useDecision>[1] | null> {
   if (action_id === "approved" || action_id === "rejected") return { token, status: action_id };
   const [, place] = OPTION_ACTION.exec(action_id) ?? [];
@@ -99,7 +102,7 @@ async function toDecision(ctx: Context, action_id: string, token: string): Promi
   }
 }
 
-/** Answers only go to Slack, whatever the request names. */
+/** Answers are only sent to Slack, whatever address the request names. */
 async function enqueueReply(ctx: Context, payload: SlackReplyPayload, url: string | undefined) {
   if (url === undefined || !URL.canParse(url) || new URL(url).origin !== REPLY_ORIGIN) return;
   await enqueue(ctx, "slack.reply", payload, { organization_id: payload.organization_id, secret: url });
@@ -119,7 +122,7 @@ const Command = z.object({
 });
 const HELP = "Make a command in the console, under Notifications, and send it here: /board link …";
 
-/** A person sent the command of the app. The only one links their Slack user. */
+/** Handles a command that a person sent to the app. There is only one command, which links the person's Slack user. */
 export async function handleCommand(ctx: Context, headers: Headers, body: Uint8Array): Promise<CommandReply> {
   const form = Object.fromEntries(new URLSearchParams(Buffer.from(body).toString("utf8")));
   const sent = Command.safeParse(form).data;

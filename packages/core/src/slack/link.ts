@@ -15,7 +15,7 @@ import type { SlackAddress } from "./channel.ts";
 
 const VALID_MS = 10 * MINUTE_MS;
 const MAX_NAME = 100;
-/** The command of the app, as in docs/slack-manifest.json. */
+/** The app's command, as defined in docs/slack-manifest.json. */
 const COMMAND = "/board";
 
 export const SlackLink = lazyObject(() => ({
@@ -25,8 +25,8 @@ export const SlackLink = lazyObject(() => ({
 export type SlackLink = z.infer<typeof SlackLink>;
 
 /**
- * Makes the command by which a person links their Slack user. It goes from the signed-in person to Slack: a link the other way could be
- * sent to somebody else, who would hand over their decisions by opening it.
+ * Creates the command with which a person links a Slack user. The text goes from the signed-in person to Slack, because a link
+ * from Slack could be sent to another person, who would hand over their decisions by opening it.
  */
 export async function createSlackLink(ctx: Context<Member>): Promise<SlackLink> {
   const { user_id, active } = ctx.actor;
@@ -42,7 +42,7 @@ interface SlackUser extends SlackAddress {
   user_name: string;
 }
 
-/** Links a Slack user to the person of a command. Returns whether the command was valid. */
+/** Links a Slack user to the person who created the command. Returns whether the command was valid. */
 export async function linkSlackUser(ctx: Context, app: SlackAppRow, token: string, slack_user: SlackUser): Promise<boolean> {
   const claims = parseLink(ctx, "slack", token);
   const { organization_id } = app;
@@ -59,7 +59,7 @@ export async function linkSlackUser(ctx: Context, app: SlackAppRow, token: strin
   });
 }
 
-/** A Slack user is linked to one person of an organization. */
+/** Within an organization, a Slack user is linked to only one person. */
 export const toIdentity = (organization_id: string, { team_id, user_id }: SlackAddress): string =>
   [organization_id, team_id, user_id].join(":");
 

@@ -6,34 +6,37 @@ import type { Context } from "../context/context.ts";
 import { toText, toTitle } from "../people/notification-text.ts";
 import { ellipsize, toPlainText } from "../values/text.ts";
 
-/** Slack's limits of characters: of a section, of a button, and of what is recommended for the text. */
+/** Slack's limits in characters: for a section, for a button, and the recommended limit for the text. */
 const MAX_SECTION = 3_000;
 const MAX_BUTTON = 75;
 const MAX_SUMMARY = 1_000;
-/** Three blocks each, of at most fifty in a message. */
+/** An item takes three blocks, and a message may have at most fifty. */
 export const MAX_ITEMS = 15;
 
 export interface SlackMessage {
-  /** What a notification of the phone shows. Slack reads it as its markup, so it is escaped. */
+  /** The text that a phone shows as its notification. Slack reads it as markup, so it is escaped. */
   text: string;
   blocks: object[];
 }
 
-/** A text of others as Slack shows it letter by letter: no link, no name and no emoji arises from it. */
+/** A quoted text as plain text, so that Slack does not turn parts of it into links, names or emoji. */
 export const plain = (text: string, max = MAX_SECTION) => ({
   type: "plain_text",
   text: ellipsize(toPlainText(text), max) || " ",
   emoji: false,
 });
 
-/** A text in which Slack finds no markup. */
+/** Escapes a text so that Slack finds no markup in it. */
 export const escapeMarkup = (text: string): string =>
   ellipsize(toPlainText(text), MAX_SUMMARY).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 export const section = (text: string) => ({ type: "section", text: plain(text) });
 export const remark = (text: string) => ({ type: "context", elements: [plain(text)] });
 
-/** The action of an answer of a question. It names the place of the answer, because its text may be long. */
+/**
+ * The action of a button that answers a question. It contains the number of the option, because the text of an option may be too
+ * long.
+ */
 export const OPTION_ACTION = /^option_(\d)$/;
 
 interface Button {
@@ -53,7 +56,7 @@ const button = ({ title, action_id, value, url, style }: Button) => ({
   ...(style === undefined ? {} : { style }),
 });
 
-/** One message about notifications of a person, at most `MAX_ITEMS`. */
+/** A message with notifications of one person, at most `MAX_ITEMS` of them. */
 export function toSlackMessage(ctx: Context, due: readonly Due[]): SlackMessage {
   return {
     text: escapeMarkup(toSummary(due.map(toTitle))),

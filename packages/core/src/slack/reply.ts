@@ -9,7 +9,7 @@ import { users } from "../schema/organization.sql.ts";
 import { escapeMarkup, remark, section } from "./message.ts";
 import { answerByUrl } from "./web-api.ts";
 
-/** Answers a button in Slack: replaces the message by the decision, or tells the person alone why nothing was decided. */
+/** Answers a pressed button: replaces the message by the decision, or tells only this person why nothing was decided. */
 export const replyToSlack: JobHandler<"slack.reply"> = {
   async run(ctx, payload, { secret: url }) {
     if (url === null) return;
@@ -33,7 +33,7 @@ const toNote = (text: string) => ({ response_type: "ephemeral", replace_original
 
 interface Decided {
   what: string;
-  /** Such as `Approved by Ann`. */
+  /** For example `Approved by Ann`. */
   result: string;
   board_name: string;
 }

@@ -9,7 +9,7 @@ const LIMITS: FetchLimits = { connect_ms: 5_000, total_ms: 8_000, max_bytes: 200
 const TOO_MANY = 429;
 const MAX_ERROR = 100;
 
-/** Errors that concern the whole app. An admin has to repair them, so everything waits. */
+/** Errors that concern the whole app. An admin must solve the problem, so all messages of the app wait. */
 const APP_ERRORS: ReadonlySet<string> = new Set([
   "access_denied",
   "account_inactive",
@@ -79,7 +79,7 @@ export async function callSlack(ctx: Context, method: string, { organization_id,
   throw new SlackError(`Slack answered ${truncate(error.replace(/[^\w ]/g, ""), MAX_ERROR)}.`, scope);
 }
 
-/** Answers by the address that came with a signed request of Slack. It is valid for 30 minutes and 5 answers. */
+/** Sends an answer to the address that came with a signed request of Slack. The address accepts 5 answers within 30 minutes. */
 export async function answerByUrl(ctx: Context, url: string, organization_id: string, body: object): Promise<void> {
   const headers = { "content-type": "application/json; charset=utf-8" };
   const { status } = await post(ctx, url, { headers, organization_id, body });
@@ -112,7 +112,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Slack names the wait in seconds. */
+/** Slack states the wait in seconds. */
 function retryAfterMs({ headers }: HttpResponse): number | null {
   const value = headers["retry-after"];
   return typeof value === "string" && /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : null;

@@ -7,12 +7,15 @@ import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 type Address = Pick<SubscriptionRow, "url" | "url_sealed">;
 
 const SHOWN_CHARS = 4;
-/** For a shorter path no characters are shown, because four would be too much of it. */
+/**
+ * The last four characters of an address are shown only if its path has at least this length, because they would be too much of a
+ * shorter path.
+ */
 const MIN_PATH_CHARS = 16;
 /** The maximum number of addresses per hourly run. The next run encrypts the remaining ones. */
 const MAX_OLD = 1_000;
 
-/** The address to which messages are posted. */
+/** The address that messages are posted to. */
 export const receiverUrl = (ctx: Pick<Context, "settings">, { url, url_sealed }: Address): string =>
   url_sealed ? unseal(ctx.settings.encryption_key, url_sealed) : url;
 

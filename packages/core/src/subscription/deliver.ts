@@ -45,7 +45,7 @@ class DeliveryFailed extends ExpectedFailure {
 export const deliverEvent: JobHandler<"subscription.deliver"> = {
   async run(ctx, payload, { is_last_attempt }) {
     const found = await findDelivery(ctx, payload);
-    // A failed delivery is sent again, because only a job that was redriven finds it in this state.
+    // A failed delivery is sent as well, because only a job that was redriven finds the delivery in this state.
     if (!found || found.delivery.status === "delivered") return;
     const { delivery, subscription } = found;
     if (!subscription.active) return (ctx) => markFailed(ctx, delivery.id, INACTIVE);

@@ -34,5 +34,5 @@ export const ownedBy = ({ organization_id, board_id }: Owner): Filter => ({
     )!,
 });
 
-/** A condition on `subscriptions`: the subscription belongs to the owner. */
+/** A condition on `subscriptions`: whether the subscription belongs to the owner. */
 export const isOwnedBy = (owner: Owner): SQL => conditionOf(ownedBy(owner));

@@ -151,7 +151,7 @@ export async function updateSubscription(
   });
 }
 
-/** The state of a receiver that was changed or reactivated: earlier failures no longer count. */
+/** The state of a receiver that was changed or reactivated, in which earlier failures no longer count. */
 const HEALTHY = { disabled_reason: null, failing_since: null, throttled: false };
 
 /** Removes the subscription and its deliveries. The database removes their jobs by cascade. */

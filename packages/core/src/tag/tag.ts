@@ -90,7 +90,7 @@ const tagOrder: SortOrder<Pick<Row, "name" | "created_at" | "id">> = [
 /** The order of tags in every list. */
 export const byName = toOrderBy(tagOrder);
 
-/** A condition on `tags`: the tag with this id, if it belongs to the active organization. */
+/** A condition on `tags` that selects the tag with this id, if it belongs to the active organization. */
 const tagCondition = (ctx: Context<Member>, tag_id: string) =>
   and(eq(tags.id, tag_id), eq(tags.organization_id, ctx.actor.active.organization_id));
 

@@ -39,7 +39,7 @@ export interface LinkChanges {
   custom_field_values: boolean;
 }
 
-/** The names of the changed fields, as in the API. Times are left out, because they follow from the status. */
+/** The names of the changed fields, as in the API. Changed times are left out, because they follow from the status. */
 export const toChangedFields = (changes: Partial<TaskRow>, links: LinkChanges): string[] => [
   ...TASK_FIELDS.filter((name) => name in changes),
   ...Object.entries(links).flatMap(([name, changed]) => (changed ? [name] : [])),

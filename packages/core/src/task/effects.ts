@@ -59,10 +59,7 @@ export interface TaskUpdate {
   comment: string | undefined;
   /** The lead's latest comment since the task last moved to review. */
   review_comment: string | null;
-  /**
-   * What was said in the review, without the comments of the agent that submitted the task. Set only if a person sends the task
-   * back.
-   */
+  /** The comments of the review, without those of the agent that submitted the task. Set only if a person sends the task back. */
   requested?: string | null | undefined;
   /** Tasks that depend on this task and were affected when it left `done`. */
   returned: readonly ReturnedTask[];

@@ -31,8 +31,8 @@ interface TaskSummary {
 }
 
 /**
- * The message about a task (docs/reference/gateways.md#task-messages). `requested` is what was said in a review, null if nothing
- * was said, and undefined if the message is not about a review.
+ * The message about a task (docs/reference/gateways.md#task-messages). `requested` contains the comments of a review; it is null
+ * if there are none, and undefined if the message is not about a review.
  */
 export function taskText(header: TaskHeader, board: { name: string }, task: TaskSummary, requested?: string | null): string {
   const description = task.description?.trim();

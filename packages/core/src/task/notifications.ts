@@ -75,8 +75,8 @@ interface TaskChange {
   /** The lead's latest comment since the task last moved to review. */
   review_comment: string | null;
   /**
-   * What was said in the review, without the comments of the agent that submitted the task; null if nothing was said. Set only if
-   * a person sends the task back.
+   * The comments of the review, without those of the agent that submitted the task; null if there are none. Set only if a person
+   * sends the task back.
    */
   requested?: string | null | undefined;
 }

@@ -27,8 +27,8 @@ export const SendBack = lazyObject(() => ({
 export type SendBack = z.infer<typeof SendBack>;
 
 /**
- * Moves a task in review back to the agent that submitted it. The agent gets one message with all comments that others have
- * written since.
+ * Moves a task in review back to the agent that submitted it. The agent gets one message with all comments that other people and
+ * agents have written since the task moved to review.
  */
 export async function sendBack(
   ctx: Context<User>,

@@ -108,11 +108,11 @@ export type BoardRules = Pick<
 
 /** What the gates need to know. */
 export interface GateInput {
-  /** A linked approval is pending. */
+  /** Whether a linked approval is pending. */
   pending: boolean;
-  /** A linked approval was granted after the task last left `done`. */
+  /** Whether a linked approval was granted after the task last left `done`. */
   approved: boolean;
-  /** The assignee has commented since the work started, or the move comes with a comment. */
+  /** Whether the assignee has commented since the work started, or the move comes with a comment. */
   commented: boolean;
 }
 

@@ -53,7 +53,7 @@ export async function updateTask(
 }
 
 interface Review {
-  /** Set to send a task in review back to an agent: what was said in the review, for the message to the agent. */
+  /** Set to send a task in review back to an agent. It contains the comments of the review, for the message to the agent. */
   requested?: string | null;
 }
 
@@ -214,7 +214,8 @@ interface StoredLinks extends Pick<TaskUpdate, "after" | "is_changed" | "changed
 }
 
 /**
- * Writes tags, dependencies and custom fields. This happens before the row is written, because the row's `returning` reads them.
+ * Writes tags, dependencies and custom fields. They are written before the task's row, because the `returning` of that statement
+ * reads them.
  */
 async function storeLinks(ctx: CallerContext, update: UpdateInput, result: TransitionResult): Promise<StoredLinks> {
   const { board, before, patch, links, matched } = update;

@@ -26,7 +26,7 @@ const RECENT_RUNS = 50;
 
 /** What a host reports about the current session of an agent. */
 export interface ToldUsage {
-  /** Null if it reports nothing about a session. */
+  /** Null if the host reports nothing about a session. */
   session: { id: string; models: readonly HostModelUsage[] } | null;
   /** Whether the host is still counting, so that it may soon report more. */
   is_counting: boolean;
@@ -137,7 +137,7 @@ export const bookHostUsage = (
   });
 
 const COST_DIGITS = 9;
-/** A smaller amount is a rounding error of a subtraction of binary fractions. */
+/** A smaller amount is only a rounding error, which arises when binary fractions are subtracted. */
 const NO_COST = 1e-9;
 
 function toDifference(now: HostModelUsage, booked: readonly HostModelUsage[]): HostModelUsage {
@@ -156,7 +156,7 @@ function toDifference(now: HostModelUsage, booked: readonly HostModelUsage[]): H
 
 const isNothing = ({ input_tokens, output_tokens, cost }: HostModelUsage): boolean => input_tokens + output_tokens + cost === 0;
 
-/** Of the agent's most recent runs, the one that ended last. */
+/** The run that ended last, among the agent's most recent runs. */
 async function findEndedRun(ctx: Context, agent_id: string): Promise<string | null> {
   const found = await ctx.db.execute(sql`
     select id from (

@@ -13,7 +13,7 @@ import { listPlaces } from "./place.ts";
 import { stopRunsUnder } from "./stop.ts";
 import { type PlacedEntry, storeEntries } from "./store.ts";
 
-/** Keys are remembered for this long. A repeat of an older entry could be counted twice. */
+/** How long keys are remembered. A repeat of an older entry could be counted twice. */
 export const MAX_AGE_MS = 7 * DAY_MS;
 
 /** Counts what an agent used (docs/reference/usage.md). The call may be repeated, because each key is counted only once. */

@@ -1,4 +1,4 @@
-/** The beginning of a formula. Names are free text, and a spreadsheet would run such a text as a formula. */
+/** Matches the beginning of a formula. Names are free text, and a spreadsheet would run a text that begins like this. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 function toCell(value: string | number | boolean | null): string {

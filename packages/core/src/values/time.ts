@@ -14,7 +14,7 @@ export const toTimes = (times: readonly Date[]): string[] => times.map((time) =>
 
 /**
  * What a query needs to sum up daily and hourly counts between ascending edges: the days and hours that contain an edge. The hour
- * of the last edge, which may be busy now, is left out: the query subtracts what follows that edge until `hour_stop`. If an
+ * of the last edge, which may be busy now, is left out: the query subtracts the rows between that edge and `hour_stop`. If an
  * earlier edge is in the same hour, there is nothing to subtract.
  */
 export function toIntervalValues(edges: readonly Date[]) {

@@ -9,7 +9,7 @@ import { board_webhooks } from "../schema/webhook.sql.ts";
 
 const isNamedAgent = sql`${agents.id} = ${board_webhooks.agent_id}`;
 
-/** A condition on `agents` and `board_webhooks`: the agent can be the target of the webhook. */
+/** A condition on `agents` and `board_webhooks`: whether the agent can be the target of the webhook. */
 export const isTargetCandidate: SQL = and(eq(agents.board_id, board_webhooks.board_id), or(isNamedAgent, agents.is_board_lead))!;
 
 /** The sort order that puts the target first. */

@@ -11,7 +11,7 @@ import { MAX_STEPS, Step, STEP_KINDS } from "./step.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
-/** Batches that one statement reads. Each may be a megabyte. */
+/** How many batches one statement reads. A batch may have a megabyte. */
 const BATCHES = 10;
 /** The maximum number of batches to read for one answer, in case only few steps in them are of the requested kind. */
 const MAX_BATCHES = 100;

@@ -41,7 +41,7 @@ export const dependents = sql<Dependent[]>`coalesce((
   from ${task_dependencies} as link join ${tasks} as other on other.id = link.task_id
   where link.depends_on_task_id = ${tasks}.id), '[]')`;
 
-/** A condition on `tasks`: the task has a dependency that is not done. */
+/** A condition on `tasks`: whether the task has a dependency that is not done. */
 export const hasOpenDependency = sql`exists (
   select 1 from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id
   where link.task_id = ${tasks}.id and other.status <> 'done')`;

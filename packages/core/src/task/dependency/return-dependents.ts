@@ -20,7 +20,7 @@ export interface ReturnedTask {
 
 /**
  * Moves the tasks that depend on a reopened task to the inbox and unassigns them, except done tasks. The caller must have locked
- * them. The result shows their state before the move, which is read by the first part of the statement.
+ * them. The first part of the statement reads their state before the move, which is returned.
  */
 export async function returnDependentsToInbox(ctx: Context, board: BoardRow, task_id: string): Promise<ReturnedTask[]> {
   const found = await ctx.db.execute(sql`

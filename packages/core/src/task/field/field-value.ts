@@ -93,6 +93,6 @@ export async function storeFieldValues(ctx: Context, task_id: string, changes: r
     });
 }
 
-/** A condition on `tasks` and `values`: the board of the task still has the field of the value. */
+/** A condition on `tasks` and `values`: whether the board of the task still has the field of the value. */
 export const isBound = sql<boolean>`exists (select 1 from ${bindings} as bound
   where bound.board_id = ${tasks}.board_id and bound.definition_id = ${values}.definition_id)`;

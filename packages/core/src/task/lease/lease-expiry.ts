@@ -61,13 +61,13 @@ function limitsOf(ctx: Context): Limits {
 
 const isOver = ({ now }: Limits) => sql`${tasks.lease_expires_at} <= ${now}`;
 
-/** A condition on `tasks`: the task has no lease, and its agent has been silent for TASK_IDLE_HOURS. */
+/** A condition on `tasks`: whether the task has no lease and its agent has been silent for TASK_IDLE_HOURS. */
 const isAbandoned = (idle_since: SQL): SQL =>
   sql`(${tasks.status} = 'in_progress' and ${tasks.lease_expires_at} is null and ${tasks.updated_at} <= ${idle_since}
     and exists (select 1 from ${agentTable} as agent where agent.id = ${tasks.assigned_agent_id}
       and (agent.last_seen_at is null or agent.last_seen_at <= ${idle_since})))`;
 
-/** A condition on `boards`: `expireLeases` would take a task of the board away from its holder. */
+/** A condition on `boards`: whether `expireLeases` would take a task of the board away from its holder. */
 export function hasExpired(limits: Limits): SQL {
   // Expired leases on all boards are found by one search of the lease index. Abandoned tasks are searched board by board.
   const over = sql`${boards.id} in (select ${tasks.board_id} from ${tasks} where ${isOver(limits)})`;
@@ -76,7 +76,7 @@ export function hasExpired(limits: Limits): SQL {
   return sql`(${over} or exists (${abandoned}))`;
 }
 
-/** Returns the number of expired tasks. */
+/** Expires leases on one board, and returns the number of affected tasks. */
 const expireOnBoard = (ctx: Context<System>, board: BoardRow): Promise<number> =>
   withDeadlockRetry(ctx, async (ctx) => {
     const limits = limitsOf(ctx);

@@ -100,7 +100,7 @@ async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<O
   const without = { board_ids: [] as string[], task_ids: [] as string[] };
   const action = { type: "begin" as const, lease_seconds, resume: true };
   for (let refused: BudgetExhausted | null = null; ; ) {
-    // These statements are sent together. The board is read last, so that it is not older than the choice.
+    // These statements are sent together. The board is read last, so that its state is not older than the choice.
     const [, chosen, named]: [unknown, ChosenTask, BoardRow | null] = await Promise.all([
       parallel || refused ? null : waitForOwnChoice(ctx),
       chooseTask(ctx, { board_id, tags, parallel, without }),
