@@ -14,7 +14,7 @@ async function createTask(order: number): Promise<{ id: string; isRepeat: boolea
     },
     body: JSON.stringify({ title: `Pack order ${order}` }),
   });
-  // 409 with Retry-After: another run is creating it now. 422: the key was used with another body.
+  // 409 with Retry-After: another run of this program is creating the task now. 422: the key was already used with another body.
   if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
   const { id } = (await answer.json()) as { id: string };
   return { id, isRepeat: answer.headers.get("Idempotent-Replayed") === "true" };

@@ -15,7 +15,7 @@ async function edit(change: (task: Task) => { description: string }): Promise<Ta
     try {
       return await you.patch(TASK, { params, body, headers: { "If-Match": headers.get("ETag")! } });
     } catch (error) {
-      // 412: the task is no longer the one that was read.
+      // 412: the task was changed after it was read.
       if (!(error instanceof ApiError && error.status === 412) || attempt === 5) throw error;
       console.log(`Somebody was faster, attempt ${attempt + 1}`);
     }

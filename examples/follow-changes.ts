@@ -34,7 +34,7 @@ if (!existsSync(file)) {
 for (;;) {
   const headers = { ...authorization, "Last-Event-ID": readFileSync(file, "utf8") };
   const answer = await fetch(`${feed}/stream?${filter}`, { headers }).catch(() => null);
-  // 4xx: the position is no longer kept, or the token is not valid. Another attempt would not help.
+  // 4xx: the service no longer keeps the changes after this position, or the token is not valid. Another attempt would not help.
   if (answer && answer.status >= 400 && answer.status < 500 && answer.status !== 429) throw new Error(await answer.text());
   if (answer?.body && answer.ok) {
     console.log("Following");
@@ -42,10 +42,10 @@ for (;;) {
       for await (const { id, data } of readEvents(answer.body)) {
         const { type, action, actor } = JSON.parse(data) as { type: string; action: string; actor: { type: string } };
         console.log(`${type} ${action} by ${actor.type}`);
-        writeFileSync(file, id); // after the work: a change that was not finished comes again
+        writeFileSync(file, id); // saved after the work, so that a change whose handling was interrupted comes again
       }
     } catch {
-      // The connection broke. The next one begins after the last position.
+      // The connection broke. The next one begins after the last position that was handled.
     }
   }
   await pause(2_000);

@@ -31,7 +31,7 @@ async function renew(over: AbortController): Promise<void> {
 const over = new AbortController();
 const renewals = renew(over).catch((error: unknown) => over.abort(error));
 try {
-  await pause(work_ms, undefined, { signal: over.signal }); // your work, which ends when the signal does
+  await pause(work_ms, undefined, { signal: over.signal }); // your work; it has to stop when the signal is aborted
   const body = { status: "review", comment: "It took a while" } as const;
   await agent.patch("/api/v1/agent/boards/{board_id}/tasks/{task_id}", { params, body });
   console.log(`Submitted: ${next.task.title}`);

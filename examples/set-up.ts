@@ -6,7 +6,7 @@ const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
 const you = createClient({ url, token: process.env.BOARD_TOKEN! });
 
 const board = await you.post("/api/v1/boards", {
-  // "pull": the agents of this board come and ask for work, so no host has to be registered.
+  // "pull": the agents of this board ask the service for work themselves, so no host has to be registered.
   body: { name: "Shop", description: "Keep the shop running", gateway: "pull", require_approval_for_done: false },
 });
 const lead = await you.post("/api/v1/agents", { body: { name: "Iris", board_id: board.id, is_board_lead: true } });

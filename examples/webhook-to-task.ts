@@ -31,5 +31,5 @@ for (;;) {
   const { messages } = await lead.get("/api/v1/agent/inbox", { params: { query: { wait: 20 } } });
   for (const { kind, text } of messages) if (kind === "webhook.received") await createTask(text);
   if (messages.length > 0) await lead.post("/api/v1/agent/inbox/ack", { body: { through: messages.at(-1)!.id } });
-  else await pause(2_000); // other work may answer the wait at once
+  else await pause(2_000); // a task that was waiting for something else may answer first
 }

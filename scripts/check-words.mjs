@@ -28,7 +28,7 @@ const FORBIDDEN = [
   "be it|whose it is|be they|that it be|lest|nor is|no more than that|albeit|whilst|ere long|hence it",
 ];
 
-/** Texts that must stay as they are, because a published interface prescribes them word for word. */
+/** Texts that must stay as they are, because a published interface prescribes each word of them. */
 const FIXED = [];
 
 const SKIPPED =
@@ -47,7 +47,7 @@ for (const file of files) {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    continue; // Deleted in the working tree.
+    continue; // The file was deleted in the working tree.
   }
   for (const fixed of FIXED) text = text.replaceAll(fixed, (match) => " ".repeat(match.length));
   // A phrase may be broken over two lines of a comment. The file's line numbers are kept.

@@ -6,7 +6,7 @@ import path from "node:path";
 
 const root = path.resolve(import.meta.dirname, "..");
 const PUBLISHED = ["client", "board"].map((name) => `packages/${name}`);
-/** Files that name the version of the image, the chart or the package. */
+/** Files that contain the version of the image, the chart or the package. */
 const NAMING = ["compose.yaml", "server.json", "deploy/helm/Chart.yaml", "deploy/fly.toml", "deploy/render.yaml"];
 const UNRELEASED = "## [Unreleased]";
 const LEVELS = ["major", "minor", "patch"];

@@ -85,7 +85,7 @@ test("board login --browser ends with an error where people sign in by a token",
   }
 }, 120_000);
 
-test("the session of the command line is a session of the person, for its own requests alone", async () => {
+test("the session of the command line is a session of the person and reads only the person's own data", async () => {
   const owner = await openOwner();
   const request = (path: string, init?: RequestInit) => fetch(`${server.url}/api/auth${path}`, init);
   const post = async (path: string, body: object) =>

@@ -127,7 +127,7 @@ test("a request without PKCE, or with a plain challenge, is refused", async () =
   }
 });
 
-test("a code is refused without its verifier, with a wrong one, for another client and for another redirect", async () => {
+test("a code is refused without its verifier, with a wrong verifier, for another client and for another redirect address", async () => {
   const program = await begin();
   const other = await begin();
   for (const changes of [
@@ -173,7 +173,7 @@ test("a refresh token that was replaced ends the whole connection when it is use
   expect((await callMcp(second.access_token)).status).toBe(401);
 });
 
-test("a refresh token of one client is refused to another", async () => {
+test("a refresh token of one client is refused when another client sends it", async () => {
   const program = start();
   await connect(program, owner);
   const other = await begin();
@@ -329,7 +329,7 @@ test("a forged Host header changes neither the metadata nor where people are sen
   expect(answer.headers.get("location")).toMatch(/^\/#connect\?/);
 });
 
-test("the rest of the OAuth provider is not served, not even to its owner", async () => {
+test("endpoints of the OAuth provider that the service does not need are not served, not even to the owner", async () => {
   for (const [method, path] of [
     ["POST", "/oauth2/create-client"],
     ["GET", "/oauth2/get-clients"],

@@ -71,7 +71,7 @@ test("the official client connects by the code of a device, which a person types
   expect(key).toMatchObject({ name: "Device program", board_ids: [board.id] });
 });
 
-test("a device that the person refuses gets no access, and one that is limited to reading can only read", async () => {
+test("a device that the person refuses gets no access, and a device that is limited to reading can only read", async () => {
   const owner = await openOwner();
   const board = await createBoard(owner, "Reading device");
   const refused = connectByDevice({ request: openMachine(), origin: ORIGIN }, async ({ user_code }) => {
@@ -87,7 +87,7 @@ test("a device that the person refuses gets no access, and one that is limited t
   expect((await use(client, "create_task", { board_id: board.id, title: "No" })).refused).toBe(true);
 });
 
-test("a program acts under its own name, and what it may do is what the person agreed to", async () => {
+test("a program acts under its own name, and may do only what the person agreed to", async () => {
   const owner = await openOwner();
   const [shop, other] = [await createBoard(owner, "Agreed"), await createBoard(owner, "Not agreed")];
   const task = await addTask(owner, shop.id, "Count the lamps");
@@ -128,7 +128,7 @@ test("a client refreshes by itself, with a new refresh token each time", async (
   expect(program.tokens!.refresh_token).not.toBe(first.refresh_token);
 });
 
-test("a connection outlives the session in which it was made", async () => {
+test("a connection continues to work after the session in which it was made has ended", async () => {
   const owner = await openOwner();
   const program = start();
   const client = await connect(program, owner);

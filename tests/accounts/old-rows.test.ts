@@ -36,7 +36,7 @@ test("clients that registered and never connected are removed, and those that pe
   expect(left).not.toContain("Half an hour later");
 });
 
-test("sessions that expired are removed, and others go on", async () => {
+test("expired sessions are removed, and other sessions continue", async () => {
   const [one, other] = [await openOwner(), await openOwner()];
   const sessions = () => world.db.$count(session);
   const before = await sessions();

@@ -44,7 +44,7 @@ test("an invite's link creates the account, joins and signs in; the account sign
   expect((await again.send("GET", "/api/v1/users/me")).body.name).toBe("Ann");
 });
 
-test("a person with an account joins by signing in and accepting, and no second account gets the same address", async () => {
+test("a person with an account joins by signing in and accepting the invite, and the address gets no second account", async () => {
   const owner = await openOwner();
   await joinBy(await invite(owner, "bob@example.com"), "Bob");
   const bob = openBrowser();
@@ -114,7 +114,7 @@ test("a write with the cookie of a session needs the origin of the service", asy
   expect((await owner.send("POST", "/api/v1/keys", body)).status).toBe(200);
 });
 
-test("a page of another site cannot sign its visitor in to the account of somebody else", async () => {
+test("a page of another site cannot sign its visitor in to another person's account", async () => {
   const link = await accounts.createOwnerLink();
   const victim = openBrowser();
   const answer = await victim.send("POST", "/api/auth/sign-in/link", { token: link }, { origin: "https://evil.example" });
@@ -171,7 +171,7 @@ test("guessing the password of one account from many addresses is limited for a 
   expect((await signIn("wanted@example.com", PASSWORD)).status).toBe(200);
 }, 120_000);
 
-test("an owner can make a sign-in link for a member who is locked out, but not for people of other organizations or for owners", async () => {
+test("an owner can create a sign-in link for a member who is locked out, but not for people of other organizations or for owners", async () => {
   const owner = await openOwner();
   const { browser } = await joinBy(await invite(owner, "lost@example.com"), "Lost");
   const member_id = (await browser.send("GET", "/organizations/me/member")).body.id;

@@ -41,7 +41,7 @@ test("an invite is sent by mail, and the link in it creates the account", async 
   expect(mailsTo("lea@example.com")).toHaveLength(1);
 });
 
-test("an invite that was removed before its mail was sent sends none", async () => {
+test("an invite that is removed before its mail is sent causes no mail", async () => {
   const { body } = await owner.send("POST", "/organizations/me/invites", { invited_email: "gone@example.com" });
   await owner.send("DELETE", `/organizations/me/invites/${body.id}`);
   await world.drain();
@@ -73,7 +73,7 @@ test("a person adds a passkey and signs in with it, without a password, until it
   expect((await usePasskey(authenticator)).answer.status).toBe(401);
 });
 
-test("a passkey of another site, an answer that is used again and one for another challenge are refused", async () => {
+test("a passkey of another site, an answer that is used a second time and an answer to another challenge are refused", async () => {
   const person = await addMember("pat@example.com");
   const elsewhere = openAuthenticator({ origin: "https://evil.example", rp_id: "board.example" });
   expect((await addPasskey(person, elsewhere)).status).toBe(400);
@@ -124,7 +124,7 @@ test.each([
   expect(await whoIs(browser)).toEqual(await whoIs(person));
 });
 
-test.each(["github", "google"])("nobody signs up by %s, also not who asks for it", async (provider) => {
+test.each(["github", "google"])("nobody can create an account by signing in with %s", async (provider) => {
   for (const more of [{}, { requestSignUp: true }]) {
     const stranger = openBrowser();
     const account = { id: "99", email: "stranger@example.com", verified: true };
@@ -139,7 +139,7 @@ test.each(["github", "google"])("nobody signs up by %s, also not who asks for it
   expect(await whoIs(stranger)).toBeNull();
 });
 
-test("an account elsewhere with the same address gets nobody in, while the address here is not verified", async () => {
+test("an account at another provider with the same address signs nobody in while the address is not verified here", async () => {
   const mallory = await addMember("mallory@example.com");
   await mallory.send("POST", "/api/auth/change-email", { newEmail: "victim@example.com" });
   for (const verified of [true, false]) {
@@ -165,7 +165,7 @@ test("a code without the state of this browser signs nobody in (login CSRF)", as
   expect(others.exchanges).toHaveLength(before);
 });
 
-test("the way back leads to no other site (open redirect)", async () => {
+test("the redirect after a sign-in never leads to another site (open redirect)", async () => {
   for (const callbackURL of ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"])
     for (const field of ["callbackURL", "errorCallbackURL", "newUserCallbackURL"]) {
       const body = { provider: "github", [field]: callbackURL };
@@ -196,7 +196,7 @@ test("a link in a mail signs in once, and the address counts as verified from th
   expect(await whoIs(await follow(link))).toBeNull();
 });
 
-test("who asks for a link learns nothing about accounts, and an address without one gets no mail", async () => {
+test("a person who asks for a link does not find out whether the address has an account, and an address without one gets no mail", async () => {
   await addMember("nora@example.com");
   const [known, unknown] = [await askForLink("nora@example.com"), await askForLink("nobody@example.com")];
   expect([unknown.status, unknown.body]).toEqual([known.status, known.body]);
@@ -205,7 +205,7 @@ test("who asks for a link learns nothing about accounts, and an address without 
   expect(mailsTo("nobody@example.com")).toEqual([]);
 });
 
-test("who proves an address ends every way in that an account had before with an address that was not proven", async () => {
+test("proving an address ends every way to sign in that was added while the address was not proven", async () => {
   const mallory = await addMember("eve@example.com");
   const authenticator = openAuthenticator({ origin: ORIGIN });
   await addPasskey(mallory, authenticator);

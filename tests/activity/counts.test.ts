@@ -197,7 +197,7 @@ describe("counts on a server", () => {
       { isolationLevel: "repeatable read" },
     );
 
-  test("an event that commits after later ones were counted is counted once, and no event is counted twice", async () => {
+  test("an event that is committed after later events were counted is counted once, and no event is counted twice", async () => {
     const race_board = await addRaceBoard(world, home, 0);
     const { board_id } = race_board;
     const later = () => addEvents(world, home, [{ board_id }]);

@@ -32,7 +32,7 @@ const withoutGrant = (member_id: string) =>
   world.db.delete(organization_board_access).where(eq(organization_board_access.organization_member_id, member_id));
 
 describe("what the activity stream sends", () => {
-  test("the stream sends every new comment in the form of the feed, at both addresses", async () => {
+  test("the stream sends every new comment in the form of the feed, at both paths of the stream", async () => {
     await postComment(world, home, home_task, "before");
     const [one, other] = [await follow(), await follow("", home.owner.token, undefined, "/api/activity/task-comments/stream")];
     await postComment(world, home, home_task, "first");

@@ -79,7 +79,7 @@ test("deleting a person reads no events of other people", async () => {
   expect(await world.db.$count(sql`activity_events where user_id = ${me.body.id}`)).toBe(0);
 });
 
-test("removing old events reads nothing of boards and organizations that have none", async () => {
+test("removing old events reads no rows of boards and organizations without old events", async () => {
   expect(await countVisited("retention")).toBeLessThan(100);
   await addOnHome(20, 40);
   await scheduled.lifecycle(world.context());
@@ -87,7 +87,7 @@ test("removing old events reads nothing of boards and organizations that have no
   expect(await world.db.$count(sql`activity_events`)).toBe(BOARDS * 5 + 21);
 });
 
-test("entries of the changes feed are not read while the oldest one is young", async () => {
+test("entries of the changes feed are not read while even the oldest one is too young to be removed", async () => {
   expect(await world.db.$count(sql`changes`)).toBeGreaterThan(BOARDS);
   const before = await readVisited(["changes"]);
   await scheduled.retention(world.context());

@@ -59,7 +59,7 @@ describe("creating an agent", () => {
     expect(lead).toMatchObject({ is_board_lead: true, openclaw_session_id: `agent:lead-${board_id}:main` });
   });
 
-  test("a new agent's state, host and credentials cannot be set by the caller", async () => {
+  test("the caller cannot set a new agent's state, host or credentials", async () => {
     const sent = {
       id: crypto.randomUUID(),
       status: "online",
@@ -118,7 +118,7 @@ describe("creating an agent", () => {
     expect([answer.status, answer.body.detail]).toMatchObject([422, [{ loc }]]);
   });
 
-  test("a heartbeat configuration may have any further fields", async () => {
+  test("a heartbeat configuration may have any additional fields", async () => {
     const heartbeat_config = { every: "5m", target: "last", includeReasoning: true, more: { a: [1] } };
     expect((await post({ name: "H", board_id: await addBoard(), heartbeat_config })).body.heartbeat_config).toEqual(
       heartbeat_config,

@@ -65,7 +65,7 @@ test("a task whose assignment was committed during the deletion is unassigned li
   expect(remaining).toMatchObject([{ status: "inbox", assigned_agent_id: null }]);
 });
 
-test.each(ROUNDS)("concurrent deletions of one agent count as one (round %i)", async (round) => {
+test.each(ROUNDS)("concurrent deletions of one agent have the effect of one deletion (round %i)", async (round) => {
   const tenant = await world.tenant(`twice ${round}`);
   const { id } = tenant.worker;
   const answers = await Promise.all([

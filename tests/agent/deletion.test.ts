@@ -74,7 +74,7 @@ describe("deleting an agent as a person", () => {
     expect(await cleanups()).toHaveLength(1);
   });
 
-  test("a lead can be deleted, and the board can have a new one", async () => {
+  test("a lead can be deleted, and then its board can get a new lead", async () => {
     expect(statusAndBody(await remove(home.lead.id))).toEqual(OK);
     const body = { name: "Lead", board_id: home.board_id, is_board_lead: true };
     expect((await world.call("POST", "/api/v1/agents", { token: home.owner.token, body })).status).toBe(200);

@@ -43,7 +43,7 @@ test("a group heartbeat configures every agent of the group's boards except the 
   expect(shown.heartbeat_config).toEqual(config);
 });
 
-test("a group heartbeat configures leads on request, and never agents outside the group", async () => {
+test("a group heartbeat configures leads only on request, and never agents outside the group", async () => {
   const outside = await addBoard(world, home, "Outside");
   const { updated_agent_ids } = (await beat({ every: "1h", include_board_leads: true })).body;
   expect(updated_agent_ids).toEqual([home.lead.id, home.worker.id, other.agent.id]);

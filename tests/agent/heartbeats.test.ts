@@ -35,7 +35,7 @@ const types = async () => (await events()).map((event) => event.event_type);
 
 describe("heartbeats by agent id", () => {
   test.each(["online", "active", "ready", "offline"] as const)(
-    "a heartbeat sets the status %s and the time last seen",
+    "a heartbeat sets the status %s and the time when the agent was last seen",
     async (status) => {
       const before = world.now();
       const answer = (await beat({ status })).body;
@@ -45,7 +45,7 @@ describe("heartbeats by agent id", () => {
     },
   );
 
-  test("a heartbeat without a status sets online", async () => {
+  test("a heartbeat without a status sets the status online", async () => {
     for (const body of [{}, { status: null }]) {
       await set({ status: "ready" });
       expect((await beat(body)).body.status).toBe("online");
@@ -81,7 +81,7 @@ describe("heartbeats by agent id", () => {
     expect((await types()).slice(3)).toEqual(["agent.heartbeat"]);
   });
 
-  test("heartbeats update the times once in 30 seconds and otherwise write only status changes", async () => {
+  test("heartbeats update the agent's times at most once in 30 seconds and otherwise write only status changes", async () => {
     await beat();
     const first = await row();
     await beat();

@@ -22,7 +22,7 @@ const IDLE = {
 };
 
 describe("an idle inbox", () => {
-  test("has at most 400 bytes, whatever the name of the agent", async () => {
+  test("an idle inbox has at most 400 bytes, whatever the name of the agent", async () => {
     const { inbox, worker, lead, addAgent } = await openBoard();
     const first = await inbox(worker);
     expect(first.status).toBe(200);
@@ -34,7 +34,7 @@ describe("an idle inbox", () => {
     expect(Buffer.byteLength((await inbox(lead)).text)).toBeLessThanOrEqual(400);
   });
 
-  test("takes two statements, with authentication", async () => {
+  test("an idle inbox takes two statements, including authentication", async () => {
     const { inbox, worker, lead, addTask, call, owner, board_id } = await openBoard();
     for (const agent of [worker, lead]) await inbox(agent);
     const chat = { content: "/pause", tags: ["chat"] };
@@ -43,7 +43,7 @@ describe("an idle inbox", () => {
     for (const agent of [worker, lead]) expect(await world.countStatements(() => inbox(agent))).toBe(2);
   });
 
-  test("is answered with 304 and no body when the tag matches, and still counts as a heartbeat", async () => {
+  test("an idle inbox is answered with 304 and no body when the tag matches, and still counts as a heartbeat", async () => {
     const { inbox, worker, owner, call } = await openBoard();
     const tag = (await inbox(worker)).headers.get("etag")!;
     expect(tag).toMatch(/^"[\w-]{43}"$/);
@@ -67,7 +67,7 @@ describe("an idle inbox", () => {
     expect(events.filter((event) => event.event_type === "agent.heartbeat" && event.agent_id === worker.id)).toHaveLength(2);
   });
 
-  test("is checked again after the heartbeat interval of the agent", async () => {
+  test("an idle inbox asks to be checked again after the heartbeat interval of the agent", async () => {
     const { inbox, addAgent } = await openBoard();
     for (const [every, seconds] of [
       ["30m", 1_800],
@@ -82,7 +82,7 @@ describe("an idle inbox", () => {
 });
 
 describe("work", () => {
-  test("of a worker is a message, a task of its own that can continue, and a free task that waits for no other task", async () => {
+  test("a worker's inbox has work if there is a message, a task of its own that can continue, or a free task that waits for no other task", async () => {
     const { inbox, worker, addTask, call, owner, board_id } = await openBoard();
     const free = await addTask({ title: "Free" });
     expect((await inbox(worker)).body).toMatchObject({ has_work: true, tasks: [], counts: { free: 1, mine: 0, messages: 0 } });
@@ -108,14 +108,14 @@ describe("work", () => {
     expect((await inbox(worker)).body.tasks.map(({ id }: { id: string }) => id)).toEqual([own, urgent]);
   });
 
-  test("of the lead, and not of a worker, is a free task when only the lead moves tasks", async () => {
+  test("a free task counts as work of the lead, and not of a worker, when only the lead moves tasks", async () => {
     const { inbox, worker, lead, addTask } = await openBoard({ only_lead_can_change_status: true });
     await addTask();
     expect((await inbox(worker)).body).toMatchObject({ has_work: false, counts: { free: 0 } });
     expect((await inbox(lead)).body).toMatchObject({ has_work: true, tasks: [], counts: { free: 1 } });
   });
 
-  test("of a worker is a task whose holder's lease has expired, even before a sweep has ended it", async () => {
+  test("a task whose holder's lease has expired counts as work of a worker, even before a sweep has ended the lease", async () => {
     const { inbox, worker, addAgent, addTask } = await openBoard();
     const dead = await addAgent("Dead");
     const id = await addTask({ title: "Left behind" });
@@ -127,7 +127,7 @@ describe("work", () => {
     expect((await take(worker.token)).body.task.id).toBe(id);
   });
 
-  test("that is handed in names its agent while it waits for review, even on a board without a lead", async () => {
+  test("a task that is handed in names its agent while it waits for review, even on a board without a lead", async () => {
     const { worker, lead, call, owner, board_id, addTask } = await openBoard();
     await call("DELETE", `/api/v1/agents/${lead.id}`, owner.token);
     const id = await addTask({ assigned_agent_id: worker.id });
@@ -140,7 +140,7 @@ describe("work", () => {
     expect(await read()).toMatchObject({ status: "blocked", submitted_by_agent_id: null });
   });
 
-  test("is announced in the inbox, and the task's history names that message instead of a failed wake-up", async () => {
+  test("new work is announced in the inbox, and the task's history names that message instead of a failed wake-up", async () => {
     const { worker, addTask, call, owner, board_id } = await openBoard();
     const id = await addTask({ title: "Sweep" });
     const change = (body: object) => call("PATCH", `/api/v1/boards/${board_id}/tasks/${id}`, owner.token, body);
@@ -154,7 +154,7 @@ describe("work", () => {
     ]);
   });
 
-  test("of a lead is a task in review and a decided approval, until the lead acknowledges them", async () => {
+  test("a task in review and a decided approval count as work of the lead until the lead acknowledges them", async () => {
     const { inbox, worker, lead, addTask, call, owner, board_id } = await openBoard();
     const task = await addTask({ title: "Reviewed", assigned_agent_id: worker.id, status: "review" });
     const shown = (await inbox(lead)).body;
@@ -177,7 +177,7 @@ describe("work", () => {
     expect((await inbox(lead)).body).toMatchObject({ has_work: false, counts: { messages: 0, approvals_decided: 0 } });
   });
 
-  test("is hidden while the board is paused, and shown again when the board resumes", async () => {
+  test("work is hidden while the board is paused, and shown again when the board resumes", async () => {
     const { inbox, worker, addTask, call, owner, board_id } = await openBoard();
     await addTask({ assigned_agent_id: worker.id });
     const say = (content: string) => call("POST", `/api/v1/boards/${board_id}/memory`, owner.token, { content, tags: ["chat"] });
@@ -195,7 +195,7 @@ describe("work", () => {
     ]);
   });
 
-  test("costs at most three statements, whatever the number of tasks and messages", async () => {
+  test("reading an inbox with work costs at most three statements, whatever the number of tasks and messages", async () => {
     const { inbox, worker, addTask } = await openBoard();
     await inbox(worker);
     for (let index = 0; index < 15; index++) await addTask({ assigned_agent_id: worker.id });
@@ -206,7 +206,7 @@ describe("work", () => {
   });
 });
 
-test("reading the inbox renews the leases of the agent, and its tag stays the same", async () => {
+test("reading the inbox renews the leases of the agent without changing the tag of the inbox", async () => {
   const { inbox, worker, addTask } = await openBoard();
   const task = await addTask();
   const taken = await world.call("POST", "/api/v1/agent/tasks/next", { agent: worker.token, body: { lease_seconds: 60 } });
@@ -228,7 +228,7 @@ const acknowledge = (agent: { token: string }, body: object) =>
   world.call("POST", "/api/v1/agent/inbox/ack", { agent: agent.token, body });
 
 describe("messages", () => {
-  test("are shown with every read until they are acknowledged, and each can be acknowledged alone", async () => {
+  test("messages are shown with every read until they are acknowledged, and each can be acknowledged alone", async () => {
     const { inbox, worker, lead, board_id } = await openBoard();
     const nudge = (message: string) =>
       world.call("POST", `/api/v1/agent/boards/${board_id}/agents/${worker.id}/nudge`, { agent: lead.token, body: { message } });
@@ -251,7 +251,7 @@ describe("messages", () => {
     expect((await acknowledge(worker, {})).status).toBe(422);
   });
 
-  test("of another agent are neither shown nor acknowledged", async () => {
+  test("messages of another agent are neither shown nor acknowledged", async () => {
     const { inbox, worker, addAgent, addTask } = await openBoard();
     const other = await addAgent("Other");
     await addTask({ assigned_agent_id: worker.id });
@@ -262,7 +262,7 @@ describe("messages", () => {
     expect((await inbox(worker)).body.messages).toHaveLength(1);
   });
 
-  test("are removed after 30 days by the retention", async () => {
+  test("messages are removed after 30 days by the retention", async () => {
     const { inbox, worker, addTask, call, owner, board_id } = await openBoard();
     const task = await addTask({ assigned_agent_id: worker.id });
     await call("PATCH", `/api/v1/boards/${board_id}/tasks/${task}`, owner.token, { status: "done" });
@@ -276,7 +276,7 @@ describe("messages", () => {
 });
 
 describe("waiting for work", () => {
-  test("ends as soon as there is work", async () => {
+  test("a wait for work ends as soon as there is work", async () => {
     const { inbox, worker, addTask } = await openBoard();
     const waiting = inbox(worker, "?wait=20");
     let ended = false;
@@ -288,20 +288,20 @@ describe("waiting for work", () => {
     expect([status, body]).toMatchObject([200, { has_work: true, tasks: [{ id: task }], messages: [{ task_id: task }] }]);
   });
 
-  test("ends without work when its time is over, and a matching tag then gives 304", async () => {
+  test("a wait for work ends without work when its time is over, and a matching tag then gives 304", async () => {
     const { inbox, worker } = await openBoard();
     const tag = (await inbox(worker)).headers.get("etag")!;
     const { status, text } = await inbox(worker, "?wait=1", { headers: { "If-None-Match": tag } });
     expect([status, text]).toEqual([304, ""]);
   });
 
-  test("does not delay an answer when there is work already", async () => {
+  test("a wait does not delay the answer when there is work already", async () => {
     const { inbox, worker, addTask } = await openBoard();
     await addTask();
     expect((await inbox(worker, "?wait=20")).body.has_work).toBe(true);
   });
 
-  test("ends with 401 when the agent is removed", async () => {
+  test("a wait for work ends with 401 when the agent is removed", async () => {
     const { inbox, worker, call, owner } = await openBoard();
     const waiting = inbox(worker, "?wait=20");
     await pause(200);
@@ -309,7 +309,7 @@ describe("waiting for work", () => {
     expect((await waiting).status).toBe(401);
   });
 
-  test("a second time ends the agent's first wait at once", async () => {
+  test("a second wait of an agent ends its first wait at once", async () => {
     const { inbox, worker } = await openBoard();
     const first = inbox(worker, "?wait=20");
     await pause(200);
@@ -318,7 +318,7 @@ describe("waiting for work", () => {
     expect((await second).body.has_work).toBe(false);
   });
 
-  test.each(["?wait=21", "?wait=-1", "?limit=0", "?limit=51", "?wait=x"])("with %s is refused", async (query) => {
+  test.each(["?wait=21", "?wait=-1", "?limit=0", "?limit=51", "?wait=x"])("a wait with %s is refused", async (query) => {
     const { inbox, worker } = await openBoard();
     expect((await inbox(worker, query)).status).toBe(422);
   });
@@ -331,7 +331,7 @@ describe("a message that is too long for an answer", () => {
     expect([hook.status, post.status]).toEqual([200, 202]);
   };
 
-  test("is cut inside its fence, which is closed, and is named as shortened", async () => {
+  test("a message that is too long is cut inside its fence, the fence is closed, and the answer names the shortened text", async () => {
     const home = await openBoard();
     await postTo(home, "d".repeat(9_000), "p".repeat(4_000));
     await postTo(home, "Short", "p".repeat(4_000));
@@ -342,7 +342,7 @@ describe("a message that is too long for an answer", () => {
     expect(splitFences(short.text)).toMatchObject({ open: false, inside: ["p".repeat(4_000)] });
   });
 
-  test("has its fence closed wherever it was cut", () => {
+  test("a message that is too long has its fence closed wherever it is cut", () => {
     const message = [
       "WEBHOOK EVENT RECEIVED",
       "Board: Shop",

@@ -59,7 +59,7 @@ describe("moving an agent to a board of the same gateway", () => {
     expect(await manage.addAgent({ name: "Next lead", board_id, is_board_lead: true })).toMatchObject({ is_board_lead: true });
   });
 
-  test("the target board must exist, be writable, have room and have no agent with the same name", async () => {
+  test("the target board of a moved agent must exist, be writable, have room and have no agent with the same name", async () => {
     const named = await manage.addBoard();
     await manage.addAgent({ name: "ann", board_id: named });
     expect(statusAndBody(await patch({ board_id: null }))).toEqual([422, { detail: "board_id is required" }]);
@@ -224,7 +224,7 @@ test("a board's agent limit holds for concurrent moves", async () => {
   expect(await world.db.select().from(agents).where(eq(agents.board_id, next))).toHaveLength(board!.max_agents);
 });
 
-test("a moved agent's old token works until its files on the new host carry the new one", async () => {
+test("the old token of a moved agent works until its files on the new host contain the new token", async () => {
   const hostedWorld = await createWorld();
   const options = { token: "test-token-123", dialect: "2026.9.6" as const };
   const [from, to] = [await startFakeGateway(options), await startFakeGateway(options)];

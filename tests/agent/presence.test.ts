@@ -72,7 +72,7 @@ describe("presence by an agent's requests", () => {
     expect(await events()).toEqual(expectedEvents);
   });
 
-  test("a request puts the agent online at once, even when the time last seen does not move", async () => {
+  test("a request sets the agent online at once, even when it does not update the time when the agent was last seen", async () => {
     await healthz();
     const first = await row();
     await set({ status: "ready", updated_at: first.updated_at });

@@ -37,7 +37,7 @@ test("an agent over its limit gets 429 until the clock minute ends, and other ag
   expect((await send()).status).toBe(200);
 });
 
-test("requests at the same moment do not pass the limit", async () => {
+test("requests that arrive at the same moment do not exceed the limit of their agent", async () => {
   await setLimit(20);
   const statuses = (await Promise.all(Array.from({ length: 40 }, () => send()))).map(({ status }) => status);
   expect(statuses.filter((status) => status === 200)).toHaveLength(20);
@@ -54,7 +54,7 @@ test("the answers to an agent with a limit show the limit and how much of it is 
   expect(headersOf(await send(home.lead.token))).toEqual([null, null]);
 });
 
-test("null removes the limit of an agent, and only whole numbers from 1 are accepted", async () => {
+test("setting the limit of an agent to null removes it, and otherwise only whole numbers from 1 are accepted", async () => {
   await setLimit(1);
   expect(await sendMany(2)).toEqual([200, 429]);
   expect((await setLimit(null)).body.requests_per_minute).toBeNull();
@@ -62,7 +62,7 @@ test("null removes the limit of an agent, and only whole numbers from 1 are acce
   for (const bad of [0, -1, 1.5, "10", 2_147_483_648, true]) expect([bad, (await setLimit(bad)).status]).toEqual([bad, 422]);
 });
 
-test("an agent is created with a limit", async () => {
+test("an agent can be created with a request limit", async () => {
   const body = { name: "Limited", board_id: home.board_id, requests_per_minute: 1 };
   const created = (await world.call("POST", "/api/v1/agents", { token: home.owner.token, body })).body;
   expect(created.requests_per_minute).toBe(1);
@@ -77,7 +77,7 @@ test("most requests of an agent with a limit need no additional statement", asyn
   expect(world.statements.filter((statement) => statement.includes("rate_counters"))).toEqual([]);
 });
 
-test("each further process lets through at most a tenth of the limit in addition", async () => {
+test("with several processes, each further process accepts at most a tenth of the limit in addition", async () => {
   await setLimit(50);
   // Each app has its own HTTP client, and with it its own memory, like a separate process.
   const apps = Array.from({ length: 4 }, () => {

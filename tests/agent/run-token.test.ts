@@ -54,7 +54,7 @@ test("the token of a run ends with the run", async () => {
   expect((await world.call("GET", `${tasks()}/${task_id}`, { agent })).status).toBe(401);
 });
 
-test("the token of a run is refused for other tasks, other boards and approvals of them", async () => {
+test("the token of a run is refused for other tasks, other boards and approvals of other tasks", async () => {
   const { token: agent } = await beginRun();
   const other = await board.addTask();
   const elsewhere = await openPullBoard(world, "stranger");

@@ -30,7 +30,7 @@ const fewPolls = () => pause(POLL_MS * 6);
 const beat = (agent: { token: string }) => world.call("POST", "/api/v1/agent/heartbeat", { agent: agent.token });
 
 describe("events of the agent stream", () => {
-  test("an event holds the agent as read by id, and the stream's path is not taken for an agent id", async () => {
+  test("an event of the agent stream contains the agent as it is read by id, and the path of the stream is not taken for an agent id", async () => {
     const listener = await follow();
     expect([listener.status, listener.headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
     await rename("Renamed");
@@ -44,7 +44,7 @@ describe("events of the agent stream", () => {
     await listener.close();
   });
 
-  test("an event is sent once per change, and not when no visible field has changed", async () => {
+  test("the agent stream sends one event per change, and none when no visible field has changed", async () => {
     await beat(home.worker);
     const listener = await follow();
     for (const name of ["One", "One", "Two"]) await rename(name);
@@ -67,7 +67,7 @@ describe("events of the agent stream", () => {
     await Promise.all([listener.close(), fresh.close()]);
   });
 
-  test("events are sent when an agent is created, comes online by a request and goes offline by silence", async () => {
+  test("the agent stream sends an event when an agent is created, comes online by a request or goes offline because it is silent", async () => {
     const listener = await follow();
     const created = await manage("POST", "", { name: "Born", board_id: home.board_id });
     await skipProvisioning(world.db);
@@ -91,7 +91,7 @@ describe("events of the agent stream", () => {
     await listener.close();
   });
 
-  test("a deleted agent sends no event, and the stream continues", async () => {
+  test("a deleted agent causes no event, and the agent stream continues", async () => {
     const listener = await follow();
     await manage("DELETE", `/${home.worker.id}`);
     await fewPolls();
@@ -104,7 +104,7 @@ describe("events of the agent stream", () => {
 });
 
 describe("agents that a stream includes", () => {
-  test("a stream has the active organization's agents and main agents, or only those of one board", async () => {
+  test("an agent stream contains the agents of the active organization, including main agents, or only those of one board", async () => {
     const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
     const second = await addBoard(world, home, "Second");
     const main = await actAsMainAgent(world, home.gateway_id);
@@ -122,7 +122,7 @@ describe("agents that a stream includes", () => {
     await Promise.all([all.close(), boardOnly.close()]);
   });
 
-  test("an admin's stream has the agents of readable boards and the main agents", async () => {
+  test("the agent stream of an admin contains the agents of readable boards and the main agents", async () => {
     const second = await addBoard(world, home, "Second");
     const main = await actAsMainAgent(world, home.gateway_id);
     const person = await world.person(`admin of ${home.owner.subject}`);
@@ -145,7 +145,7 @@ describe("agents that a stream includes", () => {
     await listener.close();
   });
 
-  test("a stream of an unknown board is 404, and an invalid query is 422", async () => {
+  test("an agent stream of an unknown board is 404, and an invalid query is 422", async () => {
     for (const [query, status] of [
       [`?board_id=${crypto.randomUUID()}`, 404],
       ["?board_id=x", 422],
@@ -157,7 +157,7 @@ describe("agents that a stream includes", () => {
       ]);
   });
 
-  test("a stream ends without further events when its admin is demoted or its board is deleted", async () => {
+  test("an agent stream ends without further events when its admin is demoted or its board is deleted", async () => {
     const { board_id } = await addBoard(world, home, "Going");
     const person = await world.person(`demoted of ${home.owner.subject}`);
     const member_id = await world.join(person, home.organization_id, "admin", { read: true });
@@ -186,7 +186,7 @@ describe("where the agent stream starts", () => {
     await second.close();
   });
 
-  test("since selects agents changed at or after it, by their last change", async () => {
+  test("the parameter since of the agent stream selects agents that were last changed at or after that time", async () => {
     const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second));
     const stamp = (id: string, updated_at: Date) => world.db.update(agents).set({ updated_at }).where(eq(agents.id, id));
     await stamp((await actAsMainAgent(world, home.gateway_id)).id, at(0));

@@ -19,21 +19,24 @@ const problemsOf = (schema: z.ZodObject, input: object) => {
 const problemsOfField = (schema: z.ZodObject, name: string, value: unknown) =>
   problemsOf(schema, { [name]: value }).filter((loc) => loc.startsWith(`body.${name}`));
 
-test.each(bodies)("%s lists the problems of any two fields together, in the order of the fields", (_operation, schema) => {
-  const names = Object.keys(schema.shape);
-  for (const value of [WRONG, "", "x".repeat(200_000)])
-    for (const [at, one] of names.entries())
-      for (const other of names.slice(at + 1)) {
-        const expected = [...problemsOfField(schema, one, value), ...problemsOfField(schema, other, value)];
-        const listed = problemsOf(schema, { [one]: value, [other]: value });
-        const own = listed.filter((loc) => loc.startsWith(`body.${one}`) || loc.startsWith(`body.${other}`));
-        expect(own).toEqual(expect.arrayContaining(expected));
-        const places = listed.filter((loc) => loc !== "body").map((loc) => names.indexOf(loc.split(".")[1]!));
-        expect(places).toEqual(places.toSorted((a, b) => a - b));
-      }
-});
+test.each(bodies)(
+  "the problems of any two wrong fields of %s are listed together, in the order of the fields",
+  (_operation, schema) => {
+    const names = Object.keys(schema.shape);
+    for (const value of [WRONG, "", "x".repeat(200_000)])
+      for (const [at, one] of names.entries())
+        for (const other of names.slice(at + 1)) {
+          const expected = [...problemsOfField(schema, one, value), ...problemsOfField(schema, other, value)];
+          const listed = problemsOf(schema, { [one]: value, [other]: value });
+          const own = listed.filter((loc) => loc.startsWith(`body.${one}`) || loc.startsWith(`body.${other}`));
+          expect(own).toEqual(expect.arrayContaining(expected));
+          const places = listed.filter((loc) => loc !== "body").map((loc) => names.indexOf(loc.split(".")[1]!));
+          expect(places).toEqual(places.toSorted((a, b) => a - b));
+        }
+  },
+);
 
-test.each(bodies)("%s names the missing fields even when another field is wrong", (_operation, schema) => {
+test.each(bodies)("the missing fields of %s are named even when another field is wrong", (_operation, schema) => {
   const names = Object.keys(schema.shape);
   const missing = problemsOf(schema, {}).filter((loc) => loc !== "body");
   for (const name of names)

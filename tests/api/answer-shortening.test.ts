@@ -50,7 +50,7 @@ test("a list that fits shows long texts whole, even on a page for many items", a
   expect(list.text).not.toContain("truncated_fields");
 });
 
-test("a list that is too large keeps every item and names the fields that it shortens", async () => {
+test("a list that is too large keeps every item and names the fields that were shortened", async () => {
   const home = await world.tenant("too large");
   const path = await addComments(home, 50, LONG);
   const list = await read(home, `${path}?limit=200`);
@@ -62,7 +62,7 @@ test("a list that is too large keeps every item and names the fields that it sho
   }
 });
 
-test("a smaller page shows in full the items that a large page shortens", async () => {
+test("a smaller page shows items in full that a large page shortens", async () => {
   const home = await world.tenant("smaller page");
   const path = await addComments(home, 20, LONG);
   const pages = await Promise.all([0, 7, 19].map((offset) => read(home, `${path}?limit=1&offset=${offset}`)));
@@ -72,7 +72,7 @@ test("a smaller page shows in full the items that a large page shortens", async 
   }
 });
 
-test("a text that is longer as JSON is shortened by its size in the answer", async () => {
+test("a text that becomes longer as JSON is shortened by its size in the answer", async () => {
   const home = await world.tenant("grows");
   const path = await addComments(home, 3, "\u0001".repeat(90_000));
   const list = await read(home, path);
@@ -109,7 +109,7 @@ test("a task that is blocked is shown as blocked in a list that is too large", a
   }
 });
 
-test("an array that is too large is cut, says where, and reading can continue from there", async () => {
+test("an array that is too large is cut, says where it was cut, and can be read on from there", async () => {
   const home = await world.tenant("array");
   const { organization_id } = home;
   const rows = Array.from({ length: 2_500 }, (_, n) => ({

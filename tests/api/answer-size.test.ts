@@ -82,7 +82,7 @@ describe.each(CHARACTERS)("an organization that is filled with %s", (_name, code
   const send = (path: string, options: CallOptions) => call((target, init) => app.request(target, init), "GET", path, options);
 
   const cases = reads.map((endpoint) => ({ path: endpoint.paths[0]!, endpoint }));
-  test.each(cases)("$path answers with less than 6 MB", { timeout: TIMEOUT_MS }, async ({ path, endpoint }) => {
+  test.each(cases)("the answer of $path has less than 6 MB", { timeout: TIMEOUT_MS }, async ({ path, endpoint }) => {
     const filled = path
       .replace(
         "{run_id}",

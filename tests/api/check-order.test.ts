@@ -83,7 +83,7 @@ const bodies: [string, string][] = [
   ["too large", " ".repeat(MAX_BYTES + 1)],
 ];
 
-describe.each(bodies)("with a body that is %s", (_what, raw) => {
+describe.each(bodies)("the credential, the role and the resource are checked before a body that is %s", (_what, raw) => {
   test("a resource that does not exist or belongs to another organization is 404", async () => {
     const board = abroad.board_id;
     for (const [method, path] of [

@@ -60,7 +60,7 @@ describe("the encoding of an answer", () => {
     expect((await get("gzip")).bytes.length).toBeLessThan(plain.bytes.length / 8);
   });
 
-  test("the encodings of one answer have different strong ETags, and each of them is current", async () => {
+  test("the encodings of one answer have different strong ETags, and each of them is accepted as current", async () => {
     const tags = await Promise.all(
       ["identity", "br", "gzip"].map(async (accept) => (await get(accept)).response.headers.get("etag")!),
     );

@@ -58,7 +58,7 @@ const kinds: Record<string, () => Promise<{ path: string; changes: [object, obje
 };
 
 test.each(Object.keys(kinds))(
-  "the second of two editors of a %s learns that it has changed, and nothing is lost",
+  "when two people edit a %s, the second one gets an error because it has changed, and no change is lost",
   async (kind) => {
     const { path, changes, stays } = await kinds[kind]!();
     const seen = tagOf(await read(path));
@@ -116,7 +116,7 @@ test("a conditional write to a resource that does not exist, or that the caller 
   expect(theirs.status).toBe(404);
 });
 
-test("an agent writes a task with the ETag of its own reads and of its own writes", async () => {
+test("an agent can write a task with the ETag of its own reads and of its own writes", async () => {
   const id = await create(`${onBoard}/tasks`, { title: "Claim me" });
   const path = `/api/v1/agent/boards/${home.board_id}/tasks/${id}`;
   const asLead = (method: string, body?: unknown, headers = {}) =>

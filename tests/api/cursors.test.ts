@@ -69,7 +69,7 @@ const walk = fc.record({
   changes: fc.array(change, { maxLength: 6 }),
 });
 
-test("rows that come and go while a list is paged neither hide nor repeat a row that stays", async () => {
+test("rows that are added and removed while a list is paged neither hide nor repeat a row that stays", async () => {
   for (const list of lists)
     await fc.assert(
       fc.asyncProperty(walk, async ({ limit, first, changes }) => {
@@ -102,11 +102,11 @@ describe("a cursor", () => {
     for (const list of lists) for (const time of times) await list.add(time);
   });
 
-  test("of each list leads through the whole list in its order", async () => {
+  test("the cursors of each list lead through the whole list in its order", async () => {
     for (const list of lists) expect(await readAll(list, 3), list.url).toEqual(await readByOffset(list));
   });
 
-  test("continues after a page that was read by offset, and that page still has its total", async () => {
+  test("a cursor continues after a page that was read by offset, and that page still has its total", async () => {
     for (const list of lists) {
       const { body, headers } = await read(list, withQuery(list.url, "limit=2&offset=1"));
       expect(body.total, list.url).toBeGreaterThan(3);
@@ -121,7 +121,7 @@ describe("a cursor", () => {
     }
   });
 
-  test("of another list, filter or order is refused with a text that says how to continue", async () => {
+  test("a cursor of another list, filter or order is refused with a text that says how to continue", async () => {
     const cursors = await Promise.all(lists.map(cursorOf));
     const refused = { detail: expect.stringContaining("start again with an empty cursor") };
     for (const [index, list] of lists.entries()) {
@@ -137,7 +137,7 @@ describe("a cursor", () => {
     expect((await read(tasks, withQuery(tasks.url, `limit=7&cursor=${own}`))).status).toBe(200);
   });
 
-  test("of another organization or another board is refused", async () => {
+  test("a cursor of another organization or another board is refused", async () => {
     const tags = lists[0]!;
     const who = { token: abroad.owner.token };
     expect((await read({ who }, `${tags.path}?cursor=${await cursorOf(tags)}`)).status).toBe(422);
@@ -146,7 +146,7 @@ describe("a cursor", () => {
     expect((await read({ who }, `${url}?cursor=${await cursorOf(tasks)}`)).status).toBe(422);
   });
 
-  test("that was changed, cut or made up is refused", async () => {
+  test("a cursor that was changed, cut or made up is refused", async () => {
     const tags = lists[0]!;
     const cursor = await cursorOf(tags);
     const bytes = Buffer.from(cursor, "base64url");
@@ -165,7 +165,7 @@ describe("a cursor", () => {
       expect((await read(tags, `${tags.url}?cursor=${value}`)).status, value.slice(0, 50)).toBe(422);
   });
 
-  test("page does not count the total", async () => {
+  test("a page by cursor does not count the total", async () => {
     for (const list of lists) {
       const url = withQuery(list.url, `limit=2&cursor=${await cursorOf(list)}`);
       world.statements.length = 0;

@@ -52,7 +52,7 @@ test("a group runs no more work at a time than its limit, even when there is roo
   expect(desk.started).toEqual(["busy 0", "quiet"]);
 });
 
-test("ending a turn twice frees one place", async () => {
+test("ending a piece of work twice frees only one place", async () => {
   const desk = createDesk({ running: [1] });
   const turn = await desk.enter("first", "known", "a", "x");
   for (const name of ["second", "third"]) void desk.enter(name, "known", "a", "x");
@@ -62,7 +62,7 @@ test("ending a turn twice frees one place", async () => {
   expect(desk.started).toEqual(["first", "second"]);
 });
 
-test("work beyond the limit of a group is refused, and work of another group is not", async () => {
+test("work beyond the limit of a group is refused, and work of another group is accepted", async () => {
   const desk = createDesk({ running: [1], waiting_of_group: 1 });
   void desk.enter("first", "known", "busy", "x");
   void desk.enter("second", "known", "busy", "x");

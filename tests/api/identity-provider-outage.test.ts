@@ -44,13 +44,13 @@ describe("before the keys have ever been read", () => {
     },
   );
 
-  test("requests that come together wait for one fetch of the keys", async () => {
+  test("requests that arrive together wait for one fetch of the keys", async () => {
     const { token } = await world.person("somebody");
     expect(await Promise.all(Array.from({ length: 20 }, () => statusOf(token)))).toEqual(Array.from({ length: 20 }, () => 200));
     expect(world.identities.reads).toBe(1);
   });
 
-  test("requests share one fetch from a provider that hangs, and each gets 503 in bounded time", async () => {
+  test("requests share one fetch from a provider that hangs, and each gets 503 within a time limit", async () => {
     const { token } = await world.person("somebody");
     await world.identities.fail("hanging");
     const answers = await Promise.all(Array.from({ length: 20 }, () => statusOf(token)));
@@ -106,7 +106,7 @@ describe("after the keys have been read once", () => {
     expect(await statusOf(token)).toBe(200);
   });
 
-  test("unknown key ids while the provider hangs do not hold up tokens of known keys", async () => {
+  test("unknown key ids do not delay tokens of known keys while the provider hangs", async () => {
     await world.identities.fail("hanging");
     const signing = world.identities;
     const known = await signing.token("home");

@@ -135,7 +135,7 @@ test.each([
   expect((await me(await claims({ sub: `name ${what}`, ...changed }))).body.name).toBe(name);
 });
 
-test("a changed e-mail claim updates the user; a name claim only fills in a missing name", async () => {
+test("a changed e-mail claim updates the user, and a name claim is used only if the user has no name", async () => {
   const sign = (changed: object) => claims({ sub: "follower", ...changed });
   expect((await me(await sign({ email: "one@example.com", name: undefined }))).body).toMatchObject({
     email: "one@example.com",

@@ -64,7 +64,7 @@ test("no schema has an empty alternative", () => {
   expect(findSchemas(hasEmpty)).toEqual([]);
 });
 
-test("no schema forbids the fields that a later version may add", () => {
+test("no response schema forbids fields that a later version may add", () => {
   expect(findSchemas(({ additionalProperties }) => additionalProperties === false)).toEqual([]);
 });
 

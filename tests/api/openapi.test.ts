@@ -207,7 +207,7 @@ test("every field that agents send or receive has a description", () => {
     expect(schemas[name]?.properties["kind"]?.description).toMatch(/^Routing mode/);
 });
 
-test("the heartbeat takes no body", () => {
+test("the heartbeat is documented without a request body", () => {
   expect(document.paths["/api/v1/agent/heartbeat"]!["post"]!.requestBody).toBeUndefined();
 });
 

@@ -64,7 +64,7 @@ test.each([
   ["*/*", "application/json"],
   ["application/*", "application/json"],
   ["", "application/json"],
-])("Accept %j gets errors as %s", async (accept, type) => {
+])("a client that sends Accept %j gets errors as %s", async (accept, type) => {
   const answer = await world.call("GET", "/nowhere", { headers: { accept } });
   expect([answer.status, answer.headers.get("content-type")]).toEqual([404, type]);
 });
@@ -76,7 +76,7 @@ test("successful answers are the same for a client that accepts problem details"
   expect([answer.status, answer.text, answer.headers.get("etag")]).toEqual([200, plain.text, plain.headers.get("etag")]);
 });
 
-test("long problem details are compressed, and a HEAD request gets none", async () => {
+test("long problem details are compressed, and a HEAD request gets them without a body", async () => {
   const body = JSON.stringify({ title: "Lamps", tag_ids: Array(100).fill("x") });
   const headers = { authorization: `Bearer ${home.owner.token}`, accept: PROBLEM, "accept-encoding": "gzip" };
   const response = await world.app.request(tasks, { method: "POST", body, headers });

@@ -96,7 +96,7 @@ test("a refused caller is asked to retry only once its limit allows more", async
   }
 });
 
-test("answers that do not count toward any limit have no rate limit headers", async () => {
+test("answers to requests that count toward no limit have no rate limit headers", async () => {
   for (const path of ["/healthz", "/api/v1/boards", "/nowhere"])
     expect([path, ...limitsOf(await world.call("GET", path, { token: home.owner.token }))]).toEqual([path, null, null]);
 });

@@ -47,7 +47,7 @@ test("a repeated POST reads the stored answer without doing the work again only 
   expect(world.statements).toHaveLength(2);
 });
 
-test("after a change of the encryption key the repeated POST has no effect, and its answer says why", async () => {
+test("after a change of the encryption key a repeated POST has no effect, and the error says that the stored answer cannot be read", async () => {
   await post(tasks, "rotated", { title: "Before the change" });
   const stored = eq(idempotency_keys.key, "rotated");
   await world.db
@@ -73,7 +73,7 @@ test("an Idempotency-Key for another board or query counts as another request", 
   expect((await post(`/api/v1/boards/${body.id}/tasks`, "board", { title: "Here" })).status).toBe(422);
 });
 
-test("a key belongs to its caller and its operation", async () => {
+test("an Idempotency-Key applies only to its caller and its operation", async () => {
   const created = await post(tasks, "shared", { title: "By a person" });
   const text = { content: "A note", tags: [] };
   const [memory, comment, byAgent] = [
@@ -130,7 +130,7 @@ test("a stored answer is not in plain text, and does not contain an agent's toke
   expect(stored).not.toContain("Sealed");
 });
 
-test("an Idempotency-Key costs a POST one statement", async () => {
+test("sending an Idempotency-Key costs a POST one additional statement", async () => {
   const cost = async (path: string, key: string | null, body: unknown) => {
     world.statements.length = 0;
     expect((await post(path, key, body)).status).toBe(200);
@@ -160,7 +160,7 @@ test("one of several concurrent POSTs with one key has an effect, and the others
   expect(await count("Race")).toBe(1);
 });
 
-test("an answer is kept for a day", async () => {
+test("the answer to a POST with an Idempotency-Key is kept for a day", async () => {
   await post(tasks, "kept", { title: "Kept" });
   world.elapse(23 * 3_600_000);
   await runScheduled(world.context(), "retention");
@@ -197,7 +197,7 @@ const otherProcess = () => {
     });
 };
 
-test("a POST that several processes get at the same moment has one effect", async () => {
+test("a POST that reaches several processes at the same moment has one effect", async () => {
   const processes = Array.from({ length: 4 }, otherProcess);
   const answers = await Promise.all(processes.map((send) => send(tasks, "processes", { title: "Processes" })));
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
@@ -205,7 +205,7 @@ test("a POST that several processes get at the same moment has one effect", asyn
   expect(await count("Processes")).toBe(1);
 });
 
-test("a crash between the effect and the stored answer leaves neither, and the repeated POST makes both", async () => {
+test("a crash between the effect and the stored answer leaves neither of them, and the repeated POST produces both", async () => {
   const title = "Crashed";
   await world.db.transaction(async (blocking) => {
     // The request waits here after its task is inserted.

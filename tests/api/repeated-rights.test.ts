@@ -31,7 +31,7 @@ describe("a person who has lost the board", () => {
 
   const ofBoards = repeatable.filter(({ spec, paths }) => spec.as.users && /\{(board|group)_id\}/.test(paths[0]!));
   test.each(ofBoards.map((endpoint) => [endpoint.paths[0]!, endpoint] as const))(
-    "gets the refusal that a new request would get when POST %s is repeated",
+    "a person who has lost the board gets the refusal of a new request when POST %s is repeated",
     async (path, endpoint) => {
       const { body, query } = inputOf(endpoint);
       const send = (key: string) =>
@@ -63,7 +63,7 @@ describe("an admin who has lost the role or the membership", () => {
   ];
   const ofOrganization = repeatable.filter(({ spec, paths }) => spec.as.users && !OWN.includes(paths[0]!));
   test.each(ofOrganization.map((endpoint) => [endpoint.paths[0]!, endpoint] as const))(
-    "gets no stored answer of POST %s",
+    "an admin who has lost the role or the membership gets no stored answer of POST %s",
     async (path, endpoint) => {
       const admin = await world.person(`admin ${++keys}`);
       const id = await world.join(admin, fixture.known.organization_id!, "admin");
@@ -89,7 +89,7 @@ describe("an admin who has lost the role or the membership", () => {
   );
 });
 
-test("a person who has the board again gets the stored answer", async () => {
+test("a person who has regained access to the board gets the stored answer", async () => {
   await setWrite(true);
   const send = () =>
     world.call("POST", `/api/v1/boards/${fixture.known.board_id}/tasks`, {

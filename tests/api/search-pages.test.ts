@@ -135,21 +135,24 @@ const SORTS = ["created_at", "updated_at", "due_at", "priority"].flatMap((key) =
 const SEARCHES = { "few tasks": "word1", "all tasks": "common", "the oldest tasks": "early" };
 
 describe.each(SORTS)("the pages by %s", (sort) => {
-  test.each(Object.entries(SEARCHES))("of a search that finds %s have them in the order of the whole list", async (_what, q) => {
-    const all = await readByOffset({ sort });
-    const found = await world.db.execute(
-      sql`select id from tasks where board_id = ${home.board_id} and ' ' || description like ${`% ${q}%`}`,
-    );
-    const matching = new Set(rowsOf<{ id: string }>(found).map(({ id }) => id));
-    const expected = all.filter((id) => matching.has(id));
-    expect(expected.length).toBeGreaterThan(200);
-    expect(await readByOffset({ sort, q })).toEqual(expected);
-    expect(await readByOffset({ sort, q, count: "limited" })).toEqual(expected);
-    expect(await readByCursor({ sort, q })).toEqual(expected);
-  });
+  test.each(Object.entries(SEARCHES))(
+    "the pages by %s of a search that finds %s have the found tasks in the order of the whole list",
+    async (_what, q) => {
+      const all = await readByOffset({ sort });
+      const found = await world.db.execute(
+        sql`select id from tasks where board_id = ${home.board_id} and ' ' || description like ${`% ${q}%`}`,
+      );
+      const matching = new Set(rowsOf<{ id: string }>(found).map(({ id }) => id));
+      const expected = all.filter((id) => matching.has(id));
+      expect(expected.length).toBeGreaterThan(200);
+      expect(await readByOffset({ sort, q })).toEqual(expected);
+      expect(await readByOffset({ sort, q, count: "limited" })).toEqual(expected);
+      expect(await readByCursor({ sort, q })).toEqual(expected);
+    },
+  );
 });
 
-test("count=limited counts up to 1,000, says whether there are more, and links to them", async () => {
+test("a list with count=limited counts up to 1,000, says whether there are more, and links to the next page", async () => {
   for (const query of [{ q: "common" }, { q: "early", sort: "-due_at" }, {}]) {
     const limited = await listTasks({ ...query, count: "limited", limit: "10" });
     expect(limited).toMatchObject({ total: 1_000, is_limited: true, next: expect.any(String) });

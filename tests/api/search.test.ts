@@ -54,17 +54,17 @@ describe("a search for tasks", () => {
     ["日本", "日本語 テスト"],
     ["🎉", "🎉 party"],
     ["line", "tab\tand\nline"],
-  ])("for %j finds %j", async (q, title) => {
+  ])("a search for %j finds the tasks %j", async (q, title) => {
     expect(await findTitles(q)).toEqual([title]);
   });
 
-  test("finds only tasks that have all words, and does not match the middle of a word", async () => {
+  test("a search finds only tasks that have all words, and does not match the middle of a word", async () => {
     expect(await findTitles("login logs")).toEqual([]);
     expect(await findTitles("ogin")).toEqual([]);
     expect((await findTitles("log")).toSorted()).toEqual(["Logs of src/main.ts-file", "Repair the Login page"]);
   });
 
-  test("reads descriptions, keeps the order and the other filters, and counts what it finds", async () => {
+  test("a search reads descriptions, keeps the order and the other filters, and counts what it finds", async () => {
     const { board_id } = home;
     await world.db.insert(tasks).values([
       { board_id, title: "First", description: "Zebra crossing", priority: "low" },
@@ -78,7 +78,7 @@ describe("a search for tasks", () => {
     expect((await world.call("GET", next, { token: home.owner.token })).body.items).toMatchObject([{ title: "First" }]);
   });
 
-  test("finds every text by its own words", async () => {
+  test("a search finds every text by its own words", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }), async (title) => {
         fc.pre(title.isWellFormed() && !title.includes("\0"));
@@ -93,7 +93,7 @@ describe("a search for tasks", () => {
     );
   });
 
-  test("finds long words by their beginning", async () => {
+  test("a search finds long words by their beginning", async () => {
     await addTasks(`long ${"x".repeat(490)}`);
     await world.db.insert(tasks).values({ board_id: home.board_id, title: "huge", description: "é".repeat(100_000) });
     for (const [q, title] of [

@@ -18,7 +18,7 @@ const statuses = (answers: readonly { status: number }[]) =>
 const times = <T>(count: number, send: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => send(n)));
 
-test("an organization with too many requests of several callers gets 429 with Retry-After, and another one does not", async () => {
+test("an organization with too many waiting requests of several callers gets 429 with Retry-After, and another organization does not", async () => {
   const readers = [{ token: home.owner.token }, { agent: home.lead.token }, { agent: home.worker.token }];
   const path = `/api/v1/boards/${home.board_id}/tasks`;
   const [answers, others] = await Promise.all([
@@ -48,7 +48,7 @@ test("an address that posts too much at once without a credential gets 429, and 
   expect(elsewhere.status).toBe(202);
 });
 
-test("once a process has its maximum of waiting requests, further addresses get 503 at once, and a known caller is still answered", async () => {
+test("once a process has its maximum of waiting requests, new addresses get 503 at once, and known callers are still answered", async () => {
   const webhook = await createWebhook(world, home);
   const posts: Promise<Response>[] = [];
   for (let n = 1; n <= 20; n++) {
@@ -73,7 +73,7 @@ test("a request that waits for work delays no other request of its organization"
   expect((await waiting).status).toBe(200);
 });
 
-test("a body that does not arrive delays no other request of its address", async () => {
+test("a body that does not arrive delays no other request of the same address", async () => {
   const webhook = await createWebhook(world, home);
   const slow = new TransformStream<Uint8Array, Uint8Array>();
   const writer = slow.writable.getWriter();
@@ -94,7 +94,7 @@ test("probes and public files are answered while an organization and an address 
   await busy;
 });
 
-test("an operation that may fail because of another server holds no turn while it calls", () => {
+test("an operation that calls another server occupies no place among the running requests during the call", () => {
   const held = endpoints.filter(({ spec }) => spec.errors?.includes(502) && !spec.calls_out);
   expect(held.map(({ method, paths }) => `${method} ${paths[0]}`)).toEqual([]);
 });

@@ -80,7 +80,7 @@ test("an unverified address cannot accept an invite, even when an earlier token 
   expect((await accept({ email_verified: true })).status).toBe(200);
 });
 
-test("with OIDC_REQUIRE_VERIFIED_EMAIL=off an address is believed unless a claim denies it", async () => {
+test("with OIDC_REQUIRE_VERIFIED_EMAIL=off an e-mail address is trusted unless a claim says that it is not verified", async () => {
   const trusting = await createWorld({ environment: { OIDC_REQUIRE_VERIFIED_EMAIL: "off" } });
   try {
     const emailOf = async (claims: Record<string, unknown>) => {

@@ -172,7 +172,7 @@ describe("the fields of an approval request", () => {
     expect(await problem({ ...good, ...body })).toEqual([422, [[type, loc, expect.any(String)]]]);
   });
 
-  test("a payload or scores beyond 64 KB are refused", async () => {
+  test("a payload or scores of more than 64 KB are refused", async () => {
     // {"text":"…"} has eleven bytes in addition to the text.
     const payload = { text: "ü".repeat(32_762) };
     expect(Buffer.byteLength(JSON.stringify(payload))).toBe(65_535);

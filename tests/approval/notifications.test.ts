@@ -117,7 +117,7 @@ test("a requesting main agent is notified, and so is an agent that moved to anot
   expect(Object.keys(await receivedLines()).toSorted()).toEqual([home.lead.session_key, home.worker.session_key].toSorted());
 });
 
-test("without a lead, or a lead with a session, only the requesting agent is notified", async () => {
+test("if the board has no lead, or a lead without a session, only the requesting agent is notified", async () => {
   await setAgent(home.lead.id, { openclaw_session_id: null });
   const first = await requestApproval(world, home);
   await decideApproval(world, home, first.id, "approved");
@@ -130,7 +130,7 @@ test("without a lead, or a lead with a session, only the requesting agent is not
   expect(await leadEvents()).toEqual([]);
 });
 
-test("a decision succeeds when no recipient has a session or exists", async () => {
+test("a decision succeeds even if no recipient exists or has a session", async () => {
   const { id } = await requestApproval(world, home);
   await world.db.delete(agents).where(eq(agents.id, home.worker.id));
   await setAgent(home.lead.id, { openclaw_session_id: null });
@@ -138,7 +138,7 @@ test("a decision succeeds when no recipient has a session or exists", async () =
   expect([decided.status, decided.body.agent_id, await receivedLines()]).toEqual([200, null, {}]);
 });
 
-test("an unreachable host never makes a decision fail, and giving up is recorded only for the lead", async () => {
+test("an unreachable host never makes a decision fail, and only the failed notification of the lead is recorded", async () => {
   await world.db.update(gateways).set({ url: "ws://127.0.0.1:9" }).where(eq(gateways.id, home.gateway_id));
   const [task_id] = await addTasks(world, home.board_id, ["A"]);
   const { id } = await requestApproval(world, home, { task_id });

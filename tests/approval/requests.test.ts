@@ -179,7 +179,7 @@ describe("requesting an approval", () => {
     expect(answer.status).toBe(404);
   });
 
-  test("a request takes three statements, and five with a task", async () => {
+  test("requesting an approval takes three statements, and five if it names a task", async () => {
     const [task_id] = await addTasks(world, home.board_id, ["Task"]);
     await list();
     const alone = await world.countStatements(() => post({ action_type: "Do", description: "Why" }));
@@ -190,7 +190,7 @@ describe("requesting an approval", () => {
 });
 
 describe("the list of approvals", () => {
-  test("approvals are listed newest first, by page and by status, at both paths", async () => {
+  test("approvals are listed newest first, by page and by status, at the paths for people and for agents", async () => {
     const ids: string[] = [];
     for (const action_type of ["One", "Two", "Three", "Four"]) ids.push((await requestApproval(world, home, { action_type })).id);
     for (const [index, id] of ids.entries())

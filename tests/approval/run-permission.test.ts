@@ -32,7 +32,7 @@ test("a task may have several pending permissions, and none of them blocks its m
   expect(moved.status).toBe(200);
 });
 
-test("a person's answer selects the option, and without a choice the one for this time only", async () => {
+test("a person's answer selects the option of a permission, and without a choice the option for this time only", async () => {
   const task_id = await board.addTask();
   const always = await decide((await ask(task_id)).id, { status: "approved", option_id: "always" });
   expect(always.body.payload).toMatchObject({ selected_option: "always", excerpt: "rm -r build" });
@@ -40,7 +40,7 @@ test("a person's answer selects the option, and without a choice the one for thi
   expect((await decide((await ask(task_id)).id, { status: "rejected" })).body.payload.selected_option).toBe("no");
 });
 
-test("an option that is unknown, or that contradicts the status, is refused", async () => {
+test("an option that a permission does not have, or that contradicts the status, is refused", async () => {
   const { id } = await ask(await board.addTask());
   expect((await decide(id, { status: "rejected", option_id: "once" })).status).toBe(422);
   expect((await decide(id, { status: "approved", option_id: "other" })).status).toBe(422);

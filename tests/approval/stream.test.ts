@@ -21,7 +21,7 @@ const fewPolls = () => pause(POLL_MS * 6);
 const listed = async () =>
   (await world.call("GET", approvalsPath(home.board_id), { token: home.owner.token })).body.items as { id: string }[];
 
-test("a stream event holds the approval as listed, with the counts at that moment", async () => {
+test("a stream event contains the approval as it is listed, with the counts at that moment", async () => {
   const [a, b] = await addTasks(world, home.board_id, ["A", "B"]);
   const listener = await follow();
   const alone = await requestApproval(world, home);
@@ -96,7 +96,7 @@ test("a stream resumes after the last event and sends what changed since, in its
   await second.close();
 });
 
-test("since goes by the last change and excludes changes at exactly that time", async () => {
+test("the parameter since of the approval stream compares the last change, and excludes changes at exactly that time", async () => {
   const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second));
   const set = (id: string, values: object) => world.db.update(approvals).set(values).where(eq(approvals.id, id));
   const [before, then, after, changed] = [
@@ -119,7 +119,7 @@ test("since goes by the last change and excludes changes at exactly that time", 
   await all.close();
 });
 
-test("a stream starts at the present and leaves out approvals of other boards", async () => {
+test("an approval stream starts at the present and leaves out approvals of other boards", async () => {
   await requestApproval(world, home);
   const other = await addBoard(world, home, "Other");
   for (const query of ["", "?since=null", "?since="]) {

@@ -18,7 +18,7 @@ async function beginRun() {
   return { task_id, run_id, token: minted.body.token as string };
 }
 
-test("update_task adds a file to the task that it hands in, and get_task names it", async () => {
+test("update_task can add a file to the task that the agent hands in, and get_task then names the file", async () => {
   const { task_id, run_id, token } = await beginRun();
   const { use } = await connectMcp(world, token);
   const artifact = { name: "report.md", text: "# Done\n" };
@@ -42,7 +42,7 @@ test("a refused update leaves no file behind, and a text above 64 KB is refused"
   expect((await board.call("GET", `${tasks}/${task_id}/artifacts`, board.owner.token)).body.total).toBe(0);
 });
 
-test("the token of a run adds and reads files of its task only, and removes none", async () => {
+test("the token of a run can add and read files of its task only, and cannot remove files", async () => {
   const { task_id, token: agent } = await beginRun();
   const other = await board.addTask();
   const file = { name: "a.txt", content: base64("a") };

@@ -17,7 +17,7 @@ const usedBytes = async () => {
   return usage?.bytes ?? 0;
 };
 
-test("a small file is sent along with its creation and is listed, read and downloaded", async () => {
+test("a small file that is sent together with its creation is listed, read and downloaded", async () => {
   const { add, item, list, content } = await openTask();
   const added = await add({ name: "fix.diff", content_type: "text/x-diff", content: base64("+a\n") });
   expect(added.body).toMatchObject({
@@ -44,7 +44,7 @@ test("an agent adds a file to a task of its board, and the activity names it", a
   expect((await world.call("GET", ofTask, { agent: home.lead.token })).body.total).toBe(1);
 });
 
-test("an agent may not remove a file of somebody else, but a person may", async () => {
+test("an agent may not remove a file that it did not add, but a person may", async () => {
   const { add, item, list } = await openTask();
   const { id } = (await add({ name: "a.txt", content: base64("a") })).body;
   expect((await world.call("DELETE", item(id), { agent: home.worker.token })).status).toBe(403);
@@ -60,16 +60,19 @@ test.each([
   ["picture.png", "text/html", PNG, "image/png"],
   ["notes.md", "text/markdown; charset=utf-8", "# Notes", "text/markdown"],
   ["program.exe", "image/png", Buffer.from([0x4d, 0x5a, 0, 1]), "application/octet-stream"],
-])("%s declared as %s is given its type by its content, and always as a file to save", async (name, declared, content, type) => {
-  const { add, content: read } = await openTask();
-  const { id, content_type } = (await add({ name, content_type: declared, content: base64(content) })).body;
-  expect(content_type).toBe(type);
-  const { headers } = await read(id);
-  expect(headers.get("content-type")!.split(";")[0]).toBe(type);
-  expect(headers.get("content-disposition")).toBe(`attachment; filename="${name}"; filename*=UTF-8''${name}`);
-  expect(headers.get("x-content-type-options")).toBe("nosniff");
-  expect(headers.get("content-security-policy")).toBe("sandbox; default-src 'none'");
-});
+])(
+  "the type of a %s file that is declared as %s follows from its content, and the file is always sent as a download",
+  async (name, declared, content, type) => {
+    const { add, content: read } = await openTask();
+    const { id, content_type } = (await add({ name, content_type: declared, content: base64(content) })).body;
+    expect(content_type).toBe(type);
+    const { headers } = await read(id);
+    expect(headers.get("content-type")!.split(";")[0]).toBe(type);
+    expect(headers.get("content-disposition")).toBe(`attachment; filename="${name}"; filename*=UTF-8''${name}`);
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("content-security-policy")).toBe("sandbox; default-src 'none'");
+  },
+);
 
 test.each([
   ["bytes=0-3", 206, "bytes 0-3/10", "0123"],
@@ -144,7 +147,7 @@ test("a task has at most 200 files", async () => {
   expect([refused.status, refused.body.detail]).toMatchObject([409, { used: 200, limit: 200 }]);
 });
 
-test("the bytes of files count for the organization, until they are removed or their task is", async () => {
+test("the bytes of files count for the organization until the files or their task are removed", async () => {
   const before = await usedBytes();
   const { add, item } = await openTask();
   const { id } = (await add({ name: "a.txt", content: base64("12345") })).body;
@@ -170,7 +173,7 @@ test("an organization stores no more bytes than its limit", async () => {
   }
 });
 
-test("mirrors learn of a file and of its removal from the changes feed", async () => {
+test("mirrors see a new file and its removal in the changes feed", async () => {
   const { add, item } = await openTask();
   const { cursor } = (await world.call("GET", "/api/v1/changes", { token })).body;
   const { id } = (await add({ name: "a.txt", content: "" })).body;

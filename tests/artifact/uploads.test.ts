@@ -70,7 +70,7 @@ test("content that is cut, longer or different is refused and not stored, and ma
   expect((await complete(id)).body.status).toBe("ready");
 });
 
-test("an upload whose client goes away in the middle stores nothing", async () => {
+test("an upload whose client disconnects in the middle stores nothing", async () => {
   const { announce, item, complete } = await openTask();
   const content = randomBytes(300_000);
   const { id } = (await announce(content)).body;

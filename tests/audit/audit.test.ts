@@ -162,21 +162,24 @@ test("every action of the audit log has a change here that records it", () => {
   );
 });
 
-test.each(Object.keys(CHANGES))("%s is recorded with who, what and from where, and without secrets", async (action) => {
-  const { make, shown = {} } = CHANGES[action]!;
-  const before = await list(`&action=${action}`);
-  await make();
-  const [entry, ...others] = await list(`&action=${action}`);
-  expect(others).toHaveLength(before.length);
-  expect(entry).toMatchObject({
-    action,
-    actor: { type: "user", id: expect.any(String), name: expect.any(String) },
-    address: expect.any(String),
-    trace_id: expect.any(String),
-    ...shown,
-  });
-  expect(JSON.stringify(entry)).not.toMatch(/s3cret|bk_[0-9A-Za-z]{43}/);
-});
+test.each(Object.keys(CHANGES))(
+  "the entry for %s says who changed what and from where, and contains no secrets",
+  async (action) => {
+    const { make, shown = {} } = CHANGES[action]!;
+    const before = await list(`&action=${action}`);
+    await make();
+    const [entry, ...others] = await list(`&action=${action}`);
+    expect(others).toHaveLength(before.length);
+    expect(entry).toMatchObject({
+      action,
+      actor: { type: "user", id: expect.any(String), name: expect.any(String) },
+      address: expect.any(String),
+      trace_id: expect.any(String),
+      ...shown,
+    });
+    expect(JSON.stringify(entry)).not.toMatch(/s3cret|bk_[0-9A-Za-z]{43}/);
+  },
+);
 
 test("a change that is refused is not recorded", async () => {
   const before = await list();
@@ -184,7 +187,7 @@ test("a change that is refused is not recorded", async () => {
   expect(await list()).toEqual(before);
 });
 
-test("the entry of a change made with a key names the key and its request", async () => {
+test("the entry of a change made with a key names the key and where its request came from", async () => {
   const key = await send("POST", "/api/v1/keys", { name: "Terraform", access: "admin" });
   const headers = { "user-agent": "terraform/1.9" };
   await world.call("POST", "/api/v1/keys", { token: key.key, headers, body: { name: "More", access: "read" } });
@@ -192,7 +195,7 @@ test("the entry of a change made with a key names the key and its request", asyn
   expect(entry).toMatchObject({ actor: { type: "key", id: key.id, name: "Terraform" }, user_agent: "terraform/1.9" });
 });
 
-test("only admins read and export the log, and only that of their organization", async () => {
+test("only admins can read and export the audit log, and only that of their own organization", async () => {
   const member = await world.member("reader", home, "member", { write: true });
   for (const path of ["/api/v1/audit", "/api/v1/audit/export"])
     expect((await world.call("GET", path, { token: member.token })).status).toBe(403);
@@ -201,7 +204,7 @@ test("only admins read and export the log, and only that of their organization",
   expect(theirs.every((entry: { organization_id: string }) => entry.organization_id === stranger.organization_id)).toBe(true);
 });
 
-test("an export has all entries in order, as lines of JSON or CSV, and proves by itself that none was changed", async () => {
+test("an export has all entries in order, as lines of JSON or CSV, and shows by its hashes that none was changed", async () => {
   await send("POST", "/api/v1/keys", { name: "=cmd()", access: "read" });
   const { text } = await world.call("GET", "/api/v1/audit/export", { token });
   const events = text
@@ -249,7 +252,7 @@ const tamper = async (statement: ReturnType<typeof sql>) => {
   await world.db.execute(sql`alter table audit_events enable trigger no_update_of_audit_events`);
 };
 
-test("a changed entry is detected, and the database refuses to change one", async () => {
+test("a changed entry of the audit log is detected, and the database refuses to change entries", async () => {
   const change = (name: string) =>
     sql`update audit_events set actor_name = ${name} where organization_id = ${home.organization_id} and seq = 3`;
   await expect(world.db.execute(change("Somebody"))).rejects.toThrow("Failed query");
@@ -260,7 +263,7 @@ test("a changed entry is detected, and the database refuses to change one", asyn
   expect(await problems()).toEqual([]);
 });
 
-test("old entries are removed from the beginning, and the rest still verifies", async () => {
+test("old entries are removed from the beginning of the audit log, and the rest can still be verified", async () => {
   world.elapse(30 * DAY);
   await send("POST", "/api/v1/keys", { name: "Late", access: "read" });
   await removeAuditEventsBefore(world.context(), new Date(world.now().getTime() - 10 * DAY));
@@ -268,7 +271,7 @@ test("old entries are removed from the beginning, and the rest still verifies", 
   expect(await problems()).toEqual([]);
 });
 
-test("the removal of the newest entries is detected", async () => {
+test("the removal of the newest entries of the audit log is detected", async () => {
   await tamper(sql`delete from audit_events where organization_id = ${home.organization_id}`);
   expect(await problems()).toEqual(["The newest 1 entries are missing."]);
 });

@@ -41,7 +41,7 @@ test("each wake-up is sent to its queue", async () => {
   expect(await bodies("outbound")).toEqual(new Set([list[4]!.id]));
 });
 
-test("a failing queue does not affect wake-ups for the other queue", async () => {
+test("a failing queue does not affect wake-ups for other queues", async () => {
   const list = [wakeUp("syncs"), wakeUp("deliveries")];
   const { failed } = await send(list, { syncs: sqs.url("nowhere") });
   expect(failed).toEqual([list[0]!.id]);

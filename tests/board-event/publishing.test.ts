@@ -36,7 +36,7 @@ const tasksPath = (prefix = "/api/v1") => `${prefix}/boards/${home.board_id}/tas
 const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, home, fields);
 
 describe("task events", () => {
-  test("a new task publishes created, and assigned and completed where they apply", async () => {
+  test("a new task publishes task.created, and where they apply task.assigned and task.completed", async () => {
     let created: { id: string } = { id: "" };
     const creating = (who: Credential, prefix: string, body: object) => async () => {
       created = await send("POST", tasksPath(prefix), who, { title: TEXT, ...body });
@@ -166,7 +166,7 @@ describe("task events", () => {
 describe("agent events", () => {
   const named = (name: string) => ({ name, board_id: home.board_id });
 
-  test("a new agent publishes created on every path of creation, a main agent no event", async () => {
+  test("a new agent publishes agent.created on every path of creation, except a main agent", async () => {
     const created = await eventsOf(() => send("POST", "/api/v1/agents", owner, named("First")));
     expect(created).toMatchObject([
       { type: "agent.created", board_id: home.board_id, status: "provisioning", actor: { type: "user", id: home.owner_id } },
@@ -223,7 +223,7 @@ describe("agent events", () => {
 });
 
 describe("approval events", () => {
-  test("an approval publishes requested, then resolved for each decision, and requested when reopened", async () => {
+  test("an approval publishes approval.requested, then approval.resolved for each decision, and approval.requested when it is reopened", async () => {
     const task = await add();
     const [requested] = await eventsOf(() =>
       requestApproval(world, home, { action_type: TEXT, description: TEXT, task_id: task.id }),

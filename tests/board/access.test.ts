@@ -127,7 +127,7 @@ describe("the list of boards", () => {
   });
 });
 
-test("a right that is taken away before the body of a request has arrived no longer counts", async () => {
+test("a right that is removed before the body of a request has arrived no longer counts", async () => {
   const person = await join({ write: true });
   const add = (body: string | ReadableStream) =>
     world.app.request(`/api/v1/boards/${home.board_id}/tasks`, {

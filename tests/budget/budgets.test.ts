@@ -140,7 +140,7 @@ test("a changed budget keeps what was spent, and needs a limit and the current E
   expect((await get(body.id)).status).toBe(404);
 });
 
-test("members set budgets of boards that they may change and of tasks on these, admins set all, strangers none", async () => {
+test("members set budgets of boards that they may change and of tasks on these boards, admins set all budgets, and other people none", async () => {
   const guest = await world.person(`guest-${tenants}`);
   const member_id = await world.join(guest, home.organization_id, "member");
   const second = await world.call("POST", "/api/v1/boards", {

@@ -29,7 +29,7 @@ test("next sends no additional statement while the organization has no budget, a
   expect(await count()).toBe(before + 1);
 });
 
-test("without room in the budget there is no task, a lease is refused, and raising the budget makes work available again", async () => {
+test("when a budget has no room, next gives no task and a lease is refused, until the budget is raised", async () => {
   const task = await addTask(world, home);
   const budget = await create({ scope: "organization", limit: { total_tokens: 100 }, period: "total" });
   await report({ input_tokens: 100 });
@@ -48,7 +48,7 @@ test("without room in the budget there is no task, a lease is refused, and raisi
   expect((await next()).body.task.id).toBe(task.id);
 });
 
-test("the answer without room says when to ask again: at the reset, at most in an hour", async () => {
+test("the answer of next without room says when to ask again: at the reset, but within an hour", async () => {
   await addTask(world, home);
   await create({ scope: "agent", scope_id: home.worker.id, limit: { total_tokens: 100 }, period: "day" });
   await report({ input_tokens: 100 });
@@ -59,7 +59,7 @@ test("the answer without room says when to ask again: at the reset, at most in a
   expect((await next()).body.task).not.toBeNull();
 });
 
-test("a budget that only warns refuses nothing", async () => {
+test("a budget that only warns does not refuse work", async () => {
   await addTask(world, home);
   await create({ scope: "organization", limit: { total_tokens: 10 }, on_limit: "warn" });
   await report({ input_tokens: 100 });
@@ -95,7 +95,7 @@ test("the reserve of running runs is set aside, so that agents together do not b
   expect((await read()).spent.runs).toBe(3);
 });
 
-test("what a run has spent is taken from its reserve", async () => {
+test("a run's spending reduces its reserve", async () => {
   for (let time = 0; time < 2; time++) await addTask(world, home);
   const budget = await create({ scope: "board", scope_id: home.board_id, limit: { cost_usd: "10" }, reserve: { cost_usd: "5" } });
   const { task } = (await next()).body;

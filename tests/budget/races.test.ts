@@ -132,7 +132,7 @@ test(`in ${TRIALS} trials of ten looping agents nobody gets a task or writes aft
   expect(next).toBeGreaterThanOrEqual(TRIALS);
 });
 
-test("agents whose runs use what is set aside for them never spend more than the limit together", {
+test("agents whose runs stay within their reserves never spend more than the limit together", {
   timeout: 120_000,
 }, async () => {
   const [board] = boards;

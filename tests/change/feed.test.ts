@@ -63,7 +63,7 @@ test("a feed has the changes of every type, with who made them", async () => {
   );
 });
 
-test("a removed board takes its tasks, agents and approvals along, each with an entry", async () => {
+test("the removal of a board has entries for the board, its tasks, its agents and its approvals", async () => {
   const reader = await openReader(world, { token: home.owner.token });
   const task = await send("POST", tasksOf(home), { title: "Sweep" });
   await requestApproval(world, home, { task_ids: [task.id] });

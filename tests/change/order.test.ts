@@ -197,7 +197,7 @@ async function follow(
   }
 }
 
-test("what readers receive is what eight writers committed, once and in one order, for every type and despite cuts and kills", async () => {
+test("readers receive exactly what eight writers committed, once and in one order, for every type and despite cuts and kills", async () => {
   const start = await world.call("GET", "/api/v1/changes", { token: home.owner.token });
   const { cursor } = start.body;
   const committed: string[] = [];
@@ -224,7 +224,7 @@ test("what readers receive is what eight writers committed, once and in one orde
   for (const { cuts } of followed) expect(cuts).toBeGreaterThan(3);
 }, 90_000);
 
-test("a change that commits after later ones is not skipped, and holds later ones back only until then", async () => {
+test("a change that is committed after later changes is not skipped, and delays those only until its commit", async () => {
   const [slow, quick] = [await connect(), await connect()];
   const { cursor } = (await world.call("GET", "/api/v1/changes", { token: home.owner.token })).body;
   const read = async () => (await readPages(cursor, () => true)).map(({ type }) => type);

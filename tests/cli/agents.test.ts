@@ -133,13 +133,13 @@ test("a sign-in ignores an address in the folder that is not on this machine", a
   expect(stdout + stderr).not.toContain("evil.example");
 });
 
-test("a sign-in that reaches no service names the option for its address", async () => {
+test("a sign-in that cannot reach a service names the option for the address", async () => {
   const you = commandLine.caller({ BOARD_URL: "http://127.0.0.1:9" });
   const down = await you.run(["login"], { input: home.owner.token, cwd: temporaryFolder() });
   expect(down).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/No answer from .*--url/) });
 });
 
-test("a hint names the program as it was called", async () => {
+test("a hint names the program in the way in which it was called", async () => {
   const hint = async (environment: Record<string, string>) =>
     (await commandLine.caller({ BOARD_URL: server.url, ...environment }).run(["boards"])).stderr;
   expect(await hint({})).toContain('Run "board login"');

@@ -157,7 +157,7 @@ test("other people's texts lose the characters that control a terminal, and JSON
   await home.call("DELETE", `/api/v1/boards/${home.board_id}/tasks/${task}`, home.owner.token);
 });
 
-test("NO_COLOR wins over FORCE_COLOR, and output to anything but a terminal has no colors", async () => {
+test("NO_COLOR takes precedence over FORCE_COLOR, and output to anything but a terminal has no colors", async () => {
   const you = as(home.owner.token);
   expect((await you.run(["boards"])).stdout).not.toContain("\u001b");
   expect((await you.run(["boards"], { environment: { FORCE_COLOR: "1" } })).stdout).toContain("\u001b[1mID");

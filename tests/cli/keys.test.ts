@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const as = (token: string) => commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: token });
 
-test("board keys makes, lists, rotates and revokes keys, and a key is a token of the command line", async () => {
+test("board keys creates, lists, rotates and revokes keys, and the command line accepts a key as its token", async () => {
   const you = as(home.owner.token);
   const made = await you.run(["keys", "create", "CI", "--access", "read", "--days", "30"]);
   expect([made.code, made.stderr]).toEqual([0, ""]);

@@ -26,7 +26,7 @@ const as = (token: string, more: Record<string, string> = {}) =>
   commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: token, ...more });
 const addFollower = (name: string): Promise<Person> => world.member(name, home, "member", { write: true });
 
-test("a person sees in the shell what waits for a decision, and decides by the line that is printed", async () => {
+test("a person sees in the shell what waits for a decision, and decides with the printed command", async () => {
   const you = as(home.owner.token);
   const { id } = await requestApproval(world, home, { action_type: "Deploy", description: "All tests\u001b[31m pass." });
   await world.drain();
@@ -44,7 +44,7 @@ test("a person sees in the shell what waits for a decision, and decides by the l
   });
 }, 120_000);
 
-test("a person follows a board or a task from the shell, and stops", async () => {
+test("a person can follow a board or a task from the shell, and stop following it", async () => {
   const you = as((await addFollower("fred")).token);
   expect((await you.run(["follow"])).stdout).toBe("You follow the board.\n");
   expect((await you.run(["unfollow"])).stdout).toBe("You do not follow the board any more.\n");

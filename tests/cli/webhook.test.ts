@@ -49,7 +49,7 @@ test("a test post has the body that was given and the header that the webhook na
   expect((await world.call("GET", path, { token: home.owner.token })).body.payload).toEqual({ lamps: 14 });
 });
 
-test("a webhook with a secret names the variable that is missing, and an unsigned post is refused", async () => {
+test("webhook send without the secret of a webhook names the missing variable, and an unsigned post is refused", async () => {
   const webhook = await addWebhook({ secret: SECRET });
   expect(await send(webhook, null)).toMatchObject({ code: 1, stderr: expect.stringContaining("Set BOARD_WEBHOOK_SECRET") });
   expect(await send(webhook, null, "--unsigned")).toMatchObject({ code: 2 });

@@ -39,7 +39,7 @@ test("the items of a list are read page by page, each once, and only as many pag
   expect(rest).toEqual(made.toReversed().slice(4));
 });
 
-test("an empty list yields nothing, and a list whose answers name the next cursor is read to its end", async () => {
+test("an empty list yields nothing, and a list whose answers contain the next cursor is read to its end", async () => {
   const found: unknown[] = [];
   for await (const item of person().list("/api/v1/board-groups")) found.push(item);
   expect(found).toEqual([]);
@@ -62,7 +62,7 @@ test("rows that are added while a list is read are neither missed nor repeated",
   expect(new Set(seen).size).toBe(seen.length);
 });
 
-test("an answer comes with its headers when it is asked for", async () => {
+test("a client call returns the headers of the answer when they are requested", async () => {
   const { data, status, headers } = await person().send("get", "/api/v1/boards/{board_id}", { params: { path } });
   expect([status, data.id]).toEqual([200, home.board_id]);
   expect(headers.get("etag")).toMatch(/^"/);

@@ -71,13 +71,13 @@ test("a POST whose answer is lost has one effect", async () => {
   expect(found.items.filter(({ title }) => title === "Only once").map(({ id }) => id)).toEqual([made.id]);
 });
 
-test("the caller's own key is kept", async () => {
+test("an Idempotency-Key that the caller sends itself is kept", async () => {
   const { client, sent } = clientWith([]);
   await client.post(tasks, { params, body: { title: "Mine" }, headers: { "idempotency-key": "order-17" } });
   expect(sent.map(keyOf)).toEqual(["order-17"]);
 });
 
-test("reads, replacements and deletions are repeated after network errors, changes are not", async () => {
+test("reads, replacements and deletions are repeated after network errors, and PATCH requests are not", async () => {
   const { client, sent } = clientWith([lost, answer(504)]);
   await client.get(tasks, { params });
   expect(sent.map(({ method }) => method)).toEqual(["GET", "GET", "GET"]);
@@ -106,7 +106,7 @@ test("a 429 is repeated for every method after the time that the service names",
   expect(later.sent).toHaveLength(1);
 });
 
-test("neither a refused request nor one that cannot be sent is ever repeated", async () => {
+test("a refused request and a request that cannot be sent are never repeated", async () => {
   const { client, sent } = clientWith([]);
   const path = { ...params.path, task_id: crypto.randomUUID() };
   expect(await rejection(client.get(`${tasks}/{task_id}`, { params: { path } }))).toBeInstanceOf(ApiError);

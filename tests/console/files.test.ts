@@ -64,7 +64,7 @@ test("only files of the console are served, and other unknown paths stay unknown
   expect((await world.app.request("/", { method: "DELETE" })).status).toBe(405);
 });
 
-test("a device finds what it needs to install the console", async () => {
+test("a device finds the manifest and icons that it needs to install the console", async () => {
   const page = await get("/");
   expect(await page.text()).toContain('<link rel="manifest" href="/manifest.webmanifest" />');
   expect(page.headers.get("content-security-policy")).toContain("manifest-src 'self'");
@@ -85,7 +85,7 @@ test("a device finds what it needs to install the console", async () => {
   expect((await get("/icons/..%2findex.html")).status).toBe(404);
 });
 
-test("the service worker is one script that may only call the service, and browsers ask for a newer one", async () => {
+test("the service worker is one script that may only call the service, and browsers always check for a newer version", async () => {
   const answer = await get("/service-worker.js");
   expect([answer.status, answer.headers.get("content-type"), answer.headers.get("cache-control")]).toEqual([
     200,
@@ -106,7 +106,7 @@ test("the script of the board stays below 80 KB", async () => {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_SCRIPT_BYTES);
 });
 
-test("the same sources give the same files", () => {
+test("building the same sources twice gives the same files", () => {
   const folder = mkdtempSync(path.join(tmpdir(), "console-"));
   const [one, other] = [path.join(folder, "one"), path.join(folder, "other")];
   const contents = (root: string) =>
@@ -125,7 +125,7 @@ test("the same sources give the same files", () => {
   }
 });
 
-test("the page gets to know how people sign in, but no secret", async () => {
+test("the page learns how people sign in, but no secret", async () => {
   const answer = await get("/console/config.json");
   const issuer = world.identities.issuer;
   const scope = "openid profile email";

@@ -74,14 +74,14 @@ test("no text of a lead can imitate a line of the service", async () => {
   expect(content).not.toContain(marker);
 });
 
-test("a request is accepted for a gateway without a main agent", async () => {
+test("a lead's request to ask the user is accepted for a gateway without a main agent", async () => {
   await world.db.delete(agents).where(and(eq(agents.gateway_id, home.gateway_id), isNull(agents.board_id)));
   const { board_id } = home;
   expect(statusAndBody(await askUser())).toEqual([200, { ok: true, board_id, main_agent_id: null, main_agent_name: null }]);
   expect(host.messages).toMatchObject([{ session_key: `agent:mc-gateway-${home.gateway_id}:main` }]);
 });
 
-test("a request that the host refuses is an error, and is recorded", async () => {
+test("a request to ask the user that the host refuses is an error, and is recorded", async () => {
   host.failNext("chat.send", { message: "no such channel" });
   expect(statusAndBody(await askUser())).toEqual([502, { detail: "Gateway ask-user dispatch failed: no such channel" }]);
   expect(await events()).toMatchObject([

@@ -44,7 +44,7 @@ const unknown = (board_id: string) => ({
   error: "Board not found.",
 });
 
-test("every board of the gateway is reached, newest first, each lead in its own session", async () => {
+test("a broadcast reaches every board of the gateway, newest first, each lead in its own session", async () => {
   const [one, two] = further_boards as [(typeof further_boards)[number], (typeof further_boards)[number]];
   const answer = await broadcast({ kind: "handoff" });
   expect(statusAndBody(answer)).toEqual([
@@ -73,7 +73,7 @@ test("every board of the gateway is reached, newest first, each lead in its own 
   ]);
 });
 
-test("named boards are reached in the given order, each once", async () => {
+test("a broadcast to named boards reaches them in the given order, each once", async () => {
   const [one] = further_boards as [(typeof further_boards)[number]];
   const answer = await broadcast({ board_ids: [home.board_id, one.board_id.toUpperCase(), home.board_id] });
   expect(answer.body).toEqual({
@@ -85,12 +85,12 @@ test("named boards are reached in the given order, each once", async () => {
   expect(host.messages).toHaveLength(2);
 });
 
-test("an empty list of boards reaches none and fails none", async () => {
+test("a broadcast to an empty list of boards reaches none and reports no failure", async () => {
   expect((await broadcast({ board_ids: [] })).body).toEqual({ ok: true, sent: 0, failed: 0, results: [] });
   expect([host.calls, await events()]).toMatchObject([[], [{ message: expect.stringContaining("0 sent, 0 failed") }]]);
 });
 
-test("boards of other gateways fail individually, in the same organization and in others", async () => {
+test("in a broadcast, boards of other gateways fail one by one, in the same organization and in others", async () => {
   const abroad = await world.tenant(`abroad of ${home.owner.subject}`, host.url);
   const gateway = await create("/api/v1/gateways", {
     name: "Other",
@@ -111,7 +111,7 @@ test("boards of other gateways fail individually, in the same organization and i
   expect(host.messages).toHaveLength(1);
 });
 
-test("a board without a lead gets one, which finds the message after its provisioning", async () => {
+test("in a broadcast, a board without a lead gets one, which finds the message after its provisioning", async () => {
   const board_id = await addBoard("Empty");
   const taken = await addBoard("Taken");
   await create("/api/v1/agents", { name: "Lead Agent", board_id: taken });
@@ -134,7 +134,7 @@ test("a board without a lead gets one, which finds the message after its provisi
   expect(host.messages).toEqual([]);
 });
 
-test("a failure on one board does not affect the others", async () => {
+test("in a broadcast, a failure on one board does not affect the others", async () => {
   await world.db.update(agents).set({ openclaw_session_id: null }).where(eq(agents.id, further_boards[0]!.lead.id));
   host.failNext("chat.send", { message: "session locked" });
   const { body } = await broadcast();
@@ -163,7 +163,7 @@ test("a broadcast in which every board fails has failed, and the gateway shows t
   expect(await events()).toMatchObject([{ message: expect.stringContaining("0 sent, 3 failed") }]);
 });
 
-test("a host that is down for a moment gets every text once", async () => {
+test("a host that is down for a moment gets every text of a broadcast once", async () => {
   host.failNext("chat.send", { code: "UNAVAILABLE", message: "starting" }, 2);
   expect((await broadcast()).body).toMatchObject({ sent: 3, failed: 0 });
   expect(host.messages).toHaveLength(3);

@@ -127,14 +127,14 @@ describe("a message to a board without a lead", () => {
     expect(await events(tenant.organization_id, own)).toMatchObject([{ event_type: "gateway.main.lead_message.sent", board_id }]);
   });
 
-  test("a worker with the lead's name causes a conflict that names the reason", async () => {
+  test("a worker that already has the lead's name causes a conflict that names the reason", async () => {
     const board_id = await addEmptyBoard();
     await world.call("POST", "/api/v1/agents", { token: home.owner.token, body: { name: "lead agent", board_id } });
     const detail = "An agent with this name already exists on this board.";
     expect(statusAndBody(await sendToLead(undefined, board_id))).toEqual([409, { detail }]);
   });
 
-  test("the board gets one lead, even when several messages arrive at once", async () => {
+  test("a board without a lead gets exactly one, even when several messages arrive at once", async () => {
     const board_id = await addEmptyBoard();
     const answers = await Promise.all(["A", "B", "C"].map((content) => sendToLead({ content }, board_id)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);

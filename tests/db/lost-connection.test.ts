@@ -29,7 +29,7 @@ const drivers = {
     openNeon(url, { max: CONNECTIONS, proxy: proxy.address, log: silentLog, ...(timeouts ? { timeouts } : {}) }),
 };
 
-describe.each(Object.entries(drivers))("%s", (driver, open) => {
+describe.each(Object.entries(drivers))("a connection to the database that breaks is replaced: %s", (driver, open) => {
   const name = driver.replaceAll(/\W/g, "_");
   let database: Database;
   let world: World;

@@ -40,7 +40,7 @@ const cases = (Object.keys(drivers) as (keyof typeof drivers)[]).flatMap((driver
   [true, false].map((prepare) => ({ name: `${driver} ${prepare ? "with" : "without"} prepared statements`, driver, prepare })),
 );
 
-describe.each(cases)("$name", ({ name, driver, prepare }) => {
+describe.each(cases)("the pipeline of $name", ({ name, driver, prepare }) => {
   let database: Database;
   let ctx: Context;
   const insert = (n: number | null) => sql`insert into numbers (n) values (${n})`;

@@ -66,7 +66,7 @@ describe("prepared statements", () => {
   test.each([
     ["a frequent statement is planned once per connection", { prepare: true, expected: true }],
     ["a frequent statement is planned each time behind a pooler that cannot keep it", { prepare: false, expected: false }],
-  ])("%s", async (_name, { prepare, expected }) => {
+  ])("prepared statements of %s", async (_name, { prepare, expected }) => {
     const database = open(prepare);
     const separate = await createWorld({ database });
     const { lead } = await separate.tenant(`prepared ${prepare}`);
@@ -103,7 +103,7 @@ describe("prepared statements", () => {
 
 describe("a statement that the server refuses", () => {
   test.each([["node-postgres"], ["Neon's driver"]])(
-    "keeps its connection with %s, so that nothing is planned again",
+    "a statement that the server refuses keeps its connection with %s, so that nothing is planned again",
     async (driver) => {
       const url = await postgres.createDatabase(`refused_${driver === "node-postgres" ? "pg" : "neon"}`);
       const proxy = driver === "node-postgres" ? null : await startNeonProxy({ port: postgres.port });

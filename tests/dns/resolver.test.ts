@@ -37,7 +37,7 @@ const outcomeOf = (lookup: Promise<unknown>) => lookup.catch((error: unknown) =>
 const failedWith = (code: string) => expect.objectContaining({ code, message: expect.not.stringContaining("organization") });
 
 describe.concurrent("slow name servers", () => {
-  test("an organization's names whose name servers are silent do not delay the names of others", async (context) => {
+  test("silent name servers of one organization's hosts do not delay the names of other organizations", async (context) => {
     const { createResolver } = await startNames(context);
     const resolve = createResolver();
     const slow = Array.from({ length: 40 }, (_, number) => outcomeOf(resolve(`slow-${number}.example`, A)));
@@ -46,7 +46,7 @@ describe.concurrent("slow name servers", () => {
     await Promise.all(slow);
   });
 
-  test("an organization beyond its budget is refused until its look-ups have ended", async (context) => {
+  test("an organization that has used up its look-ups is refused until some of them have ended", async (context) => {
     const { createResolver, takeNames } = await startNames(context);
     const resolve = createResolver({ organization_lookups: 2 });
     const names = ["slow-1.example", "slow-2.example", "slow-3.example", "good.example"];
@@ -67,7 +67,7 @@ describe.concurrent("slow name servers", () => {
   test.each([
     ["a budget of 0", 0, A],
     ["the service itself, which is no organization,", 1, {}],
-  ])("%s has no limit", async (_what, organization_lookups, owner) => {
+  ])("%s has no limit of look-ups", async (_what, organization_lookups, owner) => {
     const asked = new Set<string>();
     const names = Array.from({ length: 10 }, (_, number) => `slow-${number}.example`);
     const server = await startNameServer((name) => {
@@ -80,7 +80,7 @@ describe.concurrent("slow name servers", () => {
     await server.close();
   });
 
-  test("a name whose name servers were silent is not asked for again at once, nor given to the operating system", async (context) => {
+  test("a name whose name servers did not answer is not looked up again at once, and is not given to the operating system", async (context) => {
     const { createResolver, takeNames } = await startNames(context);
     const resolve = createResolver();
     expect(await outcomeOf(resolve("slow.example", { ...A, asks_system: true }))).toEqual(failedWith("EAI_AGAIN"));
@@ -91,7 +91,7 @@ describe.concurrent("slow name servers", () => {
     expect(takeNames()).toEqual([]);
   });
 
-  test("others find a name even though an organization beyond its budget waits to look it up", async (context) => {
+  test("a name is found for others even while an organization beyond its budget waits to look it up", async (context) => {
     const { createResolver } = await startNames(context);
     const resolve = createResolver({ organization_lookups: 1 });
     const slow = outcomeOf(resolve("slow.example", A));

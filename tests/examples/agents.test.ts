@@ -57,7 +57,7 @@ test("inbox shows a message while it waits for one, and acknowledges it", async 
   await expect.poll(async () => (await board.inbox(board.worker)).body.messages, { timeout: 10_000 }).toEqual([]);
 });
 
-test("memory finds the newest value of a key and a fact by the beginnings of its words", async () => {
+test("memory finds the newest value of a key, and a note by the beginnings of its words", async () => {
   const board = await examples.openBoard("memory");
   expect(await examples.run("memory", board)).toBe(
     'lamps: {"hall":12,"cellar":2}\nfound: The cellar is locked on Sundays; the key hangs in the office.\n',
@@ -74,7 +74,7 @@ test("ask-for-approval acts once the approval bot of a person has approved", asy
   expect(bot.stdout).toMatch(/^approved: refund /);
 });
 
-test("the approval bot leaves what its rule does not cover to people", async () => {
+test("the approval bot leaves approvals that its rule does not cover to people", async () => {
   const board = await examples.openBoard("approval-bot");
   const bot = examples.start("approval-bot", board);
   const ask = async (body: object) =>

@@ -15,7 +15,7 @@ async function createWebhook(board: PullBoard, fields: object = {}): Promise<str
   return `${examples.url}/api/v1/boards/${board.board_id}/webhooks/${id}`;
 }
 
-test("send-webhook signs its posts, and a repeat is recognized as one", async () => {
+test("send-webhook signs its posts, and a repeated post is recognized as a repetition", async () => {
   const board = await examples.openBoard("send-webhook");
   const output = "first post: 202\nrepeated post: 202, it was stored before\n";
   const signed = { ENDPOINT_URL: await createWebhook(board, { secret: "fence-and-lamp" }), SECRET: "fence-and-lamp" };

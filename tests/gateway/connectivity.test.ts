@@ -83,7 +83,7 @@ test("a host that goes down and comes back is recorded once each time, and shown
   expect((await probes()).every(({ status }) => status === "done")).toBe(true);
 });
 
-test("as long as a host does not change, the row of its gateway is not written", async () => {
+test("the row of a gateway is not written as long as its host does not change", async () => {
   const before = await shown();
   await probe();
   expect([await shown(), await recordedEvents()]).toEqual([before, []]);

@@ -23,7 +23,7 @@ const jobsOf = () =>
     .where(and(eq(jobs.organization_id, board.organization_id), ne(jobs.kind, "people.tell")));
 
 describe("a pull gateway", () => {
-  test("needs a name only, has no main agent, and shows no connection", async () => {
+  test("a pull gateway needs only a name, has no main agent, and shows no connection", async () => {
     const { status, body } = await asOwner("POST", "/api/v1/gateways", { name: "Terminals", kind: "pull" });
     expect([status, body]).toMatchObject([
       200,
@@ -52,7 +52,7 @@ describe("a pull gateway", () => {
   });
 
   test.each([{ token: "secret-token" }, { disable_device_pairing: true }, { allow_insecure_tls: true }])(
-    "refuses fields that only a host has: %o",
+    "a pull gateway refuses fields that only a host has: %o",
     async (field) => {
       const made = await asOwner("POST", "/api/v1/gateways", { name: "Terminals", kind: "pull", ...field });
       expect([made.status, made.body.detail]).toMatchObject([
@@ -63,7 +63,7 @@ describe("a pull gateway", () => {
     },
   );
 
-  test("stays a pull gateway, and a gateway with a host keeps its kind", async () => {
+  test("a pull gateway stays a pull gateway, and a gateway with a host keeps its kind", async () => {
     const refused = await asOwner("PATCH", `/api/v1/gateways/${board.gateway_id}`, { kind: "openclaw" });
     expect([refused.status, refused.body]).toEqual([422, { detail: "kind cannot be changed" }]);
     expect((await asOwner("PATCH", `/api/v1/gateways/${board.gateway_id}`, { kind: "pull" })).status).toBe(200);
@@ -78,7 +78,7 @@ describe("a pull gateway", () => {
     ]);
   });
 
-  test("is connected while one of its agents was seen in the last ten minutes", async () => {
+  test("a pull gateway is connected while one of its agents was seen in the last ten minutes", async () => {
     const shown = async () => {
       const one = (await asOwner("GET", `/api/v1/gateways/${board.gateway_id}`)).body;
       const list = (await asOwner("GET", "/api/v1/gateways")).body.items;
@@ -94,7 +94,7 @@ describe("a pull gateway", () => {
     expect(await shown()).toEqual([false, false]);
   });
 
-  test("has no host: sessions and commands are refused, and a sync skips its agents with the reason", async () => {
+  test("a pull gateway has no host: sessions and commands are refused, and a sync skips its agents with the reason", async () => {
     const query = `gateway_id=${board.gateway_id}`;
     for (const path of [
       `sessions?${query}`,
@@ -128,14 +128,14 @@ describe("a pull gateway", () => {
     expect((await board.inbox(board.worker)).status).toBe(200);
   });
 
-  test("is not probed and not synced by the schedule", async () => {
+  test("a pull gateway is neither probed nor synced by the schedule", async () => {
     await asOwner("PATCH", `/api/v1/gateways/${board.gateway_id}`, { sync_interval_minutes: 5 });
     world.elapse(3_600_000);
     for (const schedule of ["probe", "sync", "lifecycle"] as const) await runScheduled(world.context(), schedule);
     expect(await jobsOf()).toEqual([]);
   });
 
-  test("of another organization cannot be bound to a board", async () => {
+  test("a pull gateway of another organization cannot be bound to a board", async () => {
     const abroad = await openPullBoard(world, `abroad ${count}`);
     const refused = await asOwner("POST", "/api/v1/boards", { name: "B", description: "B", gateway_id: abroad.gateway_id });
     expect([refused.status, refused.body]).toEqual([422, { detail: "gateway_id is invalid" }]);
@@ -143,7 +143,7 @@ describe("a pull gateway", () => {
 });
 
 describe("a board made for pull agents", () => {
-  test("uses the organization's pull gateway, which is created once, even by requests at the same moment", async () => {
+  test("a board for pull agents uses the organization's pull gateway, which is created once, even by concurrent requests", async () => {
     const owner = await world.person(`founder ${count}`);
     await board.call("GET", "/api/v1/auth/bootstrap", owner.token);
     const create = (name: string) =>
@@ -162,7 +162,7 @@ describe("a board made for pull agents", () => {
   });
 
   test.each([{}, { gateway: null }, { gateway: "openclaw", gateway_id: crypto.randomUUID() }])(
-    "is refused without a gateway_id and without the gateway `pull`: %o",
+    "a board is refused without a gateway_id and without the gateway `pull`: %o",
     async (field) => {
       expect((await asOwner("POST", "/api/v1/boards", { name: "B", description: "B", ...field })).status).toBe(422);
     },
@@ -170,7 +170,7 @@ describe("a board made for pull agents", () => {
 });
 
 describe("an agent without a host", () => {
-  test("is ready at once, online with its first request, and offline after ten silent minutes", async () => {
+  test("an agent without a host is ready at once, online with its first request, and offline after ten silent minutes", async () => {
     const status = async () => (await asOwner("GET", `/api/v1/agents/${board.worker.id}`)).body;
     expect(await status()).toMatchObject({ status: "ready", openclaw_session_id: null, gateway_id: board.gateway_id });
     await asAgent(board.worker, "GET", "/api/v1/agent/boards");
@@ -181,7 +181,7 @@ describe("an agent without a host", () => {
     expect(await jobsOf()).toEqual([]);
   });
 
-  test("causes no job when it is changed, checks in or is removed, nor when its board is removed", async () => {
+  test("an agent without a host causes no job when it is changed, checks in or is removed, nor when its board is removed", async () => {
     const path = `/api/v1/agents/${board.worker.id}`;
     const changes = { name: "Renamed", heartbeat_config: { every: "5m" }, soul_template: "Be kind" };
     expect((await asOwner("PATCH", path, changes)).body).toMatchObject({ name: "Renamed", status: "ready" });
@@ -192,7 +192,7 @@ describe("an agent without a host", () => {
     expect(await jobsOf()).toEqual([]);
   });
 
-  test("cannot become a main agent, and what its lead asks the user is a question to people, answered in the lead's inbox", async () => {
+  test("an agent without a host cannot become a main agent, and its lead's question to the user becomes a question to people", async () => {
     const refused = await asOwner("PATCH", `/api/v1/agents/${board.worker.id}`, { is_gateway_main: true });
     expect([refused.status, refused.body]).toEqual([422, { detail: "Gateway has no host." }]);
     const asked = await asAgent(board.lead, "POST", `/api/v1/agent/boards/${board.board_id}/gateway/main/ask-user`, {
@@ -211,7 +211,7 @@ describe("an agent without a host", () => {
     expect((await asOwner("POST", `/api/v1/boards/${board.board_id}/onboarding/start`, {})).status).toBe(422);
   });
 
-  test("has a soul in the database, which its lead reads and writes", async () => {
+  test("an agent without a host has its soul in the database, where its lead reads and writes it", async () => {
     const path = `/api/v1/agent/boards/${board.board_id}/agents/${board.worker.id}/soul`;
     const before = await asAgent(board.worker, "GET", path);
     expect([before.status, before.body]).toEqual([200, expect.stringMatching(/^# SOUL\.md/)]);
@@ -220,7 +220,7 @@ describe("an agent without a host", () => {
     expect((await asOwner("GET", `/api/v1/agents/${board.worker.id}`)).body.soul_template).toBe("Be kind");
   });
 
-  test("of a lead's board can be created by the lead", async () => {
+  test("a lead without a host can create agents on its own board", async () => {
     const { status, body } = await asAgent(board.lead, "POST", "/api/v1/agent/agents", { name: "Helper" });
     expect([status, body]).toMatchObject([200, { status: "ready", auth_token: expect.any(String) }]);
     expect((await board.inbox({ id: body.id, token: body.auth_token })).status).toBe(200);
@@ -232,7 +232,7 @@ describe("messages that a host would get", () => {
     (await board.inbox(agent)).body.messages.map(({ kind, text }: { kind: string; text: string }) => [kind, text.split("\n")[0]]);
   const tasksPath = () => `/api/v1/boards/${board.board_id}/tasks`;
 
-  test("about tasks are put into the inbox, with the events of a delivery and without a job", async () => {
+  test("messages about tasks are put into the inbox of an agent without a host, with the events of a delivery and without a job", async () => {
     const task = await board.addTask({ title: "Build", assigned_agent_id: board.worker.id });
     expect(await kinds(board.lead)).toEqual([["task.created", "NEW TASK ADDED"]]);
     await asOwner("POST", `${tasksPath()}/${task}/comments`, { message: "Hello @worker" });
@@ -258,7 +258,7 @@ describe("messages that a host would get", () => {
     expect(await jobsOf()).toEqual([]);
   });
 
-  test("about chat, a nudge, a change of the board and a webhook are put into the inbox", async () => {
+  test("messages about chat, a nudge, a change of the board and a webhook are put into the inbox of an agent without a host", async () => {
     const say = (content: string) => asOwner("POST", `/api/v1/boards/${board.board_id}/memory`, { content, tags: ["chat"] });
     await say("Hello @worker");
     await asAgent(board.lead, "POST", `/api/v1/agent/boards/${board.board_id}/agents/${board.worker.id}/nudge`, {
@@ -280,7 +280,7 @@ describe("messages that a host would get", () => {
     expect(await jobsOf()).toEqual([]);
   });
 
-  test("are stored with the change: a refused change stores none", async () => {
+  test("messages for the inbox are stored together with their change, and a refused change stores none", async () => {
     const task = await board.addTask();
     const before = (await board.inbox(board.lead)).body.counts.messages;
     const refused = await asOwner("PATCH", `${tasksPath()}/${task}`, {
@@ -302,7 +302,7 @@ describe("an agent that moves", () => {
       .id as string;
   };
 
-  test("to a host is provisioned there, and one that moves back is ready at once with the same token", async () => {
+  test("an agent that moves to a host is provisioned there, and one that moves back is ready at once with the same token", async () => {
     const hosted = await addHostedBoard();
     await world.db.delete(jobs).where(eq(jobs.organization_id, board.organization_id));
     const move = (board_id: string) => asOwner("PATCH", `/api/v1/agents/${board.worker.id}`, { board_id });
@@ -316,7 +316,7 @@ describe("an agent that moves", () => {
     expect((await board.inbox(board.worker)).status).toBe(200);
   });
 
-  test("leaves the messages of its former board behind", async () => {
+  test("an agent that moves leaves the messages of its former board behind", async () => {
     const other = (await asOwner("POST", "/api/v1/boards", { name: "Other", description: "B", gateway: "pull" })).body.id;
     await board.addTask({ assigned_agent_id: board.worker.id });
     expect((await board.inbox(board.worker)).body.counts.messages).toBe(1);
@@ -331,7 +331,7 @@ describe("an agent on a host", () => {
     home = await world.tenant("hosted");
   });
 
-  test("has only the messages in its inbox that its host did not take", async () => {
+  test("an agent on a host has only those messages in its inbox that its host did not accept", async () => {
     const create = { title: "Build", assigned_agent_id: home.worker.id };
     const task = (await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { token: home.owner.token, body: create }))
       .body.id;
@@ -353,7 +353,7 @@ describe("an agent on a host", () => {
     expect(rows).toMatchObject([{ organization_id: home.organization_id, board_id: home.board_id }]);
   });
 
-  test("is found by requests that name no gateway, even when there is also a pull gateway", async () => {
+  test("a request that names no gateway finds the gateway with a host, even when there is also a pull gateway", async () => {
     const status = () => world.call("GET", "/api/v1/gateway/status", { token: home.owner.token });
     const before = await status();
     await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body: { name: "Terminals", kind: "pull" } });

@@ -21,7 +21,7 @@ const operations: [string, (query: Query) => Promise<Answer>][] = [
 ];
 
 describe.each(operations)("session operation: %s", (_what, ask) => {
-  test("gateways and boards of another organization are not found", async () => {
+  test("a session operation does not find gateways and boards of another organization", async () => {
     for (const query of [
       { gateway_id: abroad.gateway_id },
       { board_id: abroad.board_id },
@@ -33,7 +33,7 @@ describe.each(operations)("session operation: %s", (_what, ask) => {
     expect(gateway.calls).toEqual([]);
   });
 
-  test("the refusal of a host becomes a 502 without the token", async () => {
+  test("a session operation that the host refuses becomes a 502 without the token", async () => {
     const answer = await ask({ gateway_url: gateway.url, gateway_token: "wrong-token-S3cret" });
     expect([answer.status, answer.body]).toEqual([
       502,
@@ -42,7 +42,7 @@ describe.each(operations)("session operation: %s", (_what, ask) => {
     expect(answer.text).not.toContain("S3cret");
   });
 
-  test("an address that is not allowed is not dialled", async () => {
+  test("a session operation does not connect to an address that is not allowed", async () => {
     const answer = await ask({ gateway_url: "ws://10.0.0.1" });
     expect([answer.status, answer.body]).toEqual([
       502,
@@ -50,7 +50,7 @@ describe.each(operations)("session operation: %s", (_what, ask) => {
     ]);
   });
 
-  test("the operation succeeds after a restart of the host", async () => {
+  test("a session operation succeeds after a restart of the host", async () => {
     const restarting = await startHost();
     restarting.sendAgentMessage("agent:main:main", "Hello");
     const statuses = [503, 503, null];

@@ -55,7 +55,7 @@ describe("agents in the list layout", () => {
 });
 
 describe("agents in the entries layout", () => {
-  test("the entries layout sends only our agents", () => {
+  test("the entries layout sends only the entries of the service's agents", () => {
     const config = { agents: { entries: { main: { name: "Main" }, own: { name: "Own", workspace: "/old" } } } };
     expect(createEntriesPatch(config, [wanted("own"), wanted("new")])).toEqual({
       agents: { entries: { own: wanted("own").settings, new: wanted("new").settings } },
@@ -106,13 +106,13 @@ test.each([
   [[{ path: "agents.list.1.workspace", message: "Invalid input" }], ["workspace"]],
   [[{ path: "agents", message: 'Unrecognized key: "list"' }], []],
   [[{ path: "channels.defaults", message: "Invalid input" }], []],
-])("the details %j and their text name our keys %j", (issues, keys) => {
+])("the error details %j and their text name the refused keys %j of the service's entries", (issues, keys) => {
   expect(listRefusedKeys(refusal("invalid config", issues), [wanted("own")])).toEqual(keys);
   const text = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
   expect(listRefusedKeys(refusal(`invalid config: ${text}`), [wanted("own")])).toEqual(keys);
 });
 
-test("errors of other kinds do not name a key", () => {
+test("errors about other problems do not name a refused key", () => {
   for (const error of [
     refusal("rate limit for heartbeat"),
     refusal("invalid config"),

@@ -11,34 +11,37 @@ describe("the fake gateway 2026.9.6", () => {
     ["go /model x/y -g now", ["/model x/y -g"]],
     ["go /THINK:high now", ["/THINK:high"]],
     ["go /status: now", ["/status:"]],
-  ])("obeys the directive in %j and takes it out of the text", (message, obeyed) => {
+  ])("the fake gateway 2026.9.6 obeys the directive in %j and removes it from the text", (message, obeyed) => {
     const answer = read("2026.9.6", message);
     expect(answer.obeyed).toEqual(obeyed);
     expect(answer.seen).toMatch(/^go\s+now$/);
   });
 
-  test("keeps a message with /elevated to itself", () => {
+  test("the fake gateway 2026.9.6 does not pass a message with /elevated on to its agent", () => {
     expect(read("2026.9.6", "go /elevated full now")).toEqual({ seen: null, obeyed: ["/elevated full"] });
   });
 
-  test("makes the agent use a skill that the text names", () => {
+  test("the fake gateway 2026.9.6 makes the agent use a skill that the text names", () => {
     expect(read("2026.9.6", "use $paint-wall at $HOME")).toEqual({ seen: "use $paint-wall at $HOME", obeyed: ["$paint-wall"] });
   });
 });
 
 describe("the fake gateway 2026.2.26", () => {
-  test("takes directives out of a text without obeying them, and joins its lines", () => {
+  test("the fake gateway 2026.2.26 removes directives from a text without obeying them, and joins its lines", () => {
     expect(read("2026.2.26", "GET /status returned\n500 /model x/y")).toEqual({ seen: "GET returned 500", obeyed: [] });
   });
 
-  test("obeys a message that consists only of a directive", () => {
+  test("the fake gateway 2026.2.26 obeys a message that consists only of a directive", () => {
     expect(read("2026.2.26", "/model x/y")).toEqual({ seen: null, obeyed: ["/model x/y"] });
   });
 
-  test.each(["a\\n/status b", "a [Current message - respond to this] /new"])("reads %j as a real one does", (message) => {
-    const { seen, obeyed } = read("2026.2.26", message);
-    expect(seen === "a b" || obeyed[0] === "/new").toBe(true);
-  });
+  test.each(["a\\n/status b", "a [Current message - respond to this] /new"])(
+    "the fake gateway 2026.2.26 reads %j as a real host does",
+    (message) => {
+      const { seen, obeyed } = read("2026.2.26", message);
+      expect(seen === "a b" || obeyed[0] === "/new").toBe(true);
+    },
+  );
 });
 
 test.each(Object.keys(dialects) as DialectName[])(

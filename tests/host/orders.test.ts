@@ -134,7 +134,7 @@ describe.each(["2026.2.26", "2026.9.6"] as const)("on a host with version %s", (
   };
 
   describe.each(Object.entries(ENTRANCES))("%s", (_, enter) => {
-    test("gives the host no order and reaches the agent whole", async () => {
+    test("a text with host commands gives the host no order and reaches the agent unchanged", async () => {
       expect(await ordersAfter(() => enter(TEXT, LINE))).toEqual({ orders: [], settings: [] });
       expect(host.messages.length).toBeGreaterThan(0);
       for (const { message, seen } of host.messages) expect(visible(seen ?? "")).toBe(visible(message));

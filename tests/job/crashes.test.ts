@@ -46,7 +46,7 @@ async function notification(): Promise<string> {
   return (await getPayloadJob(world, await postPayload(world, await createWebhook(world, home)))).id;
 }
 
-test("a crash is thrown, so that the queue delivers the wake-up again, and is counted", async () => {
+test("a crash of a job is thrown, so that the queue delivers the wake-up again, and is counted", async () => {
   const id = await notification();
   await relayOnce(world);
   const repair = await breakToken();
@@ -81,7 +81,7 @@ test("a job that crashes five times is dead, recorded once, and done once after 
   expect([(await getJob(world, id)).status, host.messages.length, (await failures()).length]).toEqual(["done", 1, 1]);
 });
 
-test("a job of a kind that this release does not know counts as a crash and blocks no other lane", async () => {
+test("a job whose kind this release does not know counts as crashed, and blocks no other lane", async () => {
   const id = await addJob(world, home);
   await world.db.update(jobs).set({ kind: "of.tomorrow" }).where(eq(jobs.id, id));
   for (let n = 1; n <= MAX_CRASHES; n++) {

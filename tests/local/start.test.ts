@@ -72,7 +72,7 @@ describe("a start that fails", () => {
     ]);
   });
 
-  test("while the database does not answer, requests are asked to come back, and then the start names DATABASE_URL", async () => {
+  test("while the database does not answer, requests get 503 with Retry-After, and finally the start names DATABASE_URL", async () => {
     const silent = createServer();
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as AddressInfo;
@@ -96,7 +96,7 @@ describe("a start that fails", () => {
 });
 
 describe("arguments", () => {
-  test.each(["main", "demo", "doctor", "jobs"] as const)("%s explains itself with --help", async (name) => {
+  test.each(["main", "demo", "doctor", "jobs"] as const)("%s prints its usage with --help", async (name) => {
     const { code, stdout, stderr } = await runProgram(name, { DATA_DIR: temporaryFolder() }, ["--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^[A-Z].*\.\n\n {2}npm (start|run [a-z]+)/);

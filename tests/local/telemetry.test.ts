@@ -86,7 +86,7 @@ test("a process serves its metrics, and traces a webhook post from the request t
   savePicture("trace-of-a-webhook.svg", drawTrace(collector.spans.filter(({ trace_id }) => trace_id === request.trace_id)));
 });
 
-test("the runs of a task are spans of one trace, with their usage under the names for generative AI", async () => {
+test("the runs of a task are spans of one trace, with their usage under OpenTelemetry's names for generative AI", async () => {
   const telemetry = await openTelemetry(
     { telemetry: { metrics_port: null, otlp_endpoint: collector.url }, host: "127.0.0.1" },
     crypto.randomUUID(),

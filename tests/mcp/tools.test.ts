@@ -14,7 +14,7 @@ const EVERYBODY = ["get_task", "list_tasks", "update_task", "comment_on_task", "
 const AGENTS = ["check_inbox", "next_task", "request_approval", "read_payload"];
 
 describe.each(REVISIONS)("a client of the revision %s", (revision) => {
-  test("gets the tools of its role, and no more than twelve", async () => {
+  test("an MCP client gets the tools of its role, and no more than twelve", async () => {
     const { owner, lead, worker } = await openBoard();
     const listed = async (token: string) => {
       const { client } = await connectMcp(world, token, revision);
@@ -25,7 +25,7 @@ describe.each(REVISIONS)("a client of the revision %s", (revision) => {
     expect(await listed(owner.token)).toEqual([...EVERYBODY, "create_task", "decide_approval"].toSorted());
   });
 
-  test("can use every tool", async () => {
+  test("an MCP client can use every tool", async () => {
     const { owner, lead, worker, board_id, call } = await openBoard();
     const asOwner = await connectMcp(world, owner.token, revision);
     const asLead = await connectMcp(world, lead.token, revision);
@@ -87,7 +87,7 @@ describe.each(REVISIONS)("a client of the revision %s", (revision) => {
     expect([...used].toSorted()).toEqual(tools.map(({ name }) => name).toSorted());
   });
 
-  test("gets a refusal as a tool error with the code, the message and the next step", async () => {
+  test("an MCP client gets a refusal as a tool error with the code, the message and the next step", async () => {
     const { owner, worker, addTask, addAgent, board_id } = await openBoard();
     const task_id = await addTask();
     const other = await addAgent("Other");
@@ -120,7 +120,7 @@ describe.each(REVISIONS)("a client of the revision %s", (revision) => {
     expect(await asOwner.use("list_tasks")).toMatchObject(refusal(422, "invalid_input", expect.stringContaining("get_board")));
   });
 
-  test("reads long texts in parts", async () => {
+  test("an MCP client reads long texts in parts", async () => {
     const { worker, addTask } = await openBoard();
     const description = Array.from({ length: 1_500 }, (_, index) => `line ${index}`).join("\n");
     const task_id = await addTask({ description });

@@ -111,7 +111,7 @@ describe("recipients of chat notifications", () => {
     expect(await receivedHeadings({ world, host })).toEqual({ [home.lead.session_key]: "BOARD CHAT" });
   });
 
-  test("agents mentioned by name, first word or role are notified, and the lead always", async () => {
+  test("agents mentioned by name, by the first word of their name or by role are notified, and the lead always is", async () => {
     const ada = await addAgent("Ada Lovelace");
     await post("@worker and @ADA, look at this");
     expect(await receivedHeadings({ world, host })).toEqual({
@@ -173,7 +173,7 @@ describe("pausing and resuming a board", () => {
     }
   });
 
-  test("an agent that pauses the board is not notified itself", async () => {
+  test("an agent that pauses its board does not get the command itself", async () => {
     await postAs(home.lead, "/pause");
     expect(await receivedHeadings({ world, host })).toEqual({ [home.worker.session_key]: "/pause" });
   });

@@ -24,14 +24,14 @@ const readMany = (requests: readonly (readonly [Person, object])[]) =>
   Promise.all(requests.map(([who, query]) => readDashboard(world, who, query)));
 const many = (count: number, who: Person, query: object = {}) => Array.from({ length: count }, () => [who, query] as const);
 
-test("equal requests at the same time share runs, even those of different people with the same rights", async () => {
+test("equal dashboard requests at the same time share one query, even those of different people with the same rights", async () => {
   const answers = await readMany([...many(10, home.owner), ...many(10, colleague)]);
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   // How many requests arrive during a run depends on the machine.
   expect(runs()).toBeLessThan(10);
 });
 
-test("another range, board, group of rights or organization has its own run and its own figures", async () => {
+test("a request with another range, board, set of rights or organization has its own query and its own figures", async () => {
   await addTask(world, home);
   await addTask(world, abroad);
   await addTask(world, abroad);
@@ -55,7 +55,7 @@ test("another range, board, group of rights or organization has its own run and 
   expect(runs()).toBeGreaterThanOrEqual(requests.length);
 });
 
-test("a request sees what was written before it, while others are under way", async () => {
+test("a dashboard request sees everything that was written before it, while others are in progress", async () => {
   for (let count = 2; count < 8; count++) {
     const others = readMany(many(4, home.owner));
     await addTask(world, home);
@@ -72,7 +72,7 @@ test("a member who loses the right to a board while other requests run no longer
   await others;
 });
 
-test("an error is returned to those who share the run, and not to later requests", async () => {
+test("an error is returned to those who share a query, and not to later requests", async () => {
   await world.db.execute(`alter table agents rename column last_seen_at to lost`);
   const failed = await readMany(many(3, home.owner));
   await world.db.execute(`alter table agents rename column lost to last_seen_at`);
@@ -81,7 +81,7 @@ test("an error is returned to those who share the run, and not to later requests
   expect(await world.db.$count(agents)).toBeGreaterThanOrEqual(0);
 });
 
-test("callers join a run that has not begun, never one that has", async () => {
+test("callers join a query that has not started, never one that has", async () => {
   const coalescer = createCoalescer<number>();
   const begun: (() => void)[] = [];
   let count = 0;

@@ -109,7 +109,7 @@ test("the cycle time is the mean of the hours from the start of work to done, by
   expect(kpis.median_cycle_time_hours_7d).toBe(1.5);
 });
 
-test("a task that is done again counts again, from the start of the new work or else from the earlier start", async () => {
+test("a task that is done again counts again in the cycle time, from the start of the new work or else from the earlier start", async () => {
   const board_id = await newBoard();
   await addHistory(world, board_id, [
     ["2026-03-17T11:00:00Z", "in_progress"],

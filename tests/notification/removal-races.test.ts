@@ -67,7 +67,7 @@ test("a notice whose board is removed while its delivery is recorded is sent onc
   expect(await recorded(home)).toEqual([]);
 });
 
-test("a delivery whose record is the victim of a deadlock is recorded again instead of sent again", async () => {
+test("a delivery whose record is rolled back by a deadlock is recorded again instead of being sent again", async () => {
   await untilServiceIsVictim(async (round) => {
     const home = await world.tenant(`deadlock ${round}`, url);
     const lock = (db: World["db"], task_id: string) => db.select().from(tasks).where(eq(tasks.id, task_id)).for("update");

@@ -23,7 +23,7 @@ const texts = fc.oneof(
 );
 
 describe.each(Object.keys(dialects) as DialectName[])("on a host of %s", (dialect) => {
-  test.each(Object.entries(BUILDERS))("no text in %s gives an order, and all of it arrives", (_, build) => {
+  test.each(Object.entries(BUILDERS))("no text in %s gives a host an order, and the agent gets all of the text", (_, build) => {
     fc.assert(
       fc.property(texts, (text) => {
         const message = build(text);

@@ -74,7 +74,7 @@ test("a text that looks like a frame inside a string or a payload is not taken f
 test.each([
   ["first", `{"type":"event","event":"shutdown","payload":"${"x".repeat(100_000)}"}`],
   ["last", `{"payload":"${"x".repeat(100_000)}","event":"shutdown","type":"event"}`],
-])("a large event is known by its name, with its type %s", async (_where, event) => {
+])("a large event is recognized by its name, with its type %s", async (_where, event) => {
   const { target, opened } = await startHost((id) => [event, JSON.stringify({ type: "res", id, ok: true, payload: "answer" })]);
   const gateways = createClient();
   expect(await gateways.request(target, "config.get", {})).toBe("answer");

@@ -52,7 +52,7 @@ test("an invite of somebody who became an owner or admin again can be accepted",
   expect((await accept(guest, token)).status).toBe(200);
 });
 
-test("an invite can be accepted after its sender went from owner to admin, even one that gives the role owner", async () => {
+test("an invite can be accepted after its sender was demoted from owner to admin, even if it gives the role owner", async () => {
   await setRole("owner");
   const { token } = await invite({ role: "owner" });
   await setRole("admin");

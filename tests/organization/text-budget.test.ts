@@ -53,7 +53,7 @@ const refusal = (used_bytes: number, limit_bytes = LIMIT) => ({
 
 const kinds = Object.entries(TEXT_KINDS);
 
-test.each(kinds)("%s is counted, and its removal gives the room back", async (_name, { add, remove }) => {
+test.each(kinds)("the text of %s is counted, and removing it makes room again", async (_name, { add, remove }) => {
   const before = await used();
   const made = await add(place, LONG);
   expect([made.status, made.text]).toEqual([200, made.text]);
@@ -67,7 +67,7 @@ test.each(kinds)("%s is counted, and its removal gives the room back", async (_n
   expect(await stored()).toBe(await used());
 });
 
-test.each(kinds)("%s beyond the budget gets 409 with the used bytes and the limit", async (_name, { add }) => {
+test.each(kinds)("storing %s beyond the text budget gets 409 with the used bytes and the limit", async (_name, { add }) => {
   await fill();
   const full = await used();
   const answer = await add(place, LONG);
@@ -76,7 +76,7 @@ test.each(kinds)("%s beyond the budget gets 409 with the used bytes and the limi
 });
 
 test.each(kinds.flatMap(([name, { add, change }]) => (change ? [{ name, add, change }] : [])))(
-  "$name may become shorter but not longer while the room is full",
+  "the text of $name may become shorter but not longer while the budget is used up",
   async ({ add, change }) => {
     const made = await add(place, LONG);
     await fill();
@@ -96,7 +96,7 @@ test("a full organization can still be read and its tasks moved, and another org
   expect((await other.call("POST", `${other.board}/memory`, { content: LONG })).status).toBe(200);
 });
 
-test("a repeated request that was refused for lack of room is done once there is room", async () => {
+test("a repeated request that was refused for lack of room is carried out once there is room", async () => {
   const path = `${place.board}/memory`;
   const send = () =>
     world.call("POST", path, { token: home.owner.token, body: { content: LONG }, headers: { "idempotency-key": "once" } });
@@ -115,7 +115,7 @@ test("a webhook's post gets 409 as soon as half of the budget is used, so that t
   expect((await place.call("POST", `${place.board}/memory`, { content: LONG })).status).toBe(200);
 });
 
-test("an agent's words to an agent without a host are counted and refused beyond the budget", async () => {
+test("texts of an agent to an agent without a host are counted, and refused beyond the budget", async () => {
   const board = await openPullBoard(world, `pull-${++tenants}`);
   const nudge = (message: string) =>
     board.call("POST", `/api/v1/agent/boards/${board.board_id}/agents/${board.worker.id}/nudge`, board.lead.token, { message });
@@ -132,7 +132,7 @@ test("text that the service itself writes is counted and never refused", async (
   expect(await used()).toBe(LIMIT + LONG.length + 200);
 });
 
-test("a removed board gives back all that was on it", async () => {
+test("removing a board frees the bytes of everything on it", async () => {
   const before = await used();
   for (const name of [
     "a task's description",
@@ -150,7 +150,7 @@ test("a removed board gives back all that was on it", async () => {
   expect(await stored()).toBe(await used());
 });
 
-test("a removed organization leaves no count", async () => {
+test("removing an organization also removes its count of text bytes", async () => {
   for (const [, { add }] of kinds) await add(place, SHORT);
   expect((await place.call("DELETE", "/api/v1/organizations/me")).status).toBe(200);
   expect(await used()).toBe(0);

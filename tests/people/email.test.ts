@@ -44,7 +44,7 @@ test("a person who may decide gets a mail with the reason, quoted, and a link to
   expect(await readApproval(home, id)).toMatchObject({ status: "approved" });
 });
 
-test("a button works once; a later decision changes nothing, and its answer says who decided", async () => {
+test("a decision button in a mail works once; a later decision changes nothing, and its answer says who decided", async () => {
   const home = await addTenant("bob");
   const { id } = await requestApproval(world, home);
   await world.drain();
@@ -73,14 +73,14 @@ test("of several people who decide from their mails, the first wins", async () =
 });
 
 test.each(["", "x.y", `${Buffer.from('{"for":"decision"}').toString("base64url")}.${"A".repeat(43)}`])(
-  "the token %j decides nothing",
+  "the token %j cannot make a decision",
   async (token) => {
     expect((await decide({ token, status: "approved" })).status).toBe(404);
     expect((await world.app.request(`/decide?token=${encodeURIComponent(token)}`)).status).toBe(404);
   },
 );
 
-test("a button is valid for a day", async () => {
+test("the button in a mail is valid for a day", async () => {
   const home = await addTenant("expired");
   await requestApproval(world, home);
   await world.drain();
@@ -88,7 +88,7 @@ test("a button is valid for a day", async () => {
   expect((await decide({ token: tokenOf("expired"), status: "approved" })).status).toBe(404);
 });
 
-test("somebody who has lost the right gets no mail, and an earlier button decides nothing", async () => {
+test("a person who has lost the right to decide gets no mail, and a button from before then decides nothing", async () => {
   const home = await addTenant("eve");
   await requestApproval(world, home);
   await world.drain();
@@ -101,7 +101,7 @@ test("somebody who has lost the right gets no mail, and an earlier button decide
   expect((await decide({ token, status: "approved" })).status).toBe(404);
 });
 
-test("somebody who may still read a board but no longer decide gets no mail about a decision", async () => {
+test("a person who may still read a board but no longer decide gets no mail about a decision", async () => {
   const home = await addTenant("kim");
   const lou = await world.person("lou");
   await world.db.update(users).set({ email: "lou@example.com" }).where(eq(users.auth_subject, "lou"));
@@ -119,7 +119,7 @@ test("somebody who may still read a board but no longer decide gets no mail abou
   expect([mailsTo("kim").length, mailsTo("lou").length]).toEqual([1, 0]);
 });
 
-test("somebody who loses the right while the mails before theirs are sent gets none", async () => {
+test("a person who loses the right while earlier mails are being sent gets no mail", async () => {
   const home = await addTenant("nora");
   const people = ["olga", "pete", "quin"];
   const members = new Map<string, string>();
@@ -147,7 +147,7 @@ test("somebody who loses the right while the mails before theirs are sent gets n
   expect(got).toEqual(members.has(first) ? [first] : []);
 });
 
-test("texts of others stay plain text in a mail and on the page of a decision", async () => {
+test("texts of other people stay plain text in a mail and on the page of a decision", async () => {
   const home = await addTenant("mallory");
   const text = `<img src=x onerror=alert(1)>\r\nBcc: eve@example.com\u2028-- <script>alert(1)</script>`;
   await requestApproval(world, home, { description: text, action_type: `Deploy"><b>\r\nX: y` });
@@ -203,7 +203,7 @@ test("one click on the link of a mail stops the mails", async () => {
   expect(await readChannel(home)).toMatchObject({ active: false });
 });
 
-test("what is chosen for the digest is sent at its time, in one mail", async () => {
+test("notifications that a person has chosen for the digest are sent at its time, in one mail", async () => {
   const home = await addTenant("iris");
   const choices = { "approval.requested": { email: "digest" } };
   await world.call("PUT", "/api/v1/users/me/notifications", { token: home.owner.token, body: { choices, digest_time: "08:00" } });

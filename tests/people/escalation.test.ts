@@ -40,7 +40,7 @@ async function countsAfter({ home, watcher, admin }: Team, minutes: number): Pro
   return [await countAsked(watcher), await countAsked(home.owner), await countAsked(admin)];
 }
 
-test("an approval that nobody decides goes to one group after the other, to each of them once", async () => {
+test("an approval that nobody decides goes to one group of people after the other, and to each group once", async () => {
   const team = await addTeam("slow");
   await requestApproval(world, team.home);
   expect(await countsAfter(team, 0)).toEqual([1, 0, 0]);
@@ -65,7 +65,7 @@ test("a group is skipped if everybody in it was asked before", async () => {
   expect(await countsAfter(team, 31)).toEqual([1, 1, 1]);
 });
 
-test("an approval that was decided goes to nobody else, and one that was reopened starts again", async () => {
+test("a decided approval goes to no further group, and a reopened one starts with the first group again", async () => {
   const team = await addTeam("decided");
   const { id } = await requestApproval(world, team.home);
   await countsAfter(team, 0);
@@ -78,7 +78,7 @@ test("an approval that was decided goes to nobody else, and one that was reopene
   expect(await countsAfter(team, 16)).toEqual([2, 0, 1]);
 });
 
-test("without the setting nobody else is asked, even when it is switched off while an approval waits", async () => {
+test("without the setting no further group is asked, even when it is switched off while an approval waits", async () => {
   const off = await addTeam("off", null);
   const switched = await addTeam("switched");
   for (const { home } of [off, switched]) await requestApproval(world, home);

@@ -54,7 +54,7 @@ test("a board with many followers costs the request no additional statement, and
   expect(parts).toHaveLength(2 * APPROVALS * Math.ceil((FOLLOWERS + 1) / 500));
 });
 
-test("mails to many people follow each other without a pause, and another organization's get their turn in between", async () => {
+test("mails to many people are sent without pauses, and those of another organization get their turn in between", async () => {
   const home = await world.tenant("mailed");
   await world.db.update(users).set({ email: "mailed@example.com" }).where(eq(users.auth_subject, "mailed"));
   const near = await world.tenant("near");

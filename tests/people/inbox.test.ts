@@ -73,7 +73,7 @@ test("the maker and the commenters of a task are notified when it is submitted, 
   expect(await titlesOf(home.owner)).toEqual([]);
 });
 
-test("a comment that names a person reaches that person, with the comment, and to nobody else", async () => {
+test("a comment that names a person reaches only that person, with the text of the comment", async () => {
   const home = await world.tenant("mentions");
   const ada = await world.person("ada", { name: "Ada Lovelace" });
   await world.join(ada, home.organization_id, "member", { read: true });
@@ -117,7 +117,7 @@ test("a mention in the chat of a group reaches only those who may read the group
   expect(await inboxOf(ines)).toMatchObject({ items: [], unread: 0 });
 });
 
-test("somebody who may no longer read a board is no longer notified about it, and no longer sees anything of it", async () => {
+test("a person who may no longer read a board is no longer notified about it, and sees nothing of it any more", async () => {
   const home = await world.tenant("revoked");
   const member = await world.member("revoked-member", home, "member", { write: true });
   const follow = `/api/v1/boards/${home.board_id}/follow`;
@@ -134,7 +134,7 @@ test("somebody who may no longer read a board is no longer notified about it, an
   expect(await inboxOf(member)).toMatchObject({ items: [], unread: 0 });
 });
 
-test("an admin who has lost the role no longer sees what only admins are notified of", async () => {
+test("an admin who has lost the role no longer sees notifications that are only for admins", async () => {
   const home = await world.tenant("demoted");
   const admin = await world.member("demoted-admin", home, "admin");
   const [person] = await world.db.select().from(users).where(eq(users.auth_subject, admin.subject));
@@ -157,7 +157,7 @@ test("an approval that was decided before anybody was notified reaches nobody", 
   expect(await titlesOf(home.owner)).toEqual([]);
 });
 
-test("people choose by type and channel how they are notified, and what they leave out stays", async () => {
+test("people choose by type and channel how they are notified, and other choices stay as they were", async () => {
   const { token } = await world.person("chooser");
   const path = "/api/v1/users/me/notifications";
   const defaults = await call("GET", path, { token });

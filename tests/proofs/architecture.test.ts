@@ -196,7 +196,7 @@ test("a table is written only by files of its own room and of those that a list 
   expect(bad).toEqual([]);
 });
 
-test("no module of core loads itself through others; type imports, which load nothing, do not count", () => {
+test("no module of core imports itself through others; type imports, which load nothing, do not count", () => {
   const edges = new Map<string, string[]>();
   for (const { file, target } of imports.filter(
     (entry) => packageOf(entry.file) === "core" && entry.target.startsWith("packages/core"),

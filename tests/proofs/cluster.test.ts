@@ -51,7 +51,7 @@ test("what is written at one process reaches a stream at another, and the stream
   expect(contentsOf(second)).toEqual(["two", "three"]);
 });
 
-test("streams at all processes count toward the budget of their caller, and a closed one no longer counts", async () => {
+test("streams at all processes count toward the budget of their caller, and a closed stream no longer counts", async () => {
   const streams: Listener[] = [];
   for (let number = 0; number < PER_CALLER; number++) streams.push(await follow(number % 2));
   expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200));

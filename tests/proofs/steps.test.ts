@@ -7,7 +7,7 @@ import { runSteps } from "./steps/run.ts";
 const crew = await startProcessPool(1);
 afterAll(() => crew.close());
 
-test("steps of agents are stored once each while a process is killed", { timeout: 300_000 }, async () => {
+test("each step that an agent sends is stored once while a process is killed", { timeout: 300_000 }, async () => {
   const plan = { batches: 120, batch_size: 40, clients: 6, processes: 2, mean_life: 80 };
   const figures = await withSeed((seed) => runSteps(crew, { seed, ...plan }));
   expect(figures.kills).toBeGreaterThan(0);

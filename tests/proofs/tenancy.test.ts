@@ -34,14 +34,14 @@ describe("the access matrix", () => {
   );
 
   test.each(tools.map(({ name }) => ({ name })))(
-    "the tool $name gives every caller the expected status and no data of others",
+    "the tool $name gives every caller the expected status and no data of other callers",
     async ({ name }) => {
       expect(await listProblems(({ tool }) => tool === name)).toEqual({});
     },
   );
 
   test.each(endpoints.filter(isSearchable).map(({ method, paths }) => ({ method, path: paths[0]! })))(
-    "a search of $method $path finds and counts the caller's own items, and nothing of others",
+    "a search of $method $path finds and counts the caller's own items, and no items of other organizations",
     async ({ method, path }) => {
       const isTried = ({ endpoint, path: tried, search }: AccessCase) =>
         endpoint.method === method && tried === path && search !== undefined;

@@ -100,7 +100,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     expect([patches().length, callsOf("config.get").length, (await job()).status]).toEqual([1, 2, "done"]);
   });
 
-  test("a restart, with or without a response before it, is survived within the attempt", async () => {
+  test("the heartbeat settings are written within one attempt even if the host restarts, with or without an answer before it", async () => {
     host.faults.restart_after_writes = true;
     await setHeartbeat("16m");
     host.faults.lost_responses["config.patch"] = 1;
@@ -109,7 +109,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     expect([patches().length, entries()[worker]?.heartbeat]).toEqual([2, heartbeat("17m")]);
   });
 
-  test("a write whose connection was lost too early is repeated", async () => {
+  test("a configuration write whose connection was lost too early is repeated", async () => {
     host.faults.dropped_connections["config.patch"] = 1;
     await setHeartbeat("18m");
     expect(await job()).toMatchObject({ status: "done", attempts: 1 });
@@ -128,7 +128,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     expect([entries()[worker]?.heartbeat, (await job()).status]).toEqual([heartbeat("20m"), "done"]);
   });
 
-  test("a short delay that the host requests is waited for within the attempt, a long one by the job", async () => {
+  test("the attempt itself waits for a short delay that the host requests, and the job's next attempt for a long one", async () => {
     host.failNext("config.patch", { code: "UNAVAILABLE", message: "busy", retryable: true, retryAfterMs: 900 });
     await setHeartbeat("21m");
     const [refused, taken] = host.calls.filter(({ method }) => method === "config.patch");
@@ -146,7 +146,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     expect([entries()[worker]?.heartbeat, (await job()).status]).toEqual([heartbeat("22m"), "done"]);
   });
 
-  test("the job waits for other writers of the configuration", async () => {
+  test("the job that writes heartbeat settings waits for other writers of the configuration", async () => {
     const holder = await acquireConfigLock(world.context(), home.gateway_id, { wait_ms: 5_000 });
     const waiting = setHeartbeat("26m");
     await new Promise((resolve) => setTimeout(resolve, 400));

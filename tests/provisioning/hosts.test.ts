@@ -131,7 +131,7 @@ describe.each(Object.keys(dialects) as DialectName[])("provisioning on a host of
     expect(health.body).toMatchObject({ ok: true, agent_id: agents_by_role[role].id });
   });
 
-  test.each(ROLES)("the %s is woken once, by a text that says what to read", (role) => {
+  test.each(ROLES)("the %s is woken once, by a text that says which files to read", (role) => {
     const agent = agents_by_role[role];
     expect(messagesTo(host, agent)).toEqual([
       expect.objectContaining({

@@ -37,7 +37,7 @@ async function provisionTogether(settings: readonly object[]): Promise<NewAgent[
   return made;
 }
 
-test("agents that are made together are provisioned within the writes that their host allows in a minute", async () => {
+test("agents that are created together are provisioned with as few configuration writes as their host allows in a minute", async () => {
   host.faults.patch_limit = PATCH_LIMIT;
   const made = await provisionTogether(
     Array.from({ length: AGENTS }, (_, number) => ({ heartbeat_config: { every: `${number + 5}m` } })),
@@ -60,7 +60,7 @@ test("agents that are made together are provisioned within the writes that their
   expect(provisioned).toEqual(made.map(() => ({ attempts: 1, status: "done" })));
 });
 
-test("when a host refuses the heartbeat settings of one agent, the agents that are made together with it keep theirs", async () => {
+test("when a host refuses the heartbeat settings of one agent, other agents that are created at the same time keep theirs", async () => {
   host.faults.patch_limit = null;
   host.faults.refused_config_keys = ["mood"];
   const [odd, ...plain] = await provisionTogether([{ heartbeat_config: { every: "7m", mood: "fine" } }, {}, {}, {}]);

@@ -102,7 +102,7 @@ describe.each(DIALECTS)("a host of version %s that refuses the service", (dialec
       timings: { restart_delay: 50, downtime: 20, starting: 20 },
     }));
 
-  test("agents made under a wrong token are provisioned once the token is changed", async () => {
+  test("agents that are created while the gateway has a wrong token are provisioned once the token is changed", async () => {
     await start();
     const crew = await register(dialect, "wrong-token-1");
     await runOut();
@@ -117,7 +117,7 @@ describe.each(DIALECTS)("a host of version %s that refuses the service", (dialec
     expect((await listJobs(crew.gateway_id, "agent.provision")).filter(({ status }) => status === "dead")).toEqual([]);
   });
 
-  test("agents made before the pairing is approved are provisioned by the next probe after it, and by no later one", async () => {
+  test("agents that are created before the pairing is approved are provisioned by the next probe after the approval, and only by that one", async () => {
     await start(true);
     const crew = await register(dialect, TOKEN);
     await runOut();
@@ -132,7 +132,7 @@ describe.each(DIALECTS)("a host of version %s that refuses the service", (dialec
 });
 
 describe("a host that was away", () => {
-  test("gets each agent whose provisioning failed during the outage once, with a token that works", async () => {
+  test("a host that was unreachable gets each agent whose provisioning failed meanwhile once, with a token that works", async () => {
     host = await startFakeGateway({ token: TOKEN, dialect: "2026.9.6" });
     await host.stop();
     const crew = await register("away", TOKEN);
@@ -148,7 +148,7 @@ describe("a host that was away", () => {
 describe("a host that has not approved the service yet", () => {
   const start = async () => (host = await startFakeGateway({ token: TOKEN, dialect: "2026.9.6", remote: true }));
 
-  test("the error shown names the command that approves it on the host", async () => {
+  test("the error of a host that has not approved the service names the command that approves it", async () => {
     await start();
     const { gateway_id, worker } = await register("told", TOKEN);
     await deliverConcurrently(world);
@@ -170,7 +170,7 @@ describe("a host that has not approved the service yet", () => {
     expect(tokensOf(host, crew.worker)[0]![1]).toBe(crew.worker.auth_token);
   });
 
-  test("clean-ups and heartbeat settings that were given up are done after the approval", async () => {
+  test("abandoned clean-ups and heartbeat settings are completed after the approval", async () => {
     await start();
     const crew = await register("owed", TOKEN);
     approve();

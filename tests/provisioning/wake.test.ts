@@ -150,7 +150,7 @@ test("a request during another wake counts as an answer", async () => {
   expect([await waiting(), await row()]).toMatchObject([[], { status: "online", wake_attempts: 0, checkin_deadline_at: null }]);
 });
 
-test("a check that comes too early waits", async () => {
+test("a wake check that comes too early waits", async () => {
   await provision();
   const [check] = await waiting();
   await world.db.update(jobs).set({ run_at: world.now() }).where(eq(jobs.id, check!.id));
@@ -159,7 +159,7 @@ test("a check that comes too early waits", async () => {
   expect([receivedMessages().length, (await row()).wake_attempts]).toEqual([1, 1]);
 });
 
-test("a check that is repeated after a crash wakes nobody twice", async () => {
+test("a wake check that is repeated after a crash wakes no agent twice", async () => {
   await provision();
   const [check] = await waiting();
   world.elapse(ANSWER_MS);
@@ -172,7 +172,7 @@ test("a check that is repeated after a crash wakes nobody twice", async () => {
   expect([receivedMessages().length, (await row()).wake_attempts, (await waiting()).length]).toEqual([2, 2, 1]);
 });
 
-test("a host that is down counts as no answer, and the error is recorded", async () => {
+test("a host that is down counts as no answer to the wake-up, and the error is recorded", async () => {
   await provision();
   await stopHost(world, host);
   world.elapse(ANSWER_MS);
@@ -190,7 +190,7 @@ test("a host that is down counts as no answer, and the error is recorded", async
   expect((await checks()).map(({ status }) => status)).toEqual(["done", "done", "done"]);
 });
 
-test("a host whose circuit is open is not called, which counts as no answer too", async () => {
+test("a host whose circuit is open is not called, which counts as no answer to the wake-up too", async () => {
   await provision();
   world.elapse(ANSWER_MS);
   const times = { retry_at: new Date(world.now().getTime() + 60 * SECOND_MS), changed_at: world.now() };

@@ -7,7 +7,7 @@ import { CHANNELS, PUSH, setupPush } from "./push-fixture.ts";
 
 const { world, service, post, listChannels, addBrowser, ask } = await setupPush();
 
-test("the key for web push is made once, for all people and processes, and stored encrypted", async () => {
+test("the key for web push is created once, for all people and processes, and stored encrypted", async () => {
   const people = [await world.person("key-1"), await world.person("key-2")];
   const answers = await Promise.all(people.map(({ token }) => world.call("GET", PUSH, { token })));
   const keys = new Set(answers.map(({ body }) => body.public_key));
@@ -16,7 +16,7 @@ test("the key for web push is made once, for all people and processes, and store
   expect(stored!.value_sealed.length).toBeGreaterThan(32);
 });
 
-test("the same browser is one channel, and is taken over when somebody else signs in there", async () => {
+test("the same browser is always one channel, which is taken over when another person signs in there", async () => {
   const [first, second] = [await world.tenant("lea"), await world.tenant("max")];
   const subscription = service.subscribe();
   const made = await post(first.owner, { name: "Shared", ...subscription });
@@ -48,7 +48,7 @@ test("a removed browser gets nothing, not even what was waiting for it", async (
   expect([service.requestsTo(browser), await listChannels(home.owner)]).toEqual([0, []]);
 });
 
-test("nobody can remove, change or test the channel of somebody else", async () => {
+test("nobody can remove, change or test another person's channel", async () => {
   const [owner, other] = [await world.person("owner"), await world.person("other")];
   const { id } = await addBrowser(owner);
   const { token } = other;
@@ -69,7 +69,7 @@ test("an e-mail channel cannot be removed, because it follows the address of the
   expect([answer.status, answer.body.detail]).toEqual([409, expect.stringContaining("Switch it off")]);
 });
 
-test("a test message arrives at once, or its answer says why it did not", async () => {
+test("a test message arrives at once, or the answer says why it did not", async () => {
   const { owner } = await world.tenant("quinn");
   const browser = await addBrowser(owner);
   const send = () => world.call("POST", `${CHANNELS}/${browser.id}/test`, { token: owner.token });

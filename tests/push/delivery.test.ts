@@ -81,7 +81,7 @@ test.each([404, 410])("a browser that has ended its subscription (%i) is removed
   expect(service.messagesOf(other)).toHaveLength(1);
 });
 
-test("a push service that is busy is asked again when it says, and the other browsers do not wait", async () => {
+test("a push service that is busy is asked again at the time that it names, and other browsers do not wait", async () => {
   const home = await world.tenant("dora");
   const [busy, free] = [await addBrowser(home.owner), await addBrowser(home.owner)];
   service.answer(busy, 429, { "retry-after": "600" });
@@ -155,7 +155,7 @@ test("ten thousand notifications that wait for a dead browser cost one request, 
   expect([service.requestsTo(dead), service.messagesOf(live).length]).toEqual([before[0]! + 1, before[1]! + 1]);
 });
 
-test("a browser that has done nothing but fail for five days is switched off with the reason, and what waited for it is dropped", async () => {
+test("a browser that has only failed for five days is switched off with the reason, and its waiting messages are dropped", async () => {
   const home = await world.tenant("gus");
   const browser = await addBrowser(home.owner);
   service.answer(browser, 503);
@@ -172,7 +172,7 @@ test("a browser that has done nothing but fail for five days is switched off wit
   expect(rows.map(({ status }) => status)).toEqual(["dropped", "dropped"]);
 });
 
-test("somebody who has lost the right gets no message, not even one that was on its way", async () => {
+test("a person who has lost the right gets no message, not even one that was already being sent", async () => {
   const home = await world.tenant("hana");
   const browser = await addBrowser(home.owner);
   await requestApproval(world, home);
@@ -194,7 +194,7 @@ test("a message that waited is not sent once its approval is decided", async () 
   expect(service.messagesOf(browser)).toEqual([]);
 });
 
-test("what is chosen for the digest is one message, and quiet hours hold back what is chosen to be sent now", async () => {
+test("notifications chosen for the digest are one message, and quiet hours delay notifications chosen to be sent at once", async () => {
   const home = await world.tenant("jo");
   const browser = await addBrowser(home.owner);
   const put = (body: object) => world.call("PUT", "/api/v1/users/me/notifications", { token: home.owner.token, body });
@@ -215,7 +215,7 @@ test("what is chosen for the digest is one message, and quiet hours hold back wh
   expect(service.messagesOf(browser)).toHaveLength(1);
 });
 
-test("texts of others stay within the size of a message, whose only secret is the token that decides", async () => {
+test("texts of other people stay within the size of a push message, and its only secret is the token that decides", async () => {
   const home = await world.tenant("kai");
   const browser = await addBrowser(home.owner);
   await ask(home, { action_type: "\u{1F680}".repeat(40), description: "\u0007\u{1F4A5}".repeat(4_000) });
@@ -225,7 +225,7 @@ test("texts of others stay within the size of a message, whose only secret is th
   expect(Object.keys(message as object).toSorted()).toEqual(["body", "decision", "tag", "title", "url"]);
 });
 
-test("an address that was sealed with another key is reported at its channel, and other browsers are not affected", async () => {
+test("an address that was encrypted with another key is reported at its channel, and other browsers are not affected", async () => {
   const home = await world.tenant("rex");
   const [lost, kept] = [await addBrowser(home.owner), await addBrowser(home.owner)];
   await world.db

@@ -81,7 +81,7 @@ test("a text that looks like events of a stream is one event of the stream", asy
   await stream.close();
 });
 
-test("what only the service knows about a step cannot be sent", async () => {
+test("fields of a step that only the service sets cannot be sent", async () => {
   const forged = '{"kind":"message","text":"x","n":99,"truncated":true,"__proto__":{"truncated":true},"constructor":{}}';
   expect((await post(`{"from":0,"steps":[${forged}]}`)).status).toBe(200);
   expect((await stored()).items).toEqual([{ n: 0, at: expect.any(String), kind: "message", text: "x" }]);

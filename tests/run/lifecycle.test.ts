@@ -71,7 +71,7 @@ test("a lease that is given back ends its run as released", async () => {
   expect(await storedRuns(id)).toMatchObject([{ status: "released" }]);
 });
 
-test("a run whose lease is over is expired, and the next one is a new run", async () => {
+test("a run whose lease has expired ends as expired, and the next lease begins a new run", async () => {
   const { id } = await addTask(world, team);
   await next();
   world.elapse(16 * MINUTE);
@@ -124,7 +124,7 @@ test("a run still names its agent after the agent was removed", async () => {
   expect(await storedRuns(id)).toMatchObject([{ agent_name, agent_id: team.worker.id, status: "stopped" }]);
 });
 
-test("a task in progress from before there were runs gets one with the next sign of work", async () => {
+test("a task that was in progress before runs existed gets a run with the next heartbeat, comment or change of its holder", async () => {
   const { id } = await addTask(world, team);
   await next();
   await world.db.delete(runs).where(eq(runs.task_id, id));

@@ -17,7 +17,7 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-test("a task has one running run at most while agents take it, give it back, and people move and stop it", async () => {
+test("a task has at most one running run while agents take it and give it back, and people move and stop it", async () => {
   const { id } = await addTask(world, team);
   const owner = { token: team.owner.token };
   const path = `/api/v1/boards/${team.board_id}/tasks/${id}`;

@@ -155,7 +155,7 @@ describe("what an agent reports about its run", () => {
 });
 
 describe("stopping a run", () => {
-  test("the task returns to the inbox without an assignee, and the run ends with the reason", async () => {
+  test("stopping a run returns the task to the inbox without an assignee, and the run ends with the reason", async () => {
     const { task_id, run_id } = await startRun();
     const { status, body } = await stop(run_id, { token: team.owner.token }, { reason: "Wrong task." });
     expect([status, body]).toMatchObject([
@@ -170,7 +170,7 @@ describe("stopping a run", () => {
     });
   });
 
-  test("the holder's next write is refused, and the refusal names the stop", async () => {
+  test("after a stop the holder's next write is refused, and the refusal names the stop", async () => {
     const { task_id, run_id, fence } = await startRun();
     await stop(run_id);
     const write = { agent: team.worker.token, headers: { "x-task-fence": String(fence) } };
@@ -214,7 +214,7 @@ describe("stopping a run", () => {
     expect([status, body.detail]).toEqual([409, "The run has ended."]);
   });
 
-  test("the activity log records who stopped it", async () => {
+  test("the activity log records who stopped a run", async () => {
     const { run_id } = await startRun();
     await stop(run_id, { token: team.owner.token }, { reason: "Too slow." });
     const { body } = await asOwner("GET", "/api/v1/activity?limit=20");

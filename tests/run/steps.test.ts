@@ -67,14 +67,14 @@ describe("adding steps", () => {
     expect((await asOwner("GET", `/api/v1/boards/${team.board_id}/runs/${run_id}`)).body.steps).toBe(8);
   });
 
-  test("a repeated request stores nothing twice, and one that overlaps stores only what is new", async () => {
+  test("a repeated request stores no step twice, and one that overlaps stores only the new steps", async () => {
     await post(0, many(10));
     expect((await post(0, many(10))).body).toEqual({ next: 10, full: false });
     expect((await post(5, many(10, 5))).body).toEqual({ next: 15, full: false });
     expect(textsOf((await list()).items)).toEqual(textsOf(many(15)));
   });
 
-  test("a gap is refused with the number of the next step, and stores nothing", async () => {
+  test("a gap between steps is refused with the number of the next step, and stores nothing", async () => {
     await post(0, many(3));
     const { status, body } = await post(5, many(1, 5));
     expect([status, body.detail]).toEqual([409, { message: "Steps before these are missing.", next: 3 }]);
@@ -113,12 +113,12 @@ describe("adding steps", () => {
     ["NUL in a text", 0, [say("a\u0000b")]],
     ["deep JSON", 0, [{ kind: "tool_call", tool_call_id: "t", input: JSON.parse("[".repeat(40) + "]".repeat(40)) }]],
     ["a text that is no text", 0, [{ kind: "message", text: { x: 1 } }]],
-  ] as const)("a request with %s is refused and stores nothing", async (_about, from, steps) => {
+  ] as const)("a request to add steps with %s is refused and stores nothing", async (_about, from, steps) => {
     expect((await post(from, steps as unknown as object[])).status).toBe(422);
     expect((await list()).items).toEqual([]);
   });
 
-  test("a request of more than 1 MB is refused", async () => {
+  test("a request to add steps of more than 1 MB is refused", async () => {
     expect(
       (
         await post(
@@ -144,7 +144,7 @@ describe("adding steps", () => {
     expect([status, body.detail.code]).toEqual([409, "run_closed"]);
   });
 
-  test("a run that holds 100,000 steps gets a last one that marks it, and drops the rest", async () => {
+  test("a run with 100,000 steps gets a last step that says that it is full, and drops all later ones", async () => {
     await world.db.update(runs).set({ steps: 99_998 }).where(eq(runs.id, run_id));
     expect((await post(99_998, many(5))).body).toEqual({ next: 100_001, full: true });
     expect((await post(100_003, many(5))).body).toEqual({ next: 100_001, full: true });
@@ -152,13 +152,13 @@ describe("adding steps", () => {
     expect(items).toMatchObject([{ n: 100_000, kind: "log", stream: "service" }, { n: 99_999 }, { n: 99_998 }]);
   });
 
-  test("a run that holds 50 MB is full", async () => {
+  test("a run with 50 MB of steps is full", async () => {
     await world.db.update(runs).set({ step_bytes: 52_428_700 }).where(eq(runs.id, run_id));
     expect((await post(0, many(5))).body).toEqual({ next: 2, full: true });
     expect((await list()).items).toMatchObject([{ text: "Step 0" }, { kind: "log" }]);
   });
 
-  test("a request costs one statement besides the sign-in", async () => {
+  test("a request to add steps costs one statement in addition to its authentication", async () => {
     await post(0, many(10));
     world.statements.length = 0;
     await post(10, many(10));
@@ -179,7 +179,7 @@ describe("adding steps", () => {
 });
 
 describe("reading steps", () => {
-  test("pages lead through all steps in both directions, even across requests", async () => {
+  test("pages of steps lead through all steps in both directions, even across requests", async () => {
     for (let from = 0; from < 450; from += 45) await post(from, many(45, from));
     for (const order of ["asc", "desc"]) {
       const texts: string[] = [];
@@ -204,7 +204,7 @@ describe("reading steps", () => {
     expect(textsOf((await list("kind=thought&order=desc&limit=2")).items)).toEqual(["T300", "T200"]);
   });
 
-  test("a page ends before it would be too large", async () => {
+  test("a page of steps ends before it would be too large", async () => {
     const big = Array.from({ length: 60 }, () => say("x".repeat(KB16)));
     for (let from = 0; from < 300; from += 60) await post(from, big);
     const page = await list("limit=200&kind=message");
@@ -218,13 +218,13 @@ describe("reading steps", () => {
     expect((await world.call("GET", stepsPath(), { agent: team.second.token })).body.items).toHaveLength(1);
   });
 
-  test("a cursor that is not a number is refused", async () => {
+  test("a cursor of steps that is not a number is refused", async () => {
     expect((await asOwner("GET", `${stepsPath()}?cursor=-1`)).status).toBe(422);
   });
 });
 
 describe("the stream of steps", () => {
-  test("sends each new step once, and resumes after the last event inside a request", async () => {
+  test("the stream of steps sends each new step once, and resumes after the last event inside a request", async () => {
     await post(0, many(3));
     const path = `${stepsPath()}/stream?since=2020-01-01T00:00:00Z`;
     const stream = await listen(world.app.request, path, { token: team.owner.token });
@@ -237,7 +237,7 @@ describe("the stream of steps", () => {
     await again.close();
   });
 
-  test("a long backlog is sent in its order, each step once", async () => {
+  test("the stream of steps sends a long backlog in its order, each step once", async () => {
     for (let from = 0; from < 600; from += 150) await post(from, many(150, from));
     const path = `${stepsPath()}/stream?since=2020-01-01T00:00:00Z`;
     const stream = await listen(world.app.request, path, { agent: team.second.token });
@@ -248,7 +248,7 @@ describe("the stream of steps", () => {
 });
 
 describe("old steps", () => {
-  test("are removed after RUN_STEPS_RETENTION_DAYS, and the run shows it", async () => {
+  test("old steps are removed after RUN_STEPS_RETENTION_DAYS, and the run shows when", async () => {
     await post(0, many(3));
     await world.db.update(run_steps).set({ created_at: world.now() }).where(eq(run_steps.run_id, run_id));
     world.elapse(29 * DAY);

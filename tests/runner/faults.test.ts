@@ -141,7 +141,7 @@ test("a second signal ends the runner and its agent at once, and the next start 
   expect(runner.journals()).toEqual([]);
 }, 60_000);
 
-test("while the service answers 503 and 429, the runner waits as long as it says, and does nothing twice", async () => {
+test("while the service answers 503 and 429, the runner waits as long as the service says, and does nothing twice", async () => {
   let refusals = 0;
   const early: string[] = [];
   const allowedAt = new Map<string, number>();

@@ -81,7 +81,7 @@ test("--idle stops the runner when there was no task for the given time, and --m
   expect(await done()).toBe(3);
 }, 60_000);
 
-test("a runner that works on several tasks at once but may begin only one waits for that one", async () => {
+test("a runner that works on several tasks at once but may begin only one more waits for that one to end", async () => {
   let asked = 0;
   const runner = await openFixture({
     async intercept(request, next) {
@@ -97,7 +97,7 @@ test("a runner that works on several tasks at once but may begin only one waits 
   expect((await runner.task(id)).status).toBe("review");
 }, 60_000);
 
-test("a person's sign-in makes an agent for this machine once, whose token only its owner can read", async () => {
+test("a person's sign-in creates an agent for this machine once, whose token only its owner can read", async () => {
   const runner = await openFixture();
   const person = { BOARD_TOKEN: runner.board.owner.token, BOARD: runner.board.board_id };
   const ids = [await runner.board.addTask(), await runner.board.addTask()];

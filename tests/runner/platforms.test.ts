@@ -37,7 +37,7 @@ test.each([
   expect(runsFolder(environment, platform)).toBe(folder);
 });
 
-test("on Windows a program is found by its ending, and not as the script of another system next to it", () => {
+test("on Windows a program is found by its extension, and not as a script for another system next to it", () => {
   const folder = temporaryFolder();
   for (const name of ["npx", "npx.CMD", "tool.EXE"]) {
     writeFileSync(path.join(folder, name), "");
@@ -61,7 +61,7 @@ test("the shell of Windows starts a script in a folder with blanks, and gets no 
     expect(() => toShellCommand(npx, [unsafe], {})).toThrow("Name the program itself.");
 });
 
-test.runIf(process.platform !== "win32")("a process is recognized by its start, as the system or ps tells it", () => {
+test.runIf(process.platform !== "win32")("a process is recognized by its start time, as the system or ps reports it", () => {
   for (const platform of [process.platform, "darwin"] as const) {
     const started = readStart(process.ppid, platform);
     expect(started).toMatch(/\d/);

@@ -101,7 +101,7 @@ test("--pr pushes the branch and opens a pull request, which the run and the com
   ]);
 }, 60_000);
 
-test("without gh and glab, --pr pushes the branch and says what to do; without a remote it says which branch has the work", async () => {
+test("without gh and glab, --pr pushes the branch and says what to do, and without a remote it names the branch with the work", async () => {
   const runner = await openFixture();
   const environment = { PATH: pathWith(runner, {}) };
   const work = async () => {

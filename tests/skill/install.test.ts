@@ -69,7 +69,7 @@ test.each(["/api/skills", "/api/v1/skills"])(
   },
 );
 
-test("a message has numbered actions, followed by a unique fence around the facts", async () => {
+test("a message about a skill has numbered actions, followed by a unique fence around the data of the skill", async () => {
   await requestAction("install");
   await requestAction("uninstall");
   const [install, uninstall] = host.messages.map(({ message }) => parts(message));

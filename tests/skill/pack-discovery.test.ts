@@ -123,7 +123,7 @@ test("an index lists the skills, and then no file is read", async () => {
   expect(statusAndBody(await packs.sync(id))).toEqual([200, result(4, 0, 0)]);
 });
 
-test("an index may be an object with `skills`, and large", async () => {
+test("an index may be an object with `skills`, and may be large", async () => {
   // More than one statement inserts.
   const skills = Array.from({ length: 1_001 }, (_, n) => ({
     path: `skills/${n}`,

@@ -27,7 +27,7 @@ test("from nothing to the first message: an admin connects the app, a person lin
   expect(tested.body).toEqual({ ok: true, error: null });
 });
 
-test("a later button changes nothing, and its message is replaced by who decided", async () => {
+test("a later button changes nothing, and its message is replaced by one that says who decided", async () => {
   const home = await addTenant("bea");
   const { id } = await ask(home);
   const [approve, reject] = buttonsOf(slack.messagesTo(home.slack_user)[0]);
@@ -41,7 +41,7 @@ test("a later button changes nothing, and its message is replaced by who decided
   expect(await readApproval(home, id)).toMatchObject({ status: "rejected" });
 });
 
-test("the answers of a question are buttons, and one in own words opens the page", async () => {
+test("the options of a question are buttons, and an answer in the person's own words opens the page", async () => {
   const home = await addTenant("cem");
   const { id } = await ask(home, {
     action_type: "question",
@@ -59,7 +59,7 @@ test("the answers of a question are buttons, and one in own words opens the page
   expect((await readApproval(home, id)).payload.answer).toMatchObject({ option: "Blue" });
 });
 
-test("the button of another person's message decides nothing, and the presser is led to the console", async () => {
+test("the button in another person's message decides nothing, and the person who pressed it is led to the console", async () => {
   const home = await addTenant("dan");
   const mate = await world.member("dora", home, "member", { write: true });
   await link(mate, "UDORA");
@@ -75,7 +75,7 @@ test("the button of another person's message decides nothing, and the presser is
   expect(await readApproval(home, id)).toMatchObject({ status: "pending" });
 });
 
-test("somebody who has lost the right gets nothing more, and an earlier button decides nothing", async () => {
+test("a person who has lost the right gets no further messages, and a button from before then decides nothing", async () => {
   const home = await addTenant("eli");
   await ask(home);
   const [message] = slack.messagesTo(home.slack_user);
@@ -87,7 +87,7 @@ test("somebody who has lost the right gets nothing more, and an earlier button d
   expect(answers).toMatchObject([{ response_type: "ephemeral", text: expect.stringContaining("not valid any more") }]);
 });
 
-test("a command links once, for ten minutes, in its own organization", async () => {
+test("a command links a Slack user only once, within ten minutes, and in the organization that created it", async () => {
   const home = await addTenant("fay");
   const make = async () => (await world.call("POST", LINK, { token: home.owner.token })).body.command.replace("/board ", "");
   const used = await make();
@@ -100,7 +100,7 @@ test("a command links once, for ten minutes, in its own organization", async () 
   expect((await command("UEVE", "help")).body.text).toContain("/board link");
 });
 
-test("while Slack asks to wait, the app waits as long as it says, and nothing is lost or sent twice", async () => {
+test("while Slack asks the app to wait, the app waits as long as Slack says, and no message is lost or sent twice", async () => {
   const home = await addTenant("gus");
   slack.refuse({ status: 429, headers: { "retry-after": "300" } });
   await ask(home);
@@ -117,7 +117,7 @@ test("while Slack asks to wait, the app waits as long as it says, and nothing is
   expect((await world.call("GET", APP, { token: home.owner.token })).body).toMatchObject({ last_error: null, retry_at: null });
 });
 
-test("a token that was revoked is shown to admins, and everything arrives after it was replaced", async () => {
+test("a revoked token is shown to admins, and all messages arrive after it has been replaced", async () => {
   const home = await addTenant("hal");
   slack.refuse({ error: "token_revoked" });
   await ask(home);
@@ -131,7 +131,7 @@ test("a token that was revoked is shown to admins, and everything arrives after 
   expect(slack.messagesTo(home.slack_user)).toHaveLength(1);
 });
 
-test("a message that Slack refuses is not sent again, and the reason is at the channel", async () => {
+test("a message that Slack refuses is not sent again, and the reason is shown at the channel", async () => {
   const home = await addTenant("ida");
   slack.refuse({ error: "channel_not_found" });
   await ask(home);
@@ -146,7 +146,7 @@ test("a message that Slack refuses is not sent again, and the reason is at the c
   expect(rows).toMatchObject([{ status: "failed", last_error: "Slack answered channel_not_found." }]);
 });
 
-test("texts of others stay texts in Slack, whatever markup and length they have", async () => {
+test("texts of other people stay plain text in Slack, whatever markup and length they have", async () => {
   const home = await addTenant("jon");
   const hostile = "<!channel> <@U1> <https://evil.example|Log in> *bold* :bomb: & \u202E\u0007";
   await ask(home, { action_type: hostile, description: `${hostile} ${"\u{1F4A5}".repeat(4_000)}` });
@@ -163,7 +163,7 @@ test("texts of others stay texts in Slack, whatever markup and length they have"
   expect(answers[0].text).not.toContain("<");
 });
 
-test("without the app nobody gets messages, and its secrets are stored encrypted and never shown", async () => {
+test("without the app nobody gets messages in Slack, and the app's secrets are stored encrypted and never shown", async () => {
   const home = await addTenant("kim");
   const [row] = await world.db.select().from(slack_apps).where(eq(slack_apps.organization_id, home.organization_id));
   for (const sealed of [row!.bot_token_sealed, row!.signing_secret_sealed])

@@ -44,19 +44,25 @@ async function decideAtOnce(isMixed: boolean) {
   return (await listApprovalEvents(world, board_id)).filter(({ event_type }) => event_type === "approval.resolved");
 }
 
-test.each(ROUNDS)("of equal decisions in Slack, by a mail and in the console at once, one has an effect (round %i)", async () => {
-  expect(await decideAtOnce(false)).toHaveLength(1);
-});
+test.each(ROUNDS)(
+  "of equal decisions in Slack, by a mail and in the console at the same time, only one has an effect (round %i)",
+  async () => {
+    expect(await decideAtOnce(false)).toHaveLength(1);
+  },
+);
 
-test.each(ROUNDS)("of different decisions in Slack and by a mail at once, one has an effect (round %i)", async () => {
-  expect(await decideAtOnce(true)).toHaveLength(1);
-});
+test.each(ROUNDS)(
+  "of different decisions in Slack and by a mail at the same time, only one has an effect (round %i)",
+  async () => {
+    expect(await decideAtOnce(true)).toHaveLength(1);
+  },
+);
 
 /** More than are sent to at the same time. */
 const FOLLOWERS = 9;
 
 test.each([1, 2, 3])(
-  "who loses the right while messages are on their way gets none of those that follow (round %i)",
+  "a person who loses the right while messages are being sent gets none of the following ones (round %i)",
   async () => {
     const { organization_id, board_id, slack_user } = home;
     const followers = Array.from({ length: FOLLOWERS }, (_, n) => `U${n}${slack_user}`);

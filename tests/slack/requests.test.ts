@@ -9,7 +9,7 @@ const post = (signed: { raw: string; headers: Record<string, string> }, path = "
 const MINUTE = 60_000;
 const at = (minutes: number) => new Date(world.now().getTime() + minutes * MINUTE);
 
-test("a request counts only with Slack's signature of the last five minutes", async () => {
+test("a request to the Slack app counts only with Slack's signature of the last five minutes", async () => {
   const { id } = await ask(home);
   const [approve] = buttonsOf(slack.messagesTo(home.slack_user).at(-1));
   const { payload } = slack.press(home.slack_user, approve);
@@ -40,14 +40,14 @@ test.each([
     { payload: JSON.stringify({ type: "x", team: { id: "\0" }, user: { id: "U1" } }), team_id: "\0", user_id: "\0" },
   ],
   ["an unknown workspace", { payload: JSON.stringify({ type: "block_actions", team: { id: "TX" }, user: { id: "U1" } }) }],
-])("a request with %s is refused like one with a wrong signature", async (_what, form) => {
+])("a request to the Slack app with %s is refused like one with a wrong signature", async (_what, form) => {
   for (const path of ["interactions", "commands"]) {
     const { status, body } = await post(slack.sign(form as Record<string, string>, world.now()), path);
     expect([status, body.detail]).toEqual([403, "Invalid webhook signature."]);
   }
 });
 
-test("an answer goes to Slack alone, whatever address a request names", async () => {
+test("an answer is sent only to Slack, whatever address a request names", async () => {
   await ask(home);
   const [approve] = buttonsOf(slack.messagesTo(home.slack_user).at(-1));
   const payload = JSON.parse(slack.press(home.slack_user, approve).payload);
@@ -69,7 +69,7 @@ test.each([
   { type: "view_submission" },
   { type: "block_actions", actions: [] },
   { type: "block_actions", actions: [{ action_id: "approved", value: "x.y" }] },
-])("a signed request that decides nothing is acknowledged: %j", async (fields) => {
+])("a signed request of Slack that decides nothing is acknowledged: %j", async (fields) => {
   const payload = JSON.stringify({ team: { id: slack.team_id }, user: { id: "U1" }, ...fields });
   expect((await post(slack.sign({ payload }, world.now()))).status).toBe(200);
 });

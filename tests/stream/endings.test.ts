@@ -201,7 +201,7 @@ describe("a function that cannot stream", () => {
     expect((await ask("", lastId(second.text))).text).not.toContain("data:");
   });
 
-  test("a stream without streaming costs four statements and sends a long history in portions", async () => {
+  test("a stream without streaming takes four statements and sends a long history in portions", async () => {
     const history = Array.from({ length: 150 }, (_, index) => ({
       board_id: tenant.board_id,
       content: `${index} ${"x".repeat(20_000)}`,

@@ -182,7 +182,7 @@ describe("where a stream starts", () => {
     await listener.close();
   });
 
-  test("is_chat selects chat, notes or both", async () => {
+  test("the parameter is_chat of a memory stream selects chat, notes or both", async () => {
     const [all, chat, notes] = [await follow(), await follow("?is_chat=true"), await follow("?is_chat=0")];
     await write("note");
     await write("hello", { tags: ["chat"] });

@@ -60,7 +60,7 @@ test("a delivery shows its request and the last answer", async () => {
   });
 });
 
-test("deliveries are listed newest first, page by page", async () => {
+test("the deliveries of a subscription are listed newest first, page by page", async () => {
   const subscription = await subscribe();
   for (const title of ["one", "two", "three"]) await addTask(title);
   await world.drain();

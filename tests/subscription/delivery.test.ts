@@ -55,7 +55,7 @@ test("a change that fails is posted to nobody", async () => {
   expect(await deliveriesOf(subscription)).toEqual([]);
 });
 
-test("the sequence of events sorts as text in the order of their changes", async () => {
+test("the sequence of an event, compared as text, gives the order of the changes", async () => {
   await subscribe();
   const tasks = [await addTask("one"), await addTask("two"), await addTask("three")];
   await world.drain();
@@ -114,7 +114,7 @@ test("with ten subscriptions a change of a task runs no more statements than wit
   expect(receiver.messages).toHaveLength(10 * changes.length);
 });
 
-test("failed attempts are repeated at once, 5 s, 5 min, 30 min, 2 h, 5 h and twice 10 h later, then the delivery has failed", async () => {
+test("failed attempts are repeated at once, after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, and then the delivery has failed", async () => {
   const subscription = await subscribe();
   receiver.answer = reply(500, "broken");
   await addTask();

@@ -111,7 +111,9 @@ describe.each([
   { language: "Go", load: loadGo, isMissing: !hasGo, missing: "go is not installed", unnamed: "parsing" },
 ])("the documented $language", ({ load, isMissing, missing, unnamed }) => {
   // Each message starts the program of the example.
-  test("verifies a message, even while a secret is rotated, and refuses all others", { timeout: 120_000 }, async ({ skip }) => {
+  test("the documented code verifies a message, even while a secret is rotated, and refuses all others", {
+    timeout: 120_000,
+  }, async ({ skip }) => {
     skip(isMissing, missing);
     const verify = await load();
     expect(verify(SECRET, signed(), BODY)).toEqual({ type: "task.created" });

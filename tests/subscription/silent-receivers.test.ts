@@ -8,7 +8,7 @@ const receiver = await setup(startReceiver());
 
 const send = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });
 
-test("a receiver that says nothing for 15 seconds has failed, and one that has sent its status has not", {
+test("a receiver that sends nothing for 15 seconds has failed, and one that has sent its status has not", {
   timeout: 60_000,
 }, async () => {
   receiver.answer = (request, response) => {

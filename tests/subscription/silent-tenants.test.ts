@@ -52,7 +52,7 @@ const countJobs = (of: readonly Tenant[], condition: SQL): Promise<number> =>
   );
 const isRunning = and(eq(jobs.kind, "subscription.deliver"), eq(jobs.status, "running"))!;
 
-test("a hundred silent receivers of two organizations hold up neither webhooks nor events of another organization", {
+test("a hundred silent receivers of two organizations delay neither webhooks nor events of another organization", {
   timeout: 120_000,
 }, async () => {
   for (const tenant of hostile)
@@ -72,7 +72,7 @@ test("a hundred silent receivers of two organizations hold up neither webhooks n
   expect(await countJobs(hostile, isNotNull(jobs.last_error))).toBeLessThan(FEW_FAILURES);
 });
 
-test("receivers that failed lately get eight of their organization's deliveries at a time, and its other receivers do not wait for them", {
+test("receivers that recently failed get at most eight of their organization's deliveries at a time, and other receivers do not wait for them", {
   timeout: 90_000,
 }, async () => {
   const slow = await world.tenant("slow");

@@ -44,7 +44,7 @@ test("a new Slack address replaces the stored one and is shown by its own last c
   expect(await pathsOfEvent()).toEqual(["/services/T000/B000/another-credential-Ab12"]);
 });
 
-test("a change of the format seals the address, and never shows one that was sealed", async () => {
+test("a change of the format encrypts the address, and never shows one that was encrypted", async () => {
   const created = await subscribe({ url: addressOf() });
   expect(created.url).toBe(addressOf());
   for (const format of ["slack", "standard"])
@@ -57,7 +57,7 @@ test("no character of an address with a short path is shown", async () => {
   expect((await subscribe({ format: "slack", url: addressOf("short") })).url).toBe(`${new URL(receiver.url).origin}/...`);
 });
 
-test("an address from before addresses were sealed is sealed within an hour, and messages still reach it", async () => {
+test("an address that was stored before addresses were encrypted is encrypted within an hour, and messages still reach it", async () => {
   const old = await subscribe({ format: "slack", url: addressOf() });
   const others = await subscribe({ url: addressOf("standard"), active: false });
   await world.db.update(subscriptions).set({ url: addressOf(), url_sealed: null }).where(eq(subscriptions.id, old.id));

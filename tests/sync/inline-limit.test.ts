@@ -75,7 +75,7 @@ describe("the configuration step at the end of a run", () => {
 });
 
 describe("a request that reaches its time limit", () => {
-  test("the remaining work goes to the queue, and nothing is done twice or lost", async () => {
+  test("at its time limit a request leaves the remaining agents to the queue, and no work is done twice or lost", async () => {
     const fixture = await start();
     const { fake, lead, run, tokenOnHost, calls } = fixture;
     fake.faults.delays_ms = { "agents.files.set": 400 };
@@ -152,7 +152,7 @@ describe("a request that reaches its time limit", () => {
     expect(fake.host.files.has(main.workspace)).toBe(true);
   });
 
-  test("the response is complete when other workers finish the remaining work in time", async () => {
+  test("the response of a sync is complete when other workers finish the remaining work in time", async () => {
     const fixture = await start();
     const { worker, home } = fixture;
     const lane = `${home.gateway_id}/${worker.entry_id}`;

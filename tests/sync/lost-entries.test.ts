@@ -95,14 +95,18 @@ describe.concurrent("one rotating sync brings all agents back to a host that los
     },
   );
 
-  test("jobs of a sync that runs in the background (no request waits for it) take turns", TIMEOUT, async () => {
-    const fixture = await startWithoutEntries("2026.5.7", 8, SECOND_MS);
-    const { errors, total_synced } = await syncToEnd(fixture, "rotate_tokens=true", { headers: { prefer: "respond-async" } });
-    expect([errors, total_synced]).toEqual([[], 8]);
-    expect(await listProblems(fixture)).toEqual([]);
-  });
+  test(
+    "the agents of a sync in the background, for which no request waits, take turns at the host's configuration",
+    TIMEOUT,
+    async () => {
+      const fixture = await startWithoutEntries("2026.5.7", 8, SECOND_MS);
+      const { errors, total_synced } = await syncToEnd(fixture, "rotate_tokens=true", { headers: { prefer: "respond-async" } });
+      expect([errors, total_synced]).toEqual([[], 8]);
+      expect(await listProblems(fixture)).toEqual([]);
+    },
+  );
 
-  test("two syncs at once take turns", TIMEOUT, async () => {
+  test("two concurrent syncs take turns at the host's configuration", TIMEOUT, async () => {
     const fixture = await startWithoutEntries("2026.5.7", 8, SECOND_MS);
     const results = await Promise.all([syncToEnd(fixture), syncToEnd(fixture, "rotate_tokens=true&include_main=false")]);
     expect(results.map(({ errors, total_synced }) => [errors, total_synced])).toEqual([

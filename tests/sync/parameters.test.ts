@@ -83,7 +83,7 @@ test("overwrite replaces files that agents keep, and force_bootstrap writes BOOT
   expect(written().some((name) => name.includes("LEARNINGS"))).toBe(false);
 });
 
-test("an empty file counts as one that its agent keeps, and a missing one is written", async () => {
+test("an empty file of an agent is kept like its other files, and a missing one is written", async () => {
   const { worker, sync, file, write, fake } = await start();
   write(worker, "USER.md", "");
   fake.host.files.get(worker.workspace)!.delete("MEMORY.md");

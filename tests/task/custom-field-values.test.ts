@@ -132,7 +132,7 @@ test("a field applies to its own boards only", async () => {
   ]);
 });
 
-test("unknown fields are reported before invalid values, and these before missing ones", async () => {
+test("unknown fields are reported before invalid values, and invalid values before missing ones", async () => {
   const number = await field({ field_type: "integer" });
   await field({ required: true });
   const bad = { [number.field_key]: "five" };
@@ -169,7 +169,7 @@ test("a task without a newly required value must have one once its custom fields
   expect((await patch(id, {})).status).toBe(200);
 });
 
-test("a new task stores the defaults of its time, an older one shows the current ones", async () => {
+test("a new task stores the current defaults, and a task that is older than a field shows the field's current default", async () => {
   const before = (await create()).body.id;
   const { id: definition_id, field_key } = await field({ default_value: "old" });
   const created = (await create()).body.id;
@@ -246,7 +246,7 @@ test("every stored value is checked, beyond one batch", async () => {
   expect((await change(id, { validation_regex: "\\d?" })).status).toBe(409);
 });
 
-test("values of boards that lost the field are ignored, and return only when they are valid", async () => {
+test("values of tasks whose board lost the field are ignored, and if the board gets the field back, only valid ones are shown again", async () => {
   const { id, field_key } = await field({});
   const kept = (await create({ [field_key]: "12" })).body.id;
   const misfit = (await create({ [field_key]: "twelve" })).body.id;

@@ -53,7 +53,7 @@ describe.each(Object.entries(JUDGES))("expiry by a %s", (name, judge) => {
     expect((await read(id)).lease?.agent_id).not.toBe(team.worker.id);
   });
 
-  test(`a lease that is not over yet is left alone by a ${name}`, async () => {
+  test(`a lease that is not over yet is not touched by a ${name}`, async () => {
     const { id } = await addTask(world, team);
     await next();
     world.elapse(LEASE - 60_000);

@@ -36,7 +36,7 @@ describe("taking a lease", () => {
     expect(await secondsLeft(id)).toBeGreaterThan(3_590);
   });
 
-  test("each lease of a task has a higher fence than the one before", async () => {
+  test("each lease of a task has a higher fence than the previous one", async () => {
     const { id } = await addTask(world, team);
     expect((await next()).body.lease.fence).toBe(1);
     expect((await take(id)).body.fence).toBe(2);
@@ -66,7 +66,7 @@ describe("taking a lease", () => {
     expect(await read(id)).toMatchObject({ status, lease: null });
   });
 
-  test("a lease cannot be taken against the rules of a move", async () => {
+  test("a lease cannot be taken if the rules refuse the move of its task", async () => {
     await setRules(world, team, { only_lead_can_change_status: true });
     const { id } = await addTask(world, team);
     expect((await take(id)).status).toBe(403);
@@ -188,7 +188,7 @@ describe("a stale fence", () => {
 });
 
 describe("giving a task back", () => {
-  test("a task that had been free is free again", async () => {
+  test("a task that was unassigned before its lease is unassigned again after it is given back", async () => {
     const { id } = await addTask(world, team);
     await next();
     expect(await giveBack(id)).toMatchObject({ status: 200, body: { ok: true } });
@@ -196,7 +196,7 @@ describe("giving a task back", () => {
     expect((await next(team.second.token)).body.task.id).toBe(id);
   });
 
-  test("a task that had been assigned stays assigned", async () => {
+  test("a task that was assigned before its lease stays assigned after it is given back", async () => {
     const { id } = await addTask(world, team, { assigned_agent_id: team.worker.id });
     await next();
     await take(id);

@@ -60,7 +60,7 @@ const only = (notices: StoredNotice[]): StoredNotice => {
 };
 
 describe("notifications of a new task", () => {
-  test("a person's new task notifies the lead, a lead's notifies no lead", async () => {
+  test("a person's new task notifies the lead, and a new task of a lead does not notify any lead", async () => {
     const [task, notices] = await create(owner, { description: " With the\nbig broom ", status: "blocked" });
     const notice = only(notices);
     expect(notice.message.split("\n")).toEqual(
@@ -245,7 +245,7 @@ describe("notifications of rework", () => {
     expect(await change(lead, task, { status: "inbox" })).toEqual(to(team.worker, "CHANGES REQUESTED"));
   });
 
-  test("rework by a person is a plain assignment, and rework without a worker notifies no agent", async () => {
+  test("rework that a person requests is notified like a new assignment, and rework without a worker notifies no agent", async () => {
     const reassigned = { status: "inbox", assigned_agent_id: team.worker.id };
     expect(await change(owner, await addTaskInReview(), reassigned)).toEqual(to(team.worker, "TASK ASSIGNED"));
     expect(await change(lead, await add({ status: "review" }), { status: "inbox" })).toEqual([]);

@@ -93,7 +93,7 @@ test("a new task takes at most nine statements, and its deletion twelve, for any
   expect(await world.countStatements(() => world.call("DELETE", taskPath(team, task.id), owner))).toBeLessThanOrEqual(12);
 });
 
-test("taking the next task takes at most ten statements, and four without a task", async () => {
+test("taking the next task takes at most ten statements, and four when there is no task", async () => {
   const next = () =>
     world.countStatements(() => world.call("POST", "/api/v1/agent/tasks/next", { ...worker, body: { parallel: true } }));
   await world.db.delete(tasks);

@@ -209,7 +209,7 @@ describe("where the task stream starts", () => {
     await second.close();
   });
 
-  test("since selects events strictly after it", async () => {
+  test("the parameter since of the task stream selects events strictly after that time", async () => {
     const at = (ms: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, 1, ms));
     for (const ms of [0, 1, 2]) await record("task.updated", { message: `at ${ms}`, created_at: at(ms) });
     const listener = await follow("?since=2026-01-01T14:00:01.001+02:00");

@@ -32,7 +32,7 @@ const HOSTS: [string, (files: Files) => Partial<Files>][] = [
 ];
 
 describe.skipIf(!hasTools).each(HOSTS)("with sh, curl and jq, on a host that %s,", (_host, layout) => {
-  test.each(ROLES)("a %s finds its operations through TOOLS.md and calls one", async (role) => {
+  test.each(ROLES)("with the commands of TOOLS.md, a %s finds its operations and calls one", async (role) => {
     const workspace = createWorkspace(layout(fixture.files[role]));
     const blocks = shellBlocksOf(fixture.files[role]["TOOLS.md"]);
     const runBlock = async (block: string) => {

@@ -39,7 +39,7 @@ async function work(title: string) {
   };
 }
 
-test("what a host reports after a wake-up is booked as idle use, once, with the host's price", async () => {
+test("usage that a host reports after a wake-up is counted as idle use, once, with the host's price", async () => {
   tell(["opus", { input: 100, cacheRead: 800, cacheWrite: 100, output: 50, totalCost: 0.25 }]);
   await read();
   await read();
@@ -50,7 +50,7 @@ test("what a host reports after a wake-up is booked as idle use, once, with the 
   expect(callsOf(host, "sessions.usage")).toHaveLength(1);
 });
 
-test("at the end of a run the difference is booked for the run, by model", async () => {
+test("at the end of a run the difference to the usage already counted is added to the run, by model", async () => {
   tell(["opus", { input: 100, output: 10 }]);
   await read();
   const task = await work("Paint");
@@ -63,7 +63,7 @@ test("at the end of a run the difference is booked for the run, by model", async
   expect((await figures()).idle).toMatchObject({ input_tokens: 100, cost_usd: null });
 });
 
-test("a session that starts over is counted from its beginning", async () => {
+test("when a host session starts over, its usage is counted from its beginning", async () => {
   tell(["opus", { input: 100, output: 10 }]);
   await read();
   const task = await work("Paint");
@@ -74,7 +74,7 @@ test("a session that starts over is counted from its beginning", async () => {
   expect((await task.run()).usage).toMatchObject({ input_tokens: 30, output_tokens: 3 });
 });
 
-test("a host that is still counting is asked again, and what it reports meanwhile is booked once", async () => {
+test("a host that is still counting is asked again, and the usage that it reports meanwhile is counted only once", async () => {
   const task = await work("Paint");
   session().counting = "nothing";
   await task.end();
@@ -115,7 +115,7 @@ test.each([
   expect((await world.call("GET", "/api/v1/metrics/usage?group_by=agent", owner)).status).toBe(200);
 });
 
-test("what a host reports counts in budgets, and stops the runs under them", async () => {
+test("usage that a host reports counts in budgets, and stops the runs under them", async () => {
   const body = { scope: "agent", scope_id: ann.id, limit: { total_tokens: 100 }, period: "total" };
   const budget = (await world.call("POST", "/api/v1/budgets", { ...owner, body })).body;
   const task = await work("Paint");

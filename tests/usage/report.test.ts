@@ -110,7 +110,7 @@ test("naming a task or run that is not the agent's refuses the whole request wit
   ).toMatchObject({ accepted: 2, repeated: 0, exhausted_budget_ids: [] });
 });
 
-test("an entry belongs to the day in which it was used, up to seven days back; a future one to today", async () => {
+test("an entry counts on the day of its use, up to seven days back, and a future one counts today", async () => {
   const at = (days: number) => new Date(world.now().getTime() + days * DAY_MS).toISOString();
   const old = await report([{ ...ENTRY, key: "old", at: at(-8) }]);
   expect([old.status, old.body.detail.code]).toEqual([422, "usage_entry_too_old"]);
@@ -230,7 +230,7 @@ test("the CSV has the same rows, and no cell that a spreadsheet would run", asyn
   expect(lines.slice(1, 6).map((line) => line.split(",")[1])).toEqual(["'=1+1", "'+cmd", "'-2", "'@SUM(A1)", '"a ""quoted""']);
 });
 
-test("more entries a day than the organization's limit get 429", async () => {
+test("an organization that reports more entries in a day than its limit gets 429", async () => {
   const limited = await createWorld({ limits: { organization_usage_entries_per_day: 3 } });
   const tenant = await limited.tenant("limited");
   const send = (keys: string[]) =>

@@ -33,7 +33,7 @@ test("a step with usage counts for its run, its task and the figures, and is sto
   expect(await totalTokens()).toBe(125);
 });
 
-test("a repeated batch, one that overlaps and a report with the same key count nothing twice", async () => {
+test("a repeated batch of steps, one that overlaps and a report with the same key count no usage twice", async () => {
   const steps = [USED, { kind: "usage", input_tokens: 7 }];
   await post(0, steps);
   expect((await post(0, steps)).body.next).toBe(2);
@@ -43,13 +43,13 @@ test("a repeated batch, one that overlaps and a report with the same key count n
   expect(await totalTokens()).toBe(127);
 });
 
-test("equal batches at the same time count once", async () => {
+test("equal batches of steps at the same time count their usage once", async () => {
   const answers = await Promise.all(Array.from({ length: 6 }, () => post(0, [SAY, USED, { kind: "usage", output_tokens: 1 }])));
   expect(answers.map(({ status, body }) => [status, body.next])).toEqual(answers.map(() => [200, 3]));
   expect(await totalTokens()).toBe(121);
 });
 
-test("a batch that is refused counts nothing", async () => {
+test("a batch of steps that is refused counts no usage", async () => {
   expect((await post(4, [USED])).body.detail).toMatchObject({ next: 0 });
   expect((await post(0, [USED], home.lead.token)).status).toBe(404);
   expect((await post(0, [{ ...USED, cost_usd: "-1" }])).status).toBe(422);
@@ -57,13 +57,13 @@ test("a batch that is refused counts nothing", async () => {
   expect((await readRun()).usage).toMatchObject({ input_tokens: 0, turns: 0 });
 });
 
-test("a full run drops the step and counts the usage", async () => {
+test("a full run drops a step but counts its usage", async () => {
   await world.db.update(runs).set({ steps: 100_001, steps_full: true }).where(eq(runs.id, run_id.id));
   expect((await post(100_001, [USED])).body).toEqual({ next: 100_001, full: true });
   expect((await readRun()).usage.input_tokens).toBe(100);
 });
 
-test("a step counts in its own day, and one from long ago in the oldest day that still gets usage", async () => {
+test("a step counts on its own day, and a step from long ago on the oldest day that still accepts usage", async () => {
   const daysAgo = (days: number) => new Date(world.now().getTime() - days * 86_400_000).toISOString();
   const steps = [
     { ...USED, at: daysAgo(2) },
@@ -87,13 +87,13 @@ test("a budget that a step reaches stops the run, stores the step, and refuses t
   expect((await read(`/api/v1/budgets/${budget.id}`)).spent.cost_usd).toBe("1");
 });
 
-test("steps without usage cost one statement besides the sign-in", async () => {
+test("steps without usage cost one statement in addition to the authentication", async () => {
   world.statements.length = 0;
   await post(0, [SAY]);
   expect(world.statements).toHaveLength(2);
 });
 
-test("a day after the end of the run, steps are refused and count nothing", async () => {
+test("a day after the end of the run, steps are refused and their usage is not counted", async () => {
   await world.call("POST", `/api/v1/boards/${home.board_id}/runs/${run_id.id}/stop`, { ...owner(), body: {} });
   world.elapse(86_400_000 + 60_000);
   expect((await post(0, [USED])).body.detail.code).toBe("run_closed");

@@ -144,7 +144,7 @@ test("a payload keeps the outcome of its delivery when its job has expired", asy
   expect(await listed("failed")).toEqual({ total: 1, ids: [failed] });
 });
 
-test("a payload that is older than the record of deliveries shows none", async () => {
+test("a payload that was stored before deliveries were recorded shows no delivery", async () => {
   const id = await postPayload(world, webhook);
   await world.db.update(board_webhook_payloads).set({ notify_job_id: null }).where(eq(board_webhook_payloads.id, id));
   expect(await delivery(id)).toBeNull();

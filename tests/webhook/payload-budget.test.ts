@@ -161,7 +161,7 @@ const postAll = async (webhook: Webhook, posts: number) => {
   return ids;
 };
 
-test("a stranger who fills an unsigned webhook replaces its own old payloads and leaves room to all others", async () => {
+test("a person who fills an unsigned webhook only replaces its own old payloads and leaves room to all other webhooks", async () => {
   const open = await createWebhook(world, home);
   const ids = await postAll(open, 40);
   const kept = await idsOf(open);

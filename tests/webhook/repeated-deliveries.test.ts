@@ -102,7 +102,7 @@ test("a signed generic body that came with an id is recognized under any other i
   expect(await storedIn(webhook)).toBe(3);
 });
 
-test("a signed body is forgotten after 7 days, and its row is removed", async () => {
+test("a signed body is recognized for 7 days, and then its row is removed", async () => {
   const webhook = await createWebhook(world, home, { source: "github", secret: SENDERS.github.secret });
   const { body, headers } = await deliveryOf("github", world.now());
   const send = async (id: string) => (await post(world, webhook, body, { ...headers, "x-github-delivery": id })).body.payload_id;

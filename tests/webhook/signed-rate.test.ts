@@ -73,7 +73,7 @@ test.each([
   expect((await postFrom(address, signature)).status).toBe(403);
 });
 
-test("a post with a right signature is let through even from an address that is over the limit", async () => {
+test("a correctly signed post is accepted even from an address that is over the limit", async () => {
   const address = newAddress();
   await statusesFrom(address, UNSIGNED, REFUSALS + 2);
   await statusesFrom(address, FORGED, REFUSALS);

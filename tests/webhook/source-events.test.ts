@@ -57,7 +57,7 @@ test("a field of a sender cannot add lines, hide characters or make the summary 
   expect(summary.length <= 300).toBe(true);
 });
 
-test("a form-encoded GitHub delivery is stored as it came, and read as the JSON in it", async () => {
+test("a form-encoded GitHub delivery is stored as it arrived, and read as the JSON in it", async () => {
   const webhook = await createWebhook(world, home, { source: "github", secret: SENDERS.github.secret });
   const json = SENDERS.github.body(world.now());
   const form = new URLSearchParams({ payload: json }).toString();
@@ -71,7 +71,7 @@ test("a form-encoded GitHub delivery is stored as it came, and read as the JSON 
   for (const text of [memory!, host.messages[0]!.message]) expect(insideFence(text)).toBe(`${SENDERS.github.summary}\n${json}`);
 });
 
-test("a form-encoded post to a generic webhook is shown as it came", async () => {
+test("a form-encoded post to a generic webhook is shown as it arrived", async () => {
   const payload_id = await postPayload(world, await createWebhook(world, home), "payload=%7B%7D", {
     "content-type": "application/x-www-form-urlencoded",
   });

@@ -75,7 +75,7 @@ test("an object's name is made of the ids of organization and payload, and only 
   expect((await stat(path.join(fixture.folder, key))).mode & 0o777).toBe(0o600);
 });
 
-test("without a storage nothing moves", async () => {
+test("without a body storage no body moves", async () => {
   const world = await createWorld();
   try {
     const { addOld, run, bodyOf } = toolsOf(world);
@@ -113,7 +113,7 @@ test("with WEBHOOK_BODY_DAYS=0 no more bodies move, and those that have moved st
   expect((await get(pathOf(moved))).body.payload).toBe("moved");
 });
 
-test("a body that moves stays counted for its organization, until its payload is removed", async () => {
+test("a moved body still counts for its organization, until its payload is removed", async () => {
   const bytes = async () =>
     (await fixture.world.db.select().from(webhook_payload_usage))
       .filter(({ organization_id }) => organization_id === home.organization_id)
@@ -166,7 +166,7 @@ test("a redelivered payload reaches its agent whole although its body has moved,
 });
 
 describe("a storage that fails", () => {
-  test("is answered with 503 and Retry-After by every read that needs it, and by no other", async () => {
+  test("while the storage fails, every read that needs it, and no other, gets 503 with Retry-After", async () => {
     const moved = await fixture.addOld(webhook, "moved");
     await fixture.run();
     const young = await postPayload(fixture.world, webhook, "young");
@@ -187,7 +187,7 @@ describe("a storage that fails", () => {
     expect((await get(pathOf(moved))).body.payload).toBe("moved");
   });
 
-  test("stops the moves without losing a body, and the next run continues", async () => {
+  test("a failing storage stops the moves without losing a body, and the next run continues", async () => {
     const ids = [await fixture.addOld(webhook, "one"), await fixture.addOld(webhook, "two")];
     breakStorage();
     takeEvents("");
@@ -200,7 +200,7 @@ describe("a storage that fails", () => {
     expect((await get(pathOf(ids[1]!))).body.payload).toBe("two");
   });
 
-  test("does not lose a body when it stores an object other than the one it was given", async () => {
+  test("a storage that stores another object than it was given does not lose a body", async () => {
     const id = await fixture.addOld(webhook, "precious");
     takeEvents("");
     fixture.intercept.after = (call, key) => (call === "put" ? truncate(path.join(fixture.folder, key), 3) : undefined);
@@ -209,7 +209,7 @@ describe("a storage that fails", () => {
     expect(takeEvents("webhook.bodies_not_moved")).toHaveLength(1);
   });
 
-  test("keeps objects of removed payloads until it is back", async () => {
+  test("objects of removed payloads are kept until a failing storage works again", async () => {
     await fixture.addOld(webhook, "one");
     await fixture.run();
     await fixture.world.call("DELETE", webhook.endpoint_path, { token: home.owner.token });

@@ -26,7 +26,7 @@ import * as tables from "./tables.sql.ts";
 
 type AccountsSettings = Settings & { auth: AccountsAuth };
 
-/** A session's cookie is passed to the verifier behind this word. No bearer token has a blank. */
+/** Precedes the session's cookie, so that the verifier can tell it from a bearer token, which never contains a blank. */
 const COOKIE_PREFIX = "cookie ";
 
 interface Account {
@@ -38,7 +38,7 @@ interface Account {
   subject: string;
 }
 
-/** The person of an account. An address counts only when it is verified. */
+/** The person who owns an account. An e-mail address counts only if it is verified. */
 const toIdentity = ({ issuer, subject, email, emailVerified, name }: Account): Identity => ({
   issuer,
   subject,
@@ -51,7 +51,7 @@ const toIdentity = ({ issuer, subject, email, emailVerified, name }: Account): I
 export function openAccounts(settings: Settings, openContext: () => Context) {
   requireAccountsMode(settings);
   const { db, mail, http, log } = openContext();
-  // The callbacks of the library do not get the request, and the audit log has its address.
+  // The audit log notes the client's address, but the callbacks of the library do not get the request.
   const clients = new AsyncLocalStorage<NonNullable<Context["client"]>>();
   const createContext = (): Context => {
     const client = clients.getStore();
@@ -108,7 +108,9 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
 
   const isOwner = and(eq(tables.user.issuer, LOCAL_IDENTITY.issuer), eq(tables.user.subject, LOCAL_IDENTITY.subject))!;
 
-  /** The account of the first owner, which is the shared user of local mode. It has no way in before it gets one. */
+  /**
+   * The account of the first owner, which is the same user as in local mode. Nobody can sign in to it until its link was used.
+   */
   async function ensureOwner(): Promise<Account> {
     const { internalAdapter } = await auth.$context;
     const existing = await findAccount(isOwner);
@@ -123,7 +125,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     return (await findAccount(isOwner))!;
   }
 
-  /** Makes a link that signs in as this account once. */
+  /** Makes a link with which somebody can sign in to this account once. */
   async function createLink(account_id: string): Promise<string> {
     const { internalAdapter } = await auth.$context;
     const token = mintLinkToken();
@@ -135,7 +137,10 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
   const { owner_token } = settings.auth;
   const isOwnerToken = (token: string) => owner_token !== null && timingSafeEqual(digest(token), digest(owner_token));
 
-  /** The person of a session. The answer could not carry a renewed cookie, so only the token of a program is renewed here. */
+  /**
+   * The person to whom a session belongs. Only a program's session token is renewed here, because this answer could not carry a
+   * renewed cookie.
+   */
   async function findSession(cookie: string, disableRefresh: boolean) {
     const found = await auth.api.getSession({ headers: new Headers({ cookie }), query: { disableRefresh } });
     return found && { identity: toIdentity(found.user as unknown as Account), expires_at: found.session.expiresAt };
@@ -154,7 +159,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     return headers;
   }
 
-  /** The key as which a connected program acts, and the only address that takes its token. */
+  /** The API key with which a connected program acts, and the only address that accepts the program's token. */
   async function findConnection(token: string): Promise<{ key_id: string; resource: string } | null> {
     const resource = mcpResource(settings);
     const { referenceId, resources } = oauthAccessToken;
@@ -166,7 +171,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
           eq(oauthAccessToken.token, toStored(settings, "access_token", token)),
           gt(oauthAccessToken.expiresAt, createContext().now()),
           isNull(oauthAccessToken.revoked),
-          // A client that named no resource gets a token for the only one.
+          // A client that named no resource gets a token for the MCP endpoint, which is the only resource.
           or(isNull(resources), arrayContains(resources, [resource])),
         ),
       );
@@ -203,7 +208,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     async createOwnerLink(): Promise<string> {
       return createLink((await ensureOwner()).id);
     },
-    /** The link of the first visit; null once the owner has another way in. */
+    /** The link for the owner's first visit; null once the owner has another way to sign in. */
     async createFirstLink(): Promise<string | null> {
       const { id } = await ensureOwner();
       const [password] = await db

@@ -21,7 +21,7 @@ export async function asApiCall<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** The library answers a passkey that is not valid as if the service had failed. */
+/** For a passkey that is not valid, the library answers as if the service had failed. */
 export const toRefusal = (pathname: string, answer: Response): Response =>
   answer.status === 500 && pathname.endsWith("/passkey/verify-registration")
     ? Response.json({ message: "The passkey is not valid." }, { status: 400 })

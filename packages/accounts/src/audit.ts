@@ -8,7 +8,7 @@ export type AuditAccount = (
   after?: object | null,
 ) => Promise<void>;
 
-/** What a successful request to these paths has changed. */
+/** What the audit log says after a successful request to one of these paths. */
 const CHANGES: Readonly<Record<string, string>> = {
   "/add-password": "password",
   "/change-email": "email",

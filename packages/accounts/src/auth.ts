@@ -28,7 +28,7 @@ export const ADDRESS_HEADER = "x-board-client-address";
 
 const DAY_SECONDS = 86_400;
 const SESSION_DAYS = 30;
-/** Attempts in a minute from one address. Each costs the derivation of a key. */
+/** Attempts per minute from one address. The number is low, because each attempt costs the derivation of a key. */
 const ATTEMPTS = { window: 60, max: 10 };
 const GUARDED = [
   "/sign-in/*",
@@ -53,9 +53,12 @@ export interface AccountsOptions {
   audit: AuditAccount;
 }
 
-/** Limits the passwords that are tried for one account in a minute, from wherever. */
+/** Limits how many passwords are tried for one account per minute, no matter from how many addresses. */
 export interface Attempts {
-  /** Throws a `DomainError` above the limit. Addresses without an account count as well, so that they show no difference. */
+  /**
+   * Throws a `DomainError` above the limit. E-mail addresses without an account are counted too, so that nobody can find out
+   * which ones have an account.
+   */
   count(email: string): Promise<void>;
   /** Takes back the attempt that succeeded. */
   forget(email: string): Promise<void>;
@@ -95,7 +98,7 @@ export function createAuth(options: AccountsOptions) {
       ...(github && { github: toProvider(github) }),
       ...(google && { google: toProvider(google) }),
     },
-    // Only a person who is signed in adds an account elsewhere whose address differs.
+    // A different e-mail address is allowed, because only a signed-in person can add an account elsewhere to their own.
     account: { accountLinking: { enabled: true, trustedProviders: [], allowDifferentEmails: true } },
     plugins: [
       accessLink(),
@@ -117,7 +120,7 @@ export function createAuth(options: AccountsOptions) {
     },
     advanced: {
       cookiePrefix: "board",
-      // Its default depends on NODE_ENV.
+      // Set here, because the library's default depends on NODE_ENV.
       disableOriginCheck: false,
       useSecureCookies: origin.startsWith("https:"),
       defaultCookieAttributes: { httpOnly: true, sameSite: "lax" },
@@ -132,38 +135,42 @@ export function createAuth(options: AccountsOptions) {
         delete: { after: async ({ userId, expiresAt }) => (expiresAt > new Date() ? audit(userId, "sign_in.ended") : undefined) },
       },
     },
-    // The service logs and answers what fails. The library's own page of errors shows texts of the address.
+    // The service itself logs and answers failures, because the library's error page would show text that is taken from the
+    // address.
     onAPIError: { throw: true, errorURL: `${origin}/` },
     logger: { disabled: true },
   });
 }
 
-/** No way in creates an account, whatever the library takes for one. The first owner is created outside of a request. */
+/**
+ * No way to sign in may create an account, even if the library takes it for a sign-up. The first owner is created outside of any
+ * request.
+ */
 async function requireInvite(_user: unknown, ctx: GenericEndpointContext | null): Promise<void> {
   if (ctx && ctx.path !== "/sign-up/invite") throw new APIError("FORBIDDEN", { message: "An account needs an invite." });
 }
 
 /**
- * The library ends passwords and sessions when a mail proves the address of an account for the first time, because somebody else may
- * have entered that address. It forgets the passkeys.
+ * When a mail proves the e-mail address of an account for the first time, the library ends the account's passwords and sessions,
+ * because somebody else may have entered that address. It does not remove the passkeys, so this does.
  */
 async function endUnprovenPasskeys({ id }: { id: string }, ctx: GenericEndpointContext | null): Promise<void> {
   if (ctx?.path !== "/magic-link/verify") return;
   await ctx.context.adapter.deleteMany({ model: "passkey", where: [{ field: "userId", value: id }] });
 }
 
-/** Accounts that are no user of an earlier mode have this issuer. It is no URL, so no identity provider can have it. */
+/** The issuer of accounts that are not users of an earlier mode. It is not a URL, so no identity provider can have the same. */
 export const ACCOUNTS_ISSUER = "accounts";
 
 const toProvider = ({ client_id, client_secret }: { client_id: string; client_secret: string }) => ({
   clientId: client_id,
   clientSecret: client_secret,
   disableSignUp: true,
-  // It would sign up.
+  // Otherwise a sign-in with an id token would create an account.
   disableIdTokenSignIn: true,
 });
 
-/** A service on this machine is reached by several names. */
+/** A service on this machine is reached by several names, such as localhost and 127.0.0.1. */
 function ownOrigins(origin: string): string[] {
   const { hostname, port, protocol } = new URL(origin);
   if (!["127.0.0.1", "localhost", "[::1]", "0.0.0.0"].includes(hostname)) return [origin];
@@ -176,7 +183,7 @@ const emailOf = (body: unknown): string | null => {
   return typeof email === "string" ? email.trim().toLowerCase() : null;
 };
 
-/** Refuses common passwords wherever one is set, and counts the ones that are tried. */
+/** Refuses common passwords wherever one is set, and counts the attempts to sign in with a password. */
 const checkPassword = (attempts: Attempts) =>
   createAuthMiddleware(async (ctx) => {
     const { newPassword } = (ctx.body ?? {}) as { newPassword?: unknown };
@@ -186,7 +193,7 @@ const checkPassword = (attempts: Attempts) =>
     await asApiCall(attempts.count(email));
   });
 
-/** Only an account that exists has an organization whose audit log can have the failure. */
+/** A failed sign-in is written to the audit log of the account's organization, so there must be an account. */
 const noteResult = (attempts: Attempts, audit: AuditAccount) =>
   createAuthMiddleware(async (ctx) => {
     await auditChange(ctx, ctx.context.returned, audit);
@@ -197,7 +204,10 @@ const noteResult = (attempts: Attempts, audit: AuditAccount) =>
     if (found) await audit(found.user.id, "sign_in.failed");
   });
 
-/** Only accounts get mails, and who asks cannot see whether there is one: the mail is sent after the answer. */
+/**
+ * The mail is sent after the answer, so that the time of the answer does not show whether the account exists. Only accounts get
+ * mails.
+ */
 const signInByMail = (mail: Mailer, log: Log) =>
   magicLink({
     disableSignUp: true,

@@ -44,8 +44,9 @@ const parseChoice = (body: unknown): z.infer<typeof Choice> => {
 const NO_KEY = "00000000-0000-0000-0000-000000000000";
 
 /**
- * The key to which the tokens of an authorization belong. Without an agreement in this request it is one that does not exist, so
- * that the library finds no earlier consent and asks again: a program could claim to be another that was agreed to.
+ * The API key to which the tokens of an authorization belong. If nobody agreed in this request, it is a key that does not exist,
+ * so that the library finds no earlier consent and asks again: otherwise a program could claim to be one to which the person
+ * agreed earlier.
  */
 export async function keyOfConsent(db: Db, connections: Connections, account_id: unknown, scopes: string[]): Promise<string> {
   const chosen = await agreed.get();
@@ -69,18 +70,18 @@ async function createKey(
   return asApiCall(connections.create(account_id, { name, access: granted, board_ids }));
 }
 
-/** The key to which the tokens for the code of a device belong; null for a code that nobody has approved. */
+/** The API key to which the tokens for a device's code belong; null for a code that nobody has approved. */
 export async function keyOfDevice(db: Db, code: string): Promise<string | null> {
   const [row] = await db
     .select({ key_id: deviceCode.keyId, status: deviceCode.status })
     .from(deviceCode)
     .where(eq(deviceCode.deviceCode, code));
-  // The person has agreed a moment ago, and the key is being made.
+  // The person has just agreed, and the key is still being made.
   if (row?.status === "approved" && row.key_id === null) throw new APIError("BAD_REQUEST", { error: "authorization_pending" });
   return row?.key_id ?? null;
 }
 
-/** Makes the key of a program when a person agrees to connect it: on the page of an authorization, or for a device's code. */
+/** Makes an API key for a program when a person agrees to connect it, on the page of an authorization or for a device's code. */
 export const connection = (db: Db, connections: Connections) =>
   ({
     id: "connection",
@@ -125,7 +126,7 @@ async function connectDevice(
     eq(deviceCode.userId, account_id),
     eq(deviceCode.status, "approved"),
     isNull(deviceCode.keyId),
-    // The command line signs its person in and needs no key.
+    // The command line signs in its person and needs no API key.
     isNotNull(deviceCode.oauthClientId),
   );
   const [row] = await db.select().from(deviceCode).where(isApproved);

@@ -7,8 +7,9 @@ import { toIdentifier } from "./link.ts";
 const MAX_TOKEN = 200;
 
 /**
- * Signs in by a link for one use: the first visit of the owner, and accounts whose person has lost every other way in. The link
- * carries its token behind a #, and the page posts it, so that no program that only follows links uses it up.
+ * Signs in by a link that works once: for the owner's first visit, and for accounts whose person has lost every other way to sign
+ * in. The link carries its token behind a #, and its page posts the token, so that a program that merely opens links does not use
+ * it up.
  */
 export const accessLink = () =>
   ({

@@ -3,10 +3,10 @@ import type { BetterAuthPlugin } from "better-auth";
 import * as z from "zod";
 import { asApiCall } from "./api-error.ts";
 
-/** Makes a link for a member on behalf of this account. Throws a `DomainError` if it may not. */
+/** Makes a link for another member, on behalf of this account. Throws a `DomainError` if the account is not allowed to. */
 export type CreateMemberLink = (account_id: string, member_id: string) => Promise<string>;
 
-/** A link by which a member who has lost every other way in signs in once. Owners pass it on. */
+/** A link with which a member who has lost every other way to sign in can sign in once. Owners make it and pass it on. */
 export const memberLink = (create: CreateMemberLink) =>
   ({
     id: "member-link",

@@ -2,7 +2,7 @@ import { api_keys } from "@board/core/schema/key.sql";
 import { boolean, index, integer, jsonb, text, unique, uuid } from "drizzle-orm/pg-core";
 import { accounts, id, session, time, user } from "./tables.sql.ts";
 
-/** A program that people connect: registered by itself, or known by the address of its metadata document. */
+/** A program that people connect. It registers itself, or is identified by the address of its metadata document. */
 export const oauthClient = accounts.table(
   "oauth_client",
   {
@@ -46,7 +46,7 @@ export const oauthClient = accounts.table(
   (t) => [index("oauth_client_by_user").on(t.userId), index("oauth_client_by_creation").on(t.createdAt)],
 );
 
-/** What tokens are issued for: the MCP endpoint at the addresses that the service has had. */
+/** What tokens are issued for: the MCP endpoint, under every address that the service has had. */
 export const oauthResource = accounts.table("oauth_resource", {
   ...id,
   identifier: text().notNull().unique(),
@@ -87,7 +87,9 @@ export const oauthClientResource = accounts.table(
   ],
 );
 
-/** The key as which the connected program acts. When it is revoked, everything that was issued for it ends with it. */
+/**
+ * The API key with which the connected program acts. When the key is revoked, everything that was issued for it becomes invalid.
+ */
 const ofKey = () => uuid("reference_id").references(() => api_keys.id, { onDelete: "cascade" });
 const ofSession = () => text("session_id").references(() => session.id, { onDelete: "set null" });
 const ofPerson = () =>
@@ -177,14 +179,14 @@ export const oauthConsent = accounts.table(
   ],
 );
 
-/** Assertions by which clients have signed in, so that each is used once. */
+/** The signed statements with which clients have signed in. They are kept so that each is accepted only once. */
 export const oauthClientAssertion = accounts.table(
   "oauth_client_assertion",
   { ...id, expiresAt: time("expires_at").notNull() },
   (t) => [index("oauth_client_assertion_by_expiry").on(t.expiresAt)],
 );
 
-/** Codes that a device shows and a person approves. */
+/** Codes that a device shows and that a person approves in a browser. */
 export const deviceCode = accounts.table(
   "device_code",
   {
@@ -200,7 +202,7 @@ export const deviceCode = accounts.table(
     scope: text(),
     resources: text().array(),
     oauthClientId: text("oauth_client_id"),
-    /** Our own column: the key as which the program acts, made when the person approves. */
+    /** A column that the library does not have: the API key with which the program acts, made when the person approves. */
     keyId: uuid("key_id").references(() => api_keys.id, { onDelete: "cascade" }),
   },
   (t) => [index("device_code_by_expiry").on(t.expiresAt), index("device_code_by_key").on(t.keyId)],

@@ -14,28 +14,28 @@ import { APIError } from "better-auth/api";
 import { fetchClientDocument } from "./client-document.ts";
 import { type Connections, keyOfConsent, keyOfDevice } from "./connection-plugin.ts";
 
-/** The beginning of the access tokens of connected programs. */
+/** The prefix of the access tokens of connected programs. */
 export const ACCESS_PREFIX = "bt_";
 const REFRESH_PREFIX = "br_";
 
-/** What a program may ask for. `offline_access` is the word of OpenID Connect for a connection that lasts. */
+/** What a program may ask for. `offline_access` is what OpenID Connect calls a connection that outlasts the visit. */
 export const SCOPES = ["read", "write", "offline_access"] as const;
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
-/** Also the time that a person has to sign in and to agree. */
+/** This is also how much time a person has to sign in and agree. */
 const CODE_SECONDS = 600;
-/** A client that lost the answer to a refresh may repeat it for this long. */
+/** A client that did not receive the answer to a refresh may repeat the refresh for this long. */
 const REPEAT_SECONDS = 30;
 
-/** The page of the console that asks a person to agree. The request is behind the #, so that it is in no log. */
+/** The page of the console that asks a person to agree. The request stands behind the #, so that it is not written to any log. */
 const CONSENT_PAGE = "/#connect";
 const DEVICE_PAGE = "/#device";
 
 /** The id of the command line, which signs its person in. Other programs are separate clients. */
 export const COMMAND_LINE_ID = "board";
 
-/** The address for which tokens of programs are issued, and where alone they count. */
+/** The address for which the tokens of programs are issued. They are accepted nowhere else. */
 export const mcpResource = ({ service_url }: Pick<Settings, "service_url">): string => `${service_url}/mcp`;
 
 /** The digest by which a token is found. */
@@ -52,7 +52,7 @@ export function oauthPlugins(
     scopes: [...SCOPES],
     grantTypes: ["authorization_code", "refresh_token"],
     resources: [{ identifier: mcpResource(settings), name: "MCP endpoint" }],
-    // There is one resource, and clients outlive a change of its address.
+    // There is only one resource. A list per client would become wrong when the service's address changes.
     enforcePerClientResources: false,
     loginPage: CONSENT_PAGE,
     consentPage: CONSENT_PAGE,
@@ -65,7 +65,7 @@ export function oauthPlugins(
     accessTokenExpiresIn: HOUR_SECONDS,
     refreshTokenExpiresIn: 30 * DAY_SECONDS,
     refreshTokenReuseInterval: REPEAT_SECONDS,
-    // Tokens are looked up, so that they end at once with the connection.
+    // Tokens are looked up in the database, so that they become invalid as soon as the connection ends.
     disableJwtPlugin: true,
     storeTokens: { hash: async (token, type) => toStored(settings, type, token) },
     prefix: { opaqueAccessToken: ACCESS_PREFIX, refreshToken: REFRESH_PREFIX },
@@ -81,14 +81,15 @@ export function oauthPlugins(
   ] as BetterAuthPlugin[];
 }
 
-/** The device grant, whose tokens belong to the key that was made when the person agreed. */
+/** The device grant. Its tokens belong to the API key that was made when the person agreed. */
 function deviceGrant(db: Context["db"], origin: string) {
   const device = oauthDeviceAuthorization({
     verificationUri: `${origin}${DEVICE_PAGE}`,
     expiresIn: "15m",
     validateClient: (id) => id === COMMAND_LINE_ID,
   });
-  // Its type names only what the device plugin reads; the library passes the whole object to the provider, as this does.
+  // The type names only the options that the device plugin reads. Here, as in the library, the whole object is passed to the
+  // provider.
   const grant = device.options.grant as unknown as OAuthProviderExtension;
   const exchange = grant.grants![DEVICE_CODE_GRANT_TYPE]!;
   return {

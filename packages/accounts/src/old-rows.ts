@@ -25,7 +25,10 @@ interface OldRows {
 const { clientId } = oauth.oauthClient;
 const hasNone = (table: PgTable, client: PgColumn): SQL => sql`not exists (select 1 from ${table} where ${client} = ${clientId})`;
 
-/** Anybody may register a client or ask for a code, so what was never used is removed soon. A removed client registers again. */
+/**
+ * Anybody may register a client or ask for a code, so one that was never used is soon removed. A client that was removed
+ * registers again.
+ */
 const OLD_ROWS: readonly OldRows[] = [
   { table: tables.verification, since: tables.verification.expiresAt, kept_ms: HOUR_MS },
   { table: tables.session, since: tables.session.expiresAt, kept_ms: DAY_MS },
@@ -50,7 +53,10 @@ const OLD_ROWS: readonly OldRows[] = [
   },
 ];
 
-/** Returns a function that removes old rows of the accounts, at most every ten minutes. It never fails. */
+/**
+ * Returns a function that removes outdated rows of the tables for accounts, at most every ten minutes. The function never
+ * rejects.
+ */
 export function createRowRemover(openContext: () => Context): () => Promise<void> {
   let next = 0;
   return async () => {

@@ -3,7 +3,7 @@ import type { BetterAuthPlugin } from "better-auth";
 import * as z from "zod";
 import { MAX_PASSWORD, MIN_PASSWORD, requireUncommonPassword } from "./password.ts";
 
-/** Gives an account without a password its first one. A password that is there is changed with the old one. */
+/** Sets the first password of an account that has none. To change a password, the old one is needed. */
 export const firstPassword = () =>
   ({
     id: "first-password",

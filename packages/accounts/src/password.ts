@@ -3,7 +3,7 @@ import { APIError } from "better-auth/api";
 export const MIN_PASSWORD = 12;
 export const MAX_PASSWORD = 128;
 
-/** Words and runs of which the most common long passwords are made. */
+/** Words and sequences of characters of which the most common long passwords consist. */
 const COMMON = (
   "password passwort qwertyuiop qwertzuiop asdfghjkl zxcvbnm 1234567890 0987654321 1q2w3e4r5t6y 1qaz2wsx3edc qazwsxedc iloveyou " +
   "letmein welcome administrator changeme trustno1 sunshine princess football baseball superman dragon monkey master shadow " +
@@ -32,7 +32,7 @@ export function isCommonPassword(password: string): boolean {
   return rest.length <= MAX_REST || isRun(plain);
 }
 
-/** Whether a group of at most four characters comes over and over. */
+/** Whether the text repeats a group of at most four characters. */
 const isRepetition = (text: string): boolean =>
   [1, 2, 3, 4].some((size) => text.replaceAll(text.slice(0, size), "").length <= MAX_REST - 1);
 

@@ -1,9 +1,9 @@
 import { AUTH_PATH } from "./auth-path.ts";
 
-/** Where clients read what the authorization server offers (RFC 8414: the path of the issuer comes last). */
+/** Where clients find out what the authorization server offers. By RFC 8414, the issuer's path comes last in this address. */
 const METADATA_PATH = `/.well-known/oauth-authorization-server${AUTH_PATH}`;
 
-/** What is served of the OAuth provider. The rest manages clients, of which nobody has any here. */
+/** The addresses of the OAuth provider that the service offers. The others manage clients, and nobody here owns clients. */
 const OAUTH_PATHS = new Set([
   "/oauth2/authorize",
   "/oauth2/consent",
@@ -13,7 +13,7 @@ const OAUTH_PATHS = new Set([
   "/oauth2/token",
 ]);
 
-/** Whether the library answers this path. */
+/** Whether requests to this path are answered by the library. */
 export function isServed(pathname: string): boolean {
   if (pathname === METADATA_PATH) return true;
   const path = pathname.slice(AUTH_PATH.length);

@@ -2,12 +2,12 @@ import type { BetterAuthPlugin } from "better-auth";
 import { createAuthMiddleware } from "better-auth/api";
 import { serializeSignedCookie } from "better-call";
 
-/** The beginning of the token by which the command line sends the session of its person. */
+/** The prefix of the token with which the command line sends its person's session. */
 export const SESSION_PREFIX = "bs_";
 
 /**
- * Signs the session that a device gets for its code. The table has sessions without their signature, so it alone does not let
- * anybody in.
+ * Signs the session that a device gets for its code. The table stores sessions without a signature, so nobody who has only read
+ * the table can sign in.
  */
 export const sessionToken = () =>
   ({
@@ -20,7 +20,7 @@ export const sessionToken = () =>
             const { returned } = ctx.context;
             const { verification_uri, user_code } = (returned ?? {}) as Record<string, unknown>;
             if (typeof verification_uri !== "string" || typeof user_code !== "string") return;
-            // The library puts the code before the #, where it would be in logs.
+            // The library puts the code before the #, where it would be written to logs.
             return ctx.json({ ...(returned as object), verification_uri_complete: `${verification_uri}?user_code=${user_code}` });
           }),
         },

@@ -13,7 +13,7 @@ const times = () => ({
   updatedAt: time("updated_at").notNull().defaultNow(),
 });
 
-/** A person's account. `issuer` and `subject` say which user of the service it is. */
+/** A person's account. `issuer` and `subject` identify the user of the service to whom it belongs. */
 export const user = accounts.table(
   "user",
   {
@@ -48,7 +48,7 @@ export const session = accounts.table(
   (t) => [index("session_by_user").on(t.userId)],
 );
 
-/** A way in: a password or an account at another service. */
+/** A way to sign in: a password, or an account at another service. */
 export const account = accounts.table(
   "account",
   {
@@ -68,7 +68,7 @@ export const account = accounts.table(
   (t) => [index("account_by_user").on(t.userId)],
 );
 
-/** Values for one use: links, challenges of passkeys, states of other services. */
+/** Values that are used once: links, the challenges of passkeys, and the state of a sign-in at another service. */
 export const verification = accounts.table(
   "verification",
   { ...id, identifier: text().notNull(), value: text().notNull(), expiresAt: time("expires_at").notNull(), ...times() },

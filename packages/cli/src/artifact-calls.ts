@@ -11,7 +11,7 @@ import type { Session } from "./session.ts";
 /** A longer file is uploaded on its own, since a request with its content would be too large. */
 const INLINE_BYTES = 262_144;
 
-/** The types that the service keeps; it finds out all others by the content. */
+/** The types that the service stores as they were sent. It finds out all other types from the content. */
 const TYPES: Readonly<Record<string, string>> = {
   ".md": "text/markdown",
   ".csv": "text/csv",

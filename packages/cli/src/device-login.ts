@@ -12,7 +12,7 @@ const SESSION = /^bs_/;
 const SLOWER_SECONDS = 5;
 const MAX_WAIT_SECONDS = 60;
 
-/** What a person needs to let this program in. */
+/** What a person needs in order to sign this program in. */
 export interface DeviceCode {
   device_code: string;
   user_code: string;
@@ -54,7 +54,7 @@ export async function waitForApproval(url: string, { device_code, expires_in, in
   throw new UsageError(`The code is too old. Run "${PROGRAM} login" again.`);
 }
 
-/** Ends the session of a token at the service. Other tokens are those of programs, which others may use too. */
+/** Ends the session that a token stands for. Tokens of other kinds are left alone, because other programs may use them too. */
 export async function endSession(url: string, token: string): Promise<boolean> {
   if (!SESSION.test(token)) return false;
   return (await post(`${url}/api/auth/sign-out`, {}, { authorization: `Bearer ${token}` })).status === 200;

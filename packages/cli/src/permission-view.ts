@@ -2,7 +2,7 @@ import type { Approval } from "@board/client";
 import type { Output } from "./output.ts";
 import { toSafeLine, toSafeText } from "./text.ts";
 
-/** What a runner asks for a coding agent, with the answers that a person can give. */
+/** What a coding agent wants to do and its runner asks permission for, with the answers that a person can give. */
 export interface Permission {
   title: string;
   tool: string;
@@ -10,7 +10,7 @@ export interface Permission {
   options: { id: string; name: string; kind: string }[];
 }
 
-/** The permission for which an approval asks, or null for other approvals. */
+/** The permission that an approval is about, or null for an approval about something else. */
 export function permissionOf({ action_type, payload }: Approval): Permission | null {
   if (action_type !== "run.permission") return null;
   const { title, tool, excerpt, options } = (payload ?? {}) as Record<string, unknown>;
@@ -23,7 +23,7 @@ export function permissionOf({ action_type, payload }: Approval): Permission | n
   };
 }
 
-/** Prints what an approval asks for. The texts are those of an agent. */
+/** Prints what an approval asks for. An agent wrote these texts. */
 export function printPermission(output: Output, approval: Approval): void {
   const permission = permissionOf(approval);
   output.line(`${approval.status}: ${toSafeLine(approval.action_type)}`);

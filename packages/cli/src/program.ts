@@ -1,12 +1,12 @@
 import path from "node:path";
 
-/** The name of the package that this is a part of. In a clone and in the bundle without the service there is none. */
+/** The name of the npm package that contains this program, or null in a clone and in the bundle without the service. */
 declare const PACKAGE: string | undefined;
 
 const file = process.argv[1] ?? "";
 const isNpx = process.env["npm_command"] === "exec";
 
-/** The name by which npm installs this program together with the service, or null. */
+/** The name under which npm installs this program together with the service, or null. */
 export const PUBLISHED_AS: string | null = typeof PACKAGE === "undefined" ? null : PACKAGE;
 
 /** The command that a person types to run this program again. */

@@ -16,7 +16,7 @@ export async function* readPages(
   query: Record<string, unknown>,
   has_own_cursors: boolean,
 ): AsyncGenerator<unknown> {
-  // The empty cursor asks for cursors. A list that has none ignores it.
+  // An empty cursor asks the list for its first page with cursors. A list that has no cursors ignores it.
   const isPositioned = has_own_cursors || ["cursor", "offset", "page"].some((name) => name in query);
   const start = isPositioned ? {} : { cursor: "" };
   let position: Position | null = null;

@@ -51,7 +51,7 @@ export interface AskingProgram {
 
 const asksToWrite = (scope: string | null | undefined) => (scope ?? "").split(" ").includes("write");
 
-/** Reads who sent the signed request of an authorization. */
+/** Reads which program sent the signed request for an authorization. */
 export async function readProgram(request: string): Promise<AskingProgram> {
   const fields = new URLSearchParams(request);
   const client_id = fields.get("client_id") ?? "";
@@ -65,7 +65,7 @@ const nameOfClient = async (client_id: string): Promise<string> =>
   (await callAuth<{ client_name?: string }>("GET", `/oauth2/public-client?client_id=${encodeURIComponent(client_id)}`))
     .client_name ?? client_id;
 
-/** Reads which device shows a code, and reserves the code for this person. */
+/** Reads which device shows a code, and makes sure that only this person can approve it. */
 export async function readDevice(code: string): Promise<AskingProgram> {
   const { status, client_id, scope } = await callAuth<{ status: string; client_id?: string; scope?: string | null }>(
     "GET",
@@ -79,7 +79,7 @@ export async function readDevice(code: string): Promise<AskingProgram> {
 
 const COMMAND_LINE_ID = "board";
 
-/** Sends the person's answer. Returns the address of the program to which the browser goes on. */
+/** Sends the person's answer. Returns the program's address, at which the browser continues. */
 export async function answerProgram(oauth_query: string, accept: boolean, rights: object = {}): Promise<string> {
   return (await post<{ url: string }>("/oauth2/consent", { accept, oauth_query, ...rights })).url;
 }

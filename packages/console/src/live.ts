@@ -2,7 +2,7 @@ import { effect, signal } from "@preact/signals";
 import type { components } from "@board/client/api";
 import { api, isStatus, refused, signedIn } from "./api.ts";
 
-/** An entry of the feed of changes. */
+/** One entry from the stream of changes. */
 export type Change = components["schemas"]["Change"];
 
 /** "reset" means that entries may have been missed, so everything must be read again. */

@@ -95,7 +95,7 @@ export function withQuery(query: URLSearchParams, change: Record<string, string>
   return `${fragment.value.split("?")[0]}${text ? `?${text}` : ""}`;
 }
 
-/** Another address with the query of the present one, so that the filters of a board stay while its cards are opened. */
+/** Another address that keeps the present query, so that the filters of a board stay while its cards are opened. */
 export function withSameQuery(target: string): string {
   const text = route.value.query.toString();
   return text ? `${target}?${text}` : target;

@@ -5,7 +5,7 @@ import type { FileStorage } from "@board/core/context/file-storage";
 import { awsClientOptions } from "./aws-client.ts";
 import type { BodyBucketOptions } from "./body-bucket.ts";
 
-/** A pause of the bucket ends a call. A whole file may take longer, since it comes in pieces. */
+/** A call ends when the bucket sends nothing for this long. A whole file may take longer, because it comes in pieces. */
 const LIMITS = { connect_ms: 1_000, request_ms: 10_000, attempts: 2 };
 const UPLOAD_SECONDS = 900;
 const DOWNLOAD_SECONDS = 300;
@@ -18,7 +18,7 @@ export function createFileBucket({ bucket, prefix, endpoint }: BodyBucketOptions
   });
   const toObject = (key: string) => ({ Bucket: bucket, Key: prefix + key });
   return {
-    // Only short files come this way, because clients upload the others themselves.
+    // Only small files are sent through the service. Clients upload larger ones to the bucket themselves.
     write: async (key, chunks) => {
       const pieces: Uint8Array[] = [];
       for await (const chunk of chunks) pieces.push(chunk);

@@ -87,7 +87,9 @@ export const groups = {
     ...streamSize,
     reads_bodies: true,
   },
-  /** Files of tasks. Large ones go between clients and the bucket; the completion of an upload reads the whole file. */
+  /**
+   * Files of tasks. Clients exchange large ones with the bucket directly, but the completion of an upload reads the whole file.
+   */
   artifacts: {
     routes: anyMethodBelow("/api/v1/boards/{board_id}/artifacts", "/api/v1/boards/{board_id}/tasks/{task_id}/artifacts"),
     memory_mb: 512,
@@ -97,7 +99,7 @@ export const groups = {
   },
   /** Decisions from messages, without sign-in. */
   decisions: { routes: ["POST /api/v1/decisions", "ANY /decide", "ANY /unsubscribe"], ...defaultSize },
-  /** What Slack calls, signed. It waits at most three seconds. */
+  /** Receives the signed requests that Slack sends. Slack waits for an answer for at most three seconds. */
   slack: { routes: ["POST /api/v1/slack/interactions", "POST /api/v1/slack/commands"], ...defaultSize },
   approvals: { routes: anyMethodBelow("/api/v1/boards/{board_id}/approvals"), ...streamSize },
   webhooks: { routes: anyMethodBelow("/api/v1/boards/{board_id}/webhooks"), ...defaultSize, reads_bodies: true },

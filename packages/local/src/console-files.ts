@@ -11,7 +11,7 @@ const BUILT = path.join(PACKAGE, "dist");
 /** Reads a file of the built console. The caller has checked the name. */
 export const readConsoleFile = (name: string): Promise<Uint8Array> => readFile(path.join(BUILT, name));
 
-/** Builds the console in the background after an installation without scripts. Returns a function that stops the build. */
+/** When an installation ran no scripts, builds the console in the background. Returns a function that stops the build. */
 export function buildConsoleIfMissing(log: Log): () => void {
   if (existsSync(path.join(BUILT, "index.html"))) return () => {};
   log.info("console.build", "The console is built in the background, which takes a few seconds");

@@ -19,7 +19,7 @@ interface Shared {
   db: Db;
   log: Log;
   telemetry?: Telemetry | null;
-  /** Gets what ends the connections that the contexts open. */
+  /** Functions that end the connections of the contexts; the contexts add them here. */
   cleanups: (() => unknown)[];
 }
 

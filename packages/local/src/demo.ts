@@ -86,7 +86,7 @@ async function runDemo(demo: Demo, board: DemoBoard, folder: string, seconds: nu
   const scenario = runScenario(demo, board, seconds).then(async () => {
     while (!(await isComplete(demo, board.board_id))) await demo.wait(CHECK_MS);
   });
-  // The end of the work of Otto is not the end of the demo.
+  // When Otto has spent the budget and stops, the demo continues.
   const people = Promise.all([runPerson(demo, board), runSpender(demo, board)]);
   await Promise.race([scenario, runLead(demo, board), people, ...workers, ...runner]);
 }

@@ -22,7 +22,7 @@ export function createHeldWakeups(createContext: () => Context<System>): HeldWak
   async function update(write: (ctx: Context, ids: readonly string[]) => Promise<void>): Promise<void> {
     if (ids.size === 0) return;
     const ctx = createContext();
-    // If the database does not respond, the wake-ups are found once they count as lost.
+    // If the database does not respond, other processes take over the wake-ups when their time is over.
     await write(ctx, [...ids]).catch((error: unknown) => ctx.log.warn("jobs.wake_ups_not_renewed", errorText(error)));
   }
 

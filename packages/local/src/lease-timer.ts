@@ -4,7 +4,7 @@ import { errorText } from "@board/core/values/log";
 import { hasPendingWakeups, type PendingWakeups } from "@board/core/context/pending-wakeups";
 import { expireLeases, readNextLeaseEnd } from "@board/core/task/lease/lease-expiry";
 
-/** No lease is shorter than this, so every lease is seen before it ends, including leases that other processes began. */
+/** No lease is shorter than this, so even a lease that another process began is noticed before it ends. */
 const LOOK_MS = 60_000;
 const MARGIN_MS = 100;
 /** Wait before the next attempt when a lease has ended but its task is locked by another change. */

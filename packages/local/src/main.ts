@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   const hurry = new AbortController();
   onStopRequest((request) => {
     if (request === "SIGTERM" && asked_at !== undefined && performance.now() - asked_at < SAME_REQUEST_MS) return;
-    // Ctrl-C and a second request do not wait for balancers.
+    // With Ctrl-C or after a second request, the service does not give balancers time to notice that it stops.
     const drain_ms = stopping || request !== "SIGTERM" ? 0 : settings.drain_seconds * 1_000;
     if (drain_ms === 0) hurry.abort();
     asked_at ??= performance.now();

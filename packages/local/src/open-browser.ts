@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** The program that opens a file with the browser, or null where nobody sits in front of a screen. */
+/** The program with which this system opens a file in the browser, or null on a machine without a screen. */
 function browserCommand({ platform, env }: Pick<NodeJS.Process, "platform" | "env">): string[] | null {
   if (env["CI"] || env["SSH_CONNECTION"] || env["BROWSER"] === "none") return null;
   if (platform === "darwin") return ["open"];

@@ -3,7 +3,7 @@ import path from "node:path";
 
 interface Contents {
   folders: string[];
-  /** The files, in the order of their bytes. */
+  /** The files, in the order in which their bytes follow. */
   files: { name: string; size: number }[];
 }
 

@@ -48,7 +48,7 @@ export function answerInOrder(listener: RequestListener, limits: Limits, onClose
 
   return (request, response) => {
     const { socket } = request;
-    // Node passes on the remaining requests of a connection even after the connection was closed.
+    // Even after a connection was closed, Node passes on the requests that it has already read from it.
     if (socket.destroyed) return;
     const connection = connectionOf(socket);
     if (!connection.isAnswering) return answer(connection, request, response);

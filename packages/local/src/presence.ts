@@ -6,7 +6,7 @@ import { errorText } from "@board/core/values/log";
 
 const MAX_NAME = 200;
 
-/** Makes this process known to the others on the database. Returns a function that withdraws it. */
+/** Announces this process to the others that use the database. Returns a function that ends this. */
 export async function startPresence(createContext: () => Context<System>, id: string): Promise<() => Promise<void>> {
   const self = { id, name: `${hostname()}:${process.pid}`.slice(-MAX_NAME) };
   const warn = (error: unknown) => createContext().log.warn("process.presence_not_stored", errorText(error));

@@ -8,10 +8,13 @@ const fileIn = (folder: string) => path.join(folder, "service.url");
 /** Stores the address of the service for commands that use the same folder. */
 export const announceService = (folder: string, url: string): void => writeFileSync(fileIn(folder), `${url}\n`, { mode: 0o600 });
 
-/** Also called at the start, because a killed service leaves its address, and another program there could receive the token. */
+/**
+ * Also called at the start, because a service that was killed leaves its address behind. Another program that listens there now
+ * could otherwise receive the token.
+ */
 export const withdrawService = (folder: string): void => rmSync(fileIn(folder), { force: true });
 
-/** The service that uses a folder, called as the local user. */
+/** The service that uses a folder. It is called with the token of the local user. */
 export interface RunningService {
   listDeadJobs(limit: number): Promise<{ jobs: Job[]; has_more: boolean }>;
   /** Returns false if the job was not dead. */

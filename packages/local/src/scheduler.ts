@@ -8,7 +8,7 @@ import type { Consumer } from "./consumer.ts";
 
 type System = Context<{ type: "system" }>;
 
-/** How often a process looks for schedules whose process has ended. */
+/** How often a process checks for schedules that belong to a process that has ended. */
 const LOOK_MS = 10_000;
 const MINUTE_MS = 60_000;
 
@@ -49,7 +49,7 @@ export function startSchedules(options: SchedulerOptions): () => Promise<void> {
 
 async function runTick(options: SchedulerOptions, name: ScheduleName): Promise<void> {
   const { createContext, process_id } = options;
-  // Timers fire a little early or late, and all processes must name the same tick.
+  // Timers fire a little early or late, but all processes must compute the same time for a tick.
   const tick_at = new Date(Math.round(Date.now() / MINUTE_MS) * MINUTE_MS);
   if (process_id === null) return run(options, name, tick_at);
   const turn = { name, tick_at, process_id };

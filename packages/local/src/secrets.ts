@@ -32,7 +32,7 @@ export function findSecrets(environment: NodeJS.ProcessEnv): { filled: NodeJS.Pr
   };
 }
 
-/** The folder of the embedded database and the secrets. */
+/** The folder that contains the embedded database and the secrets. */
 export const dataFolder = (environment: NodeJS.ProcessEnv): string => path.resolve(environment["DATA_DIR"]?.trim() || "./.data");
 
 function missingSecrets(environment: NodeJS.ProcessEnv) {

@@ -17,7 +17,7 @@ interface Delivery {
   signal: AbortSignal;
 }
 
-/** Delivers what killed runners could not send: their steps, and how their runs ended. */
+/** Delivers what runners that were killed could not send: steps, and how their runs ended. */
 export async function deliverAbandonedRuns(delivery: Delivery): Promise<void> {
   for (const file of listJournals(delivery.folder)) {
     if (delivery.signal.aborted) return;
@@ -29,7 +29,7 @@ export async function deliverAbandonedRuns(delivery: Delivery): Promise<void> {
       if (!journal) rmSync(file, { force: true });
       if (!journal) continue;
       const { url, agent_id } = journal.facts;
-      // Another agent's token cannot deliver them.
+      // They can only be delivered with the token of the agent that did the run.
       if (url !== delivery.service.url || agent_id !== delivery.agent_id) journal.close();
       else await deliver(delivery, journal);
     } finally {
@@ -57,7 +57,7 @@ async function deliver({ service, print, signal }: Delivery, journal: Journal): 
   }
 }
 
-/** The task of a run that was cut off is released if its lease still lasts, so that another agent can take it at once. */
+/** If the run was cut off and its lease still lasts, the task is released, so that another agent can take it at once. */
 function toAbandonedEnding(journal: Journal): RunEnding {
   const folder = journal.lines.findLast((line) => line.line === "folder");
   const where = folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "";

@@ -91,6 +91,6 @@ const BOARD_VARIABLE = /^BOARD(_|$)/i;
 /** The environment of the coding agent: that of the person, without everything that belongs to the board. */
 export function toAgentEnvironment(environment: Environment, { environment: added }: AgentCommand): Record<string, string> {
   const kept = Object.entries(environment).filter(([name, value]) => value !== undefined && !BOARD_VARIABLE.test(name));
-  // What the person has set for the tool wins.
+  // If the person has set the variable, their value is used.
   return { ...added, ...(Object.fromEntries(kept) as Record<string, string>) };
 }

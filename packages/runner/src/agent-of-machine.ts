@@ -8,16 +8,16 @@ export interface MachineAgent {
   board_id: string | null;
 }
 
-/** Where the tokens of agents of this machine are kept, by board and name. */
+/** Where the tokens of this machine's agents are kept, by board and name. */
 export interface AgentStore {
   find(key: string): MachineAgent | null;
   store(key: string, agent: MachineAgent): void;
 }
 
-/** The name of an agent that is made for this machine and a tool. */
+/** The name of the agent that is created for this machine and this tool. */
 export const nameOfMachine = (tool: string): string => `${hostname().split(".")[0]!.slice(0, 60)} ${tool}`;
 
-/** Returns the stored agent of this machine, or makes one with the rights of the person who is signed in. */
+/** Returns this machine's stored agent. If there is none, creates one with the rights of the signed-in person. */
 export async function openMachineAgent(
   client: Client,
   url: string,
@@ -41,7 +41,7 @@ export async function openMachineAgent(
   return { agent, is_new: true };
 }
 
-/** Whether the agent still exists. It may have been removed, and its token with it. */
+/** Whether the agent still exists. If it was removed, its token is no longer valid. */
 async function isStillValid(url: string, { token }: MachineAgent): Promise<boolean> {
   try {
     await createClient({ url, agent_token: token }).get("/api/v1/agent/healthz");

@@ -22,13 +22,13 @@ export interface AgentSessionOptions {
   board: { url: string; token: string } | null;
   steps: StepMapper;
   onStarted: (leader: ProcessIdentity) => void;
-  /** The agent said or did something. */
+  /** Called whenever the agent says or does something. */
   onSign: () => void;
   onAgent: (info: { name: string; version: string | null }) => void;
   askPermission: (request: RequestPermissionRequest, signal: AbortSignal) => Promise<RequestPermissionOutcome>;
-  /** Asks the agent to cancel. */
+  /** Aborted when the agent should cancel its work. */
   signal: AbortSignal;
-  /** Ends the agent at once. */
+  /** Aborted when the agent must be killed at once. */
   killing: AbortSignal;
 }
 
@@ -37,11 +37,12 @@ export type SessionResult =
   | { outcome: "finished"; stop_reason: string; usage: UsageEntry | null }
   | { outcome: "failed"; reason: string };
 
-/** How long an agent may take to leave after its work, or after it was asked to cancel. */
+/** How much time an agent gets to exit after it has finished, or after it was asked to cancel. */
 const GRACE_MS = 4_000;
 const MAX_LOG_LINE = 4_000;
 /**
- * How many lines outside of the protocol are kept. The first ones help to find a mistake; endless output would only fill the run.
+ * How many lines are kept that do not belong to the protocol. The first ones help to find a mistake; endless output would only
+ * fill the run.
  */
 const MAX_LOG_LINES = 500;
 
@@ -136,7 +137,7 @@ async function speak(
     onAgent({ name: agentInfo?.name ?? options.command.tool, version: agentInfo?.version ?? null });
     const mcpServers = board && agentCapabilities?.mcpCapabilities?.http ? [toMcpServer(board)] : [];
     const { sessionId, modes } = await agent.request(methods.agent.session.new, { cwd, mcpServers });
-    // Some agents start in a mode in which they do not ask, and the policy would decide nothing.
+    // Some agents start in a mode in which they do not ask for permission. Then the policy could not decide anything.
     const { mode } = options.command;
     if (mode !== null && modes?.currentModeId !== mode && modes?.availableModes.some(({ id }) => id === mode))
       await agent.request(methods.agent.session.setMode, { sessionId, modeId: mode });
@@ -152,13 +153,13 @@ async function speak(
   };
   const answered = talk().catch((error: unknown): SessionResult => ({ outcome: "failed", reason: toReason(error) }));
   const result = await Promise.race([answered, closed, afterCancel(signal)]);
-  // A closed connection rejects the open request too. The exit of the process says more.
+  // When the connection is closed, the open request is rejected too. How the process ended says more about the cause.
   const exact = result.outcome === "failed" && connection.signal.aborted ? await closed : result;
   connection.close();
   return exact;
 }
 
-/** An agent that was asked to cancel and does not answer is ended. */
+/** Ends an agent that was asked to cancel and does not answer. */
 const afterCancel = (signal: AbortSignal): Promise<SessionResult> =>
   new Promise((resolve) => {
     const end = () => setTimeout(() => resolve({ outcome: "failed", reason: "The run was cancelled." }), GRACE_MS);
@@ -191,7 +192,10 @@ function toUsage(answer: object): UsageEntry | null {
   return counts.length > 0 ? (Object.fromEntries(counts) as UsageEntry) : null;
 }
 
-/** A plain command: the prompt on its standard input, its lines as steps, and its exit code as the result. */
+/**
+ * Runs a command that speaks no protocol: the prompt is its standard input, its lines become steps, and its exit code is the
+ * result.
+ */
 async function execute(
   group: ProcessGroup,
   { steps, onSign, onAgent, signal, command }: AgentSessionOptions,

@@ -6,15 +6,16 @@ import { readLines } from "./lines.ts";
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 export interface StreamEvents {
-  /** A line that is not a message of the protocol. */
+  /** Called with a line that is not a message of the protocol. */
   onText(text: string): void;
   onMessage(): void;
   onTooLong(): void;
 }
 
 /**
- * The messages of the protocol on the standard input and output of a process. Unlike the stream of the SDK it reads only when the
- * connection asks, so that an agent that floods its output waits, and it accepts lines that are not messages.
+ * The messages of the protocol, on the standard input and output of a process. Unlike the stream of the SDK it reads only when
+ * the connection asks for more, so that an agent that writes without end has to wait. It also accepts lines that are not
+ * messages.
  */
 export function openAgentStream({ stdin, stdout }: ChildProcessWithoutNullStreams, events: StreamEvents): Stream {
   const lines = readLines(stdout, MAX_MESSAGE_BYTES);

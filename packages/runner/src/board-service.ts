@@ -18,7 +18,7 @@ export interface TakenTask {
   comments: TaskComment[];
 }
 
-/** A request of the runner for the permission of a person. */
+/** The runner's request to a person for a permission. */
 export interface PermissionRequest {
   run_id: string | null;
   title: string;
@@ -33,7 +33,7 @@ export interface PermissionAnswer {
   option: string | null;
 }
 
-/** What the runner asks of the service, with the token of the agent. */
+/** The requests that the runner makes to the service, with the agent's token. */
 export interface BoardService {
   readonly url: string;
   readonly client: Client;
@@ -54,7 +54,7 @@ export interface BoardService {
   mintRunToken(run_id: string): Promise<string | null>;
   sendSteps(run_id: string, from: number, steps: Step[]): Promise<void>;
   reportUsage(run_id: string, usage: UsageEntry & { key: string }): Promise<void>;
-  /** Adds a file to the task. A repetition with the same key adds nothing. */
+  /** Adds a file to the task. A second call with the same key adds nothing. */
   addFile(handle: TaskHandle, file: NewFile, key: string): Promise<void>;
   describeRun(
     run_id: string,
@@ -65,7 +65,7 @@ export interface BoardService {
 export const handleOf = ({ board_id, task_id, fence }: RunFacts): TaskHandle => ({ board_id, task_id, fence });
 
 const LEASE_LOST = ["task_lease_lost", "task_already_claimed"];
-/** Whether the caller no longer holds the task. */
+/** Whether the error says that the caller no longer holds the task. */
 export const isLeaseLost = (error: unknown): boolean => hasCode(error, ...LEASE_LOST);
 
 const TASK_PATH = "/api/v1/boards/{board_id}/tasks/{task_id}";
@@ -93,7 +93,7 @@ export function createBoardService(url: string, agent_token: string): BoardServi
       if (!task || !lease) return { retry_after_seconds, reason };
       return { task, comments, fence: lease.fence, expires_at: lease.expires_at };
     },
-    // The instructions are Markdown, which the document of the service leaves out.
+    // The instructions are Markdown text, which the service's OpenAPI document does not describe.
     readInstructions: async () => String(await client.get("/api/v1/agent/instructions" as never, { parseAs: "text" } as never)),
     readTask: ({ board_id, task_id }) => client.get(TASK_PATH, { params: { path: { board_id, task_id } } }),
     async renewLease(handle) {

@@ -11,7 +11,7 @@ export interface NewFile {
   run_id: string;
 }
 
-/** Adds a file to a task. It is harmless when it is repeated with its key. */
+/** Adds a file to a task. Calling it again with the same key is harmless. */
 export async function addFile(
   client: Client,
   { url, agent_token }: { url: string; agent_token: string },
@@ -28,7 +28,7 @@ export async function addFile(
   const sha256 = createHash("sha256").update(content).digest("hex");
   const { id: artifact_id, upload } = await create({ size: content.length, sha256 });
   if (!upload) return;
-  // An address elsewhere must not see the token of the agent.
+  // The agent's token must not be sent to an address that is not the service's.
   const headers = { ...upload.headers, ...(upload.authenticated ? { "X-Agent-Token": agent_token } : {}) };
   const answer = await fetch(new URL(upload.url, url), { method: "PUT", headers, body: new Uint8Array(content) });
   if (!answer.ok) throw new ApiError(answer, (await answer.text()).slice(0, 200));

@@ -15,7 +15,7 @@ import path from "node:path";
 import type { ProcessIdentity } from "./process-identity.ts";
 import type { Step, UsageEntry } from "./step.ts";
 
-/** What a run is about. It is the first line of its journal. */
+/** The facts about a run. They are the first line of its journal. */
 export interface RunFacts {
   run_id: string;
   url: string;
@@ -34,14 +34,14 @@ export interface RunLink {
 
 /** How a run ends: what the service still has to learn, written down before the first request. */
 export interface RunEnding {
-  /** The key under which the comment is posted, so that a repetition adds no second one. */
+  /** The key with which the comment is posted, so that posting it again adds no second one. */
   key: string;
   comment: string | null;
   /** The status to which the task moves, `release` to give it back, or null to leave it as it is. */
   move: "review" | "blocked" | "release" | null;
   links: RunLink[];
   reason: string | null;
-  /** What the run has used. A step reports the same usage under the same key, so it counts once. */
+  /** What the run has used. A step reported the same usage under the same key, so it is counted once. */
   usage?: (UsageEntry & { key: string }) | null;
 }
 
@@ -56,14 +56,14 @@ export type JournalLine =
 export interface Journal {
   readonly file: string;
   readonly facts: RunFacts;
-  /** Number of steps that were written. */
+  /** Number of steps that were written to the journal. */
   readonly steps: number;
-  /** Number of steps that the service has. */
+  /** Number of steps that the service has received. */
   readonly sent: number;
   readonly lines: readonly Exclude<JournalLine, { line: "step" | "sent" }>[];
   addStep(step: Step): void;
   add(line: Exclude<JournalLine, { line: "step" | "sent" }>): void;
-  /** Reads steps from a number on, at most `max` of them and about `max_bytes`. */
+  /** Reads steps, beginning with a number: at most `max` of them and about `max_bytes`. */
   readSteps(from: number, max: number, max_bytes: number): Step[];
   noteSent(next: number): void;
   flush(): void;
@@ -73,7 +73,7 @@ export interface Journal {
 }
 
 const FSYNC_MS = 1_000;
-/** What a run may hold. The service refuses more. */
+/** Limits of a run. The service refuses more than this. */
 const MAX_STEPS = 100_000;
 const MAX_BYTES = 50 * 1024 * 1024;
 /** The offset of every hundredth step is remembered, so that reading can begin there. */
@@ -97,7 +97,7 @@ export function createJournal(folder: string, facts: RunFacts): Journal {
   return journal;
 }
 
-/** Opens the journal of an earlier process. Returns null when it does not even say which run it is about. */
+/** Opens the journal of an earlier process. Returns null when the journal does not say to which run it belongs. */
 export function reopenJournal(file: string): Journal | null {
   const first = readFirstLine(file);
   if (first?.line !== "run") return null;
@@ -213,7 +213,7 @@ function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
 
 const CHUNK = 65_536;
 
-/** Reads complete lines of a file from an offset on, in pieces. */
+/** Reads the complete lines of a file, beginning at an offset, in pieces. */
 function* readFrom(descriptor: number, start: number, end = Number.POSITIVE_INFINITY) {
   let rest = Buffer.alloc(0);
   let at = start;

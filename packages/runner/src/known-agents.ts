@@ -2,18 +2,18 @@
 export interface KnownAgent {
   name: string;
   title: string;
-  /** The command that is used when it is found in PATH. */
+  /** The command that starts the agent. It is used if it is found in PATH. */
   command: string;
   args: readonly string[];
-  /** The package on npm that has the command. npx runs this exact version when the command is not in PATH. */
+  /** The npm package that contains the command. If the command is not in PATH, npx runs exactly this version. */
   package: string;
   version: string;
-  /** The mode in which the tool asks before it acts, if it starts in another one. */
+  /** The mode in which the tool asks before it acts, if that is not the mode in which it starts. */
   mode?: string;
   environment?: Readonly<Record<string, string>>;
 }
 
-/** The agents of the protocol's registry that npm has. A person signs in with the tool itself; the runner asks for no key. */
+/** Those agents of the protocol's registry that npm offers. A person signs in with the tool itself; the runner needs no key. */
 export const KNOWN_AGENTS: readonly KnownAgent[] = [
   {
     name: "claude",
@@ -47,7 +47,7 @@ export const KNOWN_AGENTS: readonly KnownAgent[] = [
     args: ["acp"],
     package: "opencode-ai",
     version: "1.18.33",
-    // By itself it runs commands without asking.
+    // Without this variable, OpenCode runs commands without asking.
     environment: { OPENCODE_PERMISSION: '{"bash":"ask","webfetch":"ask"}' },
   },
   {

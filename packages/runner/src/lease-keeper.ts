@@ -8,16 +8,16 @@ export interface LeaseKeeper {
 }
 
 interface LeaseEvents {
-  /** The task belongs to another holder, or its lease is over. */
+  /** Called when another holder has the task, or its lease is over. */
   onLost(reason: string): void;
-  /** The task has moved while the lease was kept, such as by the coding agent itself. */
+  /** Called when the task was moved while its lease was kept, for example by the coding agent itself. */
   onMoved(task: Task): void;
 }
 
-/** The part of a lease that is left for ending the agent, when the service cannot be reached. */
+/** When the service cannot be reached, the work ends this long before the lease does, so that there is time to end the agent. */
 const MARGIN_MS = 10_000;
 
-/** Renews a lease at a third of its length. When it cannot be renewed before it ends, the work ends with it. */
+/** Renews a lease whenever a third of its time has passed. If it cannot be renewed before it ends, the work is ended too. */
 export function keepLease(service: BoardService, handle: TaskHandle, lease_seconds: number, events: LeaseEvents): LeaseKeeper {
   const stopping = new AbortController();
   const { signal } = stopping;

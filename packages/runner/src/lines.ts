@@ -2,11 +2,14 @@ import type { Readable } from "node:stream";
 
 export interface Line {
   text: string;
-  /** Whether the line was longer than the limit and lost its end. */
+  /** Whether the line was longer than the limit, so that its end is missing. */
   is_cut: boolean;
 }
 
-/** Yields the lines of an output. It holds one line of at most `max_bytes` and reads on only when the caller asks for more. */
+/**
+ * Yields the lines of an output. It keeps one line of at most `max_bytes` in memory and reads on only when the caller asks for
+ * more.
+ */
 export async function* readLines(input: Readable, max_bytes: number): AsyncGenerator<Line> {
   let parts: Buffer[] = [];
   let size = 0;

@@ -17,13 +17,13 @@ export interface RunnerOptions {
   lease_seconds: number;
   stall_ms: number;
   ask_timeout_ms: number;
-  /** When the runner stops by itself. */
+  /** Conditions under which the runner stops by itself. */
   max_tasks: number | null;
   idle_ms: number | null;
   max_cost_usd: number | null;
 }
 
-/** What happens, for the person who watches. Texts of others in it are not safe for a terminal yet. */
+/** What happened, for the person who watches. It may contain texts of others, which are not made safe for a terminal yet. */
 export interface RunnerEvent {
   event: string;
   text: string;
@@ -40,7 +40,7 @@ export interface RunnerHost {
   verbose: boolean;
 }
 
-/** Parses a length of time, such as 90s, 30m or 2h. */
+/** Parses a duration, such as 90s, 30m or 2h. */
 export function parseDuration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(s|m|h)$/.exec(text.trim());
   const ms = match ? Number(match[1]) * { s: 1_000, m: 60_000, h: 3_600_000 }[match[2] as "s" | "m" | "h"] : 0;

@@ -7,8 +7,8 @@ export interface OwnerLock {
 }
 
 /**
- * Makes this process the owner of something on this machine, or returns null while another process that is alive owns it. The
- * lock of a process that was killed is taken over.
+ * Makes this process the owner of something on this machine. Returns null while another living process owns it. The lock of a
+ * process that was killed is taken over.
  */
 export function takeOwnership(file: string): OwnerLock | null {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -30,7 +30,7 @@ export function takeOwnership(file: string): OwnerLock | null {
   }
 }
 
-/** Whether a process that is alive holds a lock. */
+/** Whether a living process holds a lock. */
 export const isOwned = (file: string): boolean => isHeld(readText(file) ?? "");
 
 function isHeld(text: string): boolean {
@@ -42,7 +42,7 @@ function isHeld(text: string): boolean {
   }
 }
 
-/** Removes a lock with this text. Another process may have replaced it meanwhile; its lock is put back. */
+/** Removes a lock that has this text. If another process has replaced the lock meanwhile, its lock is put back. */
 function removeExactly(file: string, text: string): boolean {
   const aside = `${file}.${process.pid}`;
   try {
@@ -54,7 +54,7 @@ function removeExactly(file: string, text: string): boolean {
   try {
     if (!isExpected) linkSync(aside, file);
   } catch {
-    // A third process has the lock by now.
+    // A third process has taken the lock meanwhile.
   }
   rmSync(aside, { force: true });
   return isExpected;

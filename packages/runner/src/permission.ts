@@ -19,15 +19,18 @@ export interface PermissionOptions {
   policy: Policy | null;
   folder: string;
   steps: StepMapper;
-  /** How long people may take. Without an answer the permission is denied. */
+  /** How much time people get to answer. Without an answer, the permission is denied. */
   timeout_ms: number;
   print: (text: string) => void;
-  /** The agent waits for a person, so its silence does not count as a stall. */
+  /** Called when the agent begins or stops waiting for a person, because its silence then does not count as a stall. */
   onWaiting: (isWaiting: boolean) => void;
 }
 
 export interface PermissionDesk {
-  /** Notes what is known of a tool call. The request for its permission may leave out what an earlier report had. */
+  /**
+   * Stores what is known about a tool call, because a later request for permission may leave out what an earlier report
+   * contained.
+   */
   noteToolCall(call: ToolCallUpdate): void;
   decide(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionOutcome>;
 }
@@ -95,7 +98,7 @@ export function openPermissionDesk(options: PermissionOptions): PermissionDesk {
     return untilAnswered(() => service.askPermission(handle, permission, key), signal);
   }
 
-  /** Follows the approvals of the board. The stream shows a decision within two seconds, and costs one connection. */
+  /** Follows the stream of the board's approvals, which shows a decision within two seconds and needs one connection. */
   async function waitForAnswer(approval_id: string, signal: AbortSignal): Promise<PermissionAnswer> {
     const { service, handle } = options;
     const { board_id } = handle;
@@ -142,7 +145,7 @@ export function openPermissionDesk(options: PermissionOptions): PermissionDesk {
 
 const POLL_MS = 5_000;
 
-/** What "always" covers: the same kind of tool; for commands, also the same first word. */
+/** What the answer "always" covers: further requests for the same kind of tool; for commands, also with the same first word. */
 const kindOf = ({ tool_kind, command }: ToolRequest) => JSON.stringify([tool_kind, command?.trim().split(/\s+/)[0] ?? null]);
 
 function toOutcome({ status, option }: PermissionAnswer, offered: readonly PermissionOption[]): RequestPermissionOutcome {
@@ -151,7 +154,10 @@ function toOutcome({ status, option }: PermissionAnswer, offered: readonly Permi
   return select(offered, status === "approved" ? ["allow_once", "allow_always"] : ["reject_once", "reject_always"]);
 }
 
-/** The offered option of the first of these kinds. If there is no such option, the request counts as cancelled, which allows nothing. */
+/**
+ * Returns the first option of these kinds, in this order, that is offered. If there is none, the request counts as cancelled,
+ * which allows nothing.
+ */
 function select(offered: readonly PermissionOption[], kinds: readonly PermissionOption["kind"][]): RequestPermissionOutcome {
   for (const kind of kinds) {
     const option = offered.find((candidate) => candidate.kind === kind);
@@ -160,7 +166,7 @@ function select(offered: readonly PermissionOption[], kinds: readonly Permission
   return { outcome: "cancelled" };
 }
 
-/** What a person needs to see: the command, or the change, or else the input. */
+/** What a person needs to see in order to decide: the command, or the change, or else the input. */
 function toExcerpt({ command, paths }: ToolRequest, known: ToolCallUpdate | undefined, call: ToolCallUpdate): string {
   if (command) return cutText(command, MAX_EXCERPT);
   const diff = (call.content ?? known?.content ?? []).find((part) => part.type === "diff");

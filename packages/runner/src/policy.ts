@@ -6,7 +6,7 @@ export interface ToolRequest {
   tool_kind: string;
   title: string;
   command: string | null;
-  /** Files that it concerns, as the agent names them. */
+  /** The files that it concerns, as the agent names them. */
   paths: readonly string[];
 }
 
@@ -85,14 +85,17 @@ function doesMatch(rule: Rule, request: ToolRequest, folder: string): boolean {
 /** Characters with which a shell runs a second command or writes into files. */
 const SHELL_SIGNS = /[;&|`$<>()\n\r\\]/;
 
-/** A rule that allows must not match `git status; rm -rf ~`. One that denies or asks matches any of the commands in a line. */
+/**
+ * A rule that allows `git status` must not match `git status; rm -rf ~`. A rule that denies or asks matches if any command of the
+ * line does.
+ */
 function doesCommandMatch(prefix: string, line: string, allows: boolean): boolean {
   const begins = (command: string) => command === prefix || command.startsWith(`${prefix} `);
   if (allows) return !SHELL_SIGNS.test(line) && begins(line.trim().replaceAll(/\s+/g, " "));
   return line.split(/[;&|`()\n\r]|\$\(/).some((command) => begins(command.trim().replaceAll(/\s+/g, " ")));
 }
 
-/** An agent may send a text on which a pattern with many stars would take long. */
+/** Longer texts are not compared with a pattern, because an agent could send one on which many stars take long. */
 const MAX_MATCHED = 1_000;
 
 /**
@@ -102,7 +105,10 @@ const MAX_MATCHED = 1_000;
 const doesGlobMatch = (glob: string, text: string, isPath: boolean, allows: boolean): boolean =>
   text.length > MAX_MATCHED ? !allows : toPattern(glob, isPath).test(text);
 
-/** A pattern with `*`. In paths a single one stays within a folder. Stars that follow each other count once, so that it stays fast. */
+/**
+ * A pattern with `*`. In paths, a single star stays within one folder. Consecutive stars count as one, so that matching stays
+ * fast.
+ */
 function toPattern(glob: string, isPath: boolean): RegExp {
   const parts = glob.replaceAll(/\*{3,}/g, "**").split(/(\*\*\/?|\*)/);
   const source = parts.map((part) => {

@@ -5,9 +5,9 @@ import { isShellScript, toShellCommand } from "./windows-script.ts";
 
 export interface ProcessGroup {
   child: ChildProcessWithoutNullStreams;
-  /** Resolves when the first process of the group has ended and its output was read. */
+  /** Resolves when the group's first process has ended and its output was read. */
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null; error?: Error }>;
-  /** Asks the group to end and kills it after `grace_ms`. Resolves when no process of it is left. */
+  /** Asks the group to end, and kills it after `grace_ms`. Resolves when none of its processes is left. */
   end(grace_ms: number): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export function startProcessGroup(
 ): ProcessGroup {
   const isWindows = process.platform === "win32";
   const command = isShellScript(file) ? toShellCommand(file, args, env) : { file, args };
-  // Windows has no process groups: `taskkill` ends the tree of a process there.
+  // Windows has no process groups, so `taskkill` ends the process with everything it started.
   const child = spawn(command.file, command.args, {
     cwd,
     env,
@@ -28,7 +28,7 @@ export function startProcessGroup(
     windowsHide: true,
     windowsVerbatimArguments: command.file !== file,
   });
-  // A write to a process that has ended fails. Its exit says more.
+  // Writing to a process that has ended fails. How the process ended says more about the cause.
   child.stdin.on("error", () => {});
   const exited = new Promise<Awaited<ProcessGroup["exited"]>>((resolve) => {
     child.once("error", (error) => resolve({ code: null, signal: null, error }));
@@ -59,7 +59,10 @@ export async function endGroup(pid: number, grace_ms: number): Promise<void> {
   signalGroup(pid, "SIGKILL");
 }
 
-/** Ends the group that a runner left behind when it was killed. The system may have reused the number, so the leader must match. */
+/**
+ * Ends a group that was left behind when its runner was killed. The system may have given the number to another process, so the
+ * leader is compared first.
+ */
 export async function endAbandonedGroup(leader: ProcessIdentity, grace_ms: number): Promise<void> {
   if (leader.started !== null && isSameProcessAlive(leader)) await endGroup(leader.pid, grace_ms);
 }
@@ -68,7 +71,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // The group has ended.
+    // The group has already ended.
   }
 }
 

@@ -20,7 +20,7 @@ export function isSameProcessAlive({ pid, started }: ProcessIdentity): boolean {
   return started === null || now === null || started === now;
 }
 
-/** The start of this process never changes, and asking for it starts a program on some systems. */
+/** Kept, because the start of this process never changes, and finding it out starts a program on some systems. */
 let own: string | null | undefined;
 
 function startOf(pid: number): string | null {
@@ -37,7 +37,7 @@ export function readStart(pid: number, platform: NodeJS.Platform = process.platf
     if (platform === "linux") return readProc(pid);
     if (platform === "win32")
       return ask("powershell.exe", ["-NoProfile", "-Command", `(Get-Process -Id ${pid}).StartTime.Ticks`]);
-    // The words must not depend on the language and the time zone of the person.
+    // The output must not depend on the person's language and time zone.
     const line = ask("/bin/ps", ["-o", "stat=,lstart=", "-p", String(pid)], { LC_ALL: "C", TZ: "UTC" });
     const [state = "", ...start] = (line ?? "").split(/\s+/);
     return state.startsWith("Z") ? ENDED : start.join(" ") || null;
@@ -48,7 +48,8 @@ export function readStart(pid: number, platform: NodeJS.Platform = process.platf
 
 function readProc(pid: number): string {
   const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-  // The name of the program is in parentheses and may contain blanks. The state follows it, and the start is 19 words later.
+  // The program's name is in parentheses and may contain blanks. The state is the word after it, and the start is 19 words
+  // later.
   const words = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return words[0] === "Z" ? ENDED : words[19]!;
 }

@@ -5,7 +5,7 @@ interface PromptParts {
   instructions: string;
   task: Task;
   comments: readonly TaskComment[];
-  /** Whether the agent has the tools of the board. */
+  /** Whether the agent can call the board's tools. */
   has_tools: boolean;
   folder: string;
   branch: string | null;

@@ -4,18 +4,18 @@ import { setTimeout as pause } from "node:timers/promises";
 const FIRST_DELAY_MS = 1_000;
 const MAX_DELAY_MS = 60_000;
 
-/** Whether a call failed for a reason that passes: no connection, an overloaded service, or one that restarts. */
+/** Whether a call failed for a reason that will pass: no connection, or a service that is overloaded or restarting. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof ConnectionError || (error instanceof ApiError && (error.status === 429 || error.status >= 500));
 
-/** How long to wait before the next attempt: at least what the service asks for. */
+/** How long to wait before the next attempt: at least as long as the service asks for. */
 export function delayAfter(error: unknown, attempt: number): number {
   const seconds = error instanceof ApiError ? error.retry_after_seconds : undefined;
   const backoff = Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS) * (0.75 + Math.random() / 4);
   return Math.max(backoff, (seconds ?? 0) * 1_000);
 }
 
-/** Repeats a call until it succeeds, is refused, or the signal aborts. The call must be harmless when it is repeated. */
+/** Repeats a call until it succeeds, is refused, or the signal aborts. Repeating the call must be harmless. */
 export async function untilAnswered<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {

@@ -3,8 +3,8 @@ import type { Journal, RunEnding } from "./journal.ts";
 import { isRefusal, untilAnswered } from "./retry.ts";
 
 /**
- * Tells the service how a run ended. Each part is harmless when it is repeated, so a runner that was killed in between does it
- * again: the comment has a key, and a task that has moved already is left alone.
+ * Tells the service how a run ended. Every part may safely be repeated, because a runner that was killed midway does it again:
+ * the comment has a key, and a task that has already moved is left alone.
  */
 export async function tellEnding(service: BoardService, journal: Journal, ending: RunEnding, signal: AbortSignal): Promise<void> {
   const { facts } = journal;
@@ -12,7 +12,7 @@ export async function tellEnding(service: BoardService, journal: Journal, ending
   const told = <T>(call: () => Promise<T>) => untilAnswered(call, signal);
   const { comment, key, move, links, reason, usage } = ending;
   if (comment !== null) {
-    // A comment under the fence renews the lease. When the lease is lost, the comment is posted without the fence, because it
+    // A comment under the fence also renews the lease. If the lease is lost, the comment is posted without the fence, because it
     // says what was done.
     await told(() => service.addComment(handle, comment, key, move !== null))
       .catch(async (error: unknown) => {
@@ -31,12 +31,12 @@ export async function tellEnding(service: BoardService, journal: Journal, ending
   const moved = move === "release" ? () => service.releaseTask(handle) : () => service.moveTask(handle, move);
   await told(moved).catch(async (error: unknown) => {
     if (!isRefusal(error)) throw error;
-    // A rule of the board or a person has changed the task first. A task that cannot be submitted is released.
+    // The task was already changed by a rule of the board or by a person. A task that cannot be submitted is released.
     if (!isLeaseLost(error) && move !== "release") await told(() => service.releaseTask(handle)).catch(ignoreRefusal);
   });
 }
 
-/** The task or the run may have been removed, or the agent has lost its rights. Then there is nobody to tell. */
+/** The task or the run was removed, or the agent has lost its rights. Then nobody gets the result. */
 function ignoreRefusal(error: unknown): undefined {
   if (isRefusal(error)) return undefined;
   throw error;

@@ -12,9 +12,9 @@ import { findRepository } from "./worktree.ts";
 import { removeDoneWorktrees } from "./worktree-removal.ts";
 
 export interface RunnerControl {
-  /** Aborted at the first signal: tasks are given back. */
+  /** Aborted at the first signal. The runner then gives its tasks back. */
   stopping: AbortSignal;
-  /** Aborted at the second signal: everything ends at once. */
+  /** Aborted at the second signal. Everything then ends at once. */
   killing: AbortSignal;
 }
 
@@ -141,11 +141,11 @@ export async function runTasks(
   }
 
   async function slot(): Promise<void> {
-    // A task that another slot waits for counts already.
+    // A task that another slot is about to get counts too.
     while (!ended.aborted && (options.max_tasks === null || begun < options.max_tasks))
       await workOnce().catch(async (error: unknown) => {
         if (ended.aborted) return;
-        // A token that is refused will be refused again. Other mistakes may concern a single task.
+        // A token that was refused will be refused again, so the runner stops. Other errors may concern a single task.
         if (isRefusal(error)) throw error;
         host.print({ event: "warning", text: (error as Error).message });
         await pause(AFTER_MISTAKE_MS, undefined, { signal: ended }).catch(() => {});

@@ -2,7 +2,10 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 
-/** A file by which the system starts the runner at every sign-in, and the commands with which a person starts and stops it. */
+/**
+ * The file by which the operating system starts the runner at every sign-in, and the commands with which a person starts and
+ * stops it.
+ */
 export interface ServiceUnit {
   file: string;
   text: string;
@@ -12,14 +15,14 @@ export interface ServiceUnit {
 
 interface UnitOptions {
   name: string;
-  /** The program with its arguments. */
+  /** The program and its arguments. */
   command: readonly string[];
   folder: string;
   environment: NodeJS.ProcessEnv;
   platform?: NodeJS.Platform;
 }
 
-/** Variables that the runner and the coding agent need, and that a service does not get by itself. */
+/** Variables that the runner and the coding agent need, but that the system does not pass to a service. */
 const KEPT = ["PATH", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "BOARD_URL", "BOARD", "LANG"];
 
 export function toServiceUnit({ name, command, folder, environment, platform = process.platform }: UnitOptions): ServiceUnit {
@@ -48,7 +51,7 @@ export function toServiceUnit({ name, command, folder, environment, platform = p
         ...kept.map(([key, value]) => `Environment=${quoteUnit(`${key}=${value}`)}`),
         "Restart=on-failure",
         "RestartSec=30",
-        // The runner ends its agents itself, and gives their tasks back first.
+        // The system first stops only the runner, which gives back its tasks and ends its agents.
         "KillMode=mixed",
         "TimeoutStopSec=60",
         "[Install]",

@@ -1,10 +1,10 @@
 import type { ContentBlock, SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import { cutText, type Step, type ToolCallStep, type UsageEntry } from "./step.ts";
 
-/** Text that arrives piece by piece is kept together for this long, or up to this length, and is then one step. */
+/** Text that arrives in pieces is collected for this long, or up to this length, and then becomes one step. */
 const GATHER_MS = 800;
 const GATHER_CHARS = 8_000;
-/** How much of the last message is kept. It becomes the comment. */
+/** How much of the agent's last message is kept, because it becomes the comment. */
 const MAX_MESSAGE = 8_000;
 const MAX_LOCATIONS = 20;
 const MAX_ENTRIES = 100;
@@ -14,17 +14,17 @@ export interface StepMapper {
   log(stream: string, text: string): void;
   permission(step: { approval_id: string | null; title: string; outcome: string }): void;
   usage(entry: UsageEntry): void;
-  /** Keeps a line of a command that speaks no protocol, so that its last lines become the comment. */
+  /** Keeps a line of a command that speaks no protocol, because its last lines become the comment. */
   keep(line: string): void;
-  /** Ends the text that is being gathered. */
+  /** Makes a step of the text that was collected so far. */
   flush(): void;
   /** What the agent said after its last tool call. */
   lastMessage(): string;
-  /** What the session has cost so far, as the agent reports it. */
+  /** The cost of the session so far, as the agent reports it. */
   cost(): string | null;
 }
 
-/** Turns what an agent reports into steps, which `add` gets in order. */
+/** Converts an agent's reports into steps, which are passed to `add` in order. */
 export function createStepMapper(add: (step: Step) => void, now = () => new Date()): StepMapper {
   let gathered: { kind: "message" | "thought"; at: string; text: string } | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -73,7 +73,7 @@ export function createStepMapper(add: (step: Step) => void, now = () => new Date
         case "plan":
           return put({ at: stamp(), kind: "plan", entries: update.entries.slice(0, MAX_ENTRIES).map(toEntry) });
         case "usage_update":
-          // The cost of a session only grows. Other currencies are not converted.
+          // The cost of a session can only grow. Costs in other currencies are not converted.
           if (update.cost?.currency === "USD") cost = toPrice(update.cost.amount) ?? cost;
           return;
         default:
@@ -98,11 +98,11 @@ export function createStepMapper(add: (step: Step) => void, now = () => new Date
   };
 }
 
-/** A price with as many digits as the service keeps. */
+/** A price with as many digits as the service stores. */
 const toPrice = (amount: number): string | null =>
   Number.isFinite(amount) && amount >= 0 && amount < 1_000_000 ? amount.toFixed(6) : null;
 
-/** Databases store neither NUL nor half a character. */
+/** Removes what databases cannot store: the NUL character and half of a surrogate pair. */
 function toStorable<T>(value: T): T {
   if (typeof value === "string") return value.replaceAll("\u0000", "").toWellFormed() as T;
   if (Array.isArray(value)) return value.map(toStorable) as T;
@@ -127,7 +127,7 @@ function textOf(content: ContentBlock): string {
   return `[${content.type}]`;
 }
 
-/** A tool call as far as the update describes it: fields that it leaves out keep their earlier value. */
+/** A tool call after an update. Fields that the update leaves out keep their earlier value. */
 function toToolCall(call: ToolCallUpdate): ToolCallStep {
   const { toolCallId, title, kind, status, locations, content, rawInput, rawOutput } = call;
   const diff = content?.find((part) => part.type === "diff");

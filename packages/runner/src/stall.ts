@@ -1,5 +1,5 @@
 export interface StallWatch {
-  /** The agent has shown that it is alive. */
+  /** Called when the agent has shown that it is alive. */
   sign(): void;
   /** Silence does not count while a person is asked. */
   pause(): void;
@@ -7,7 +7,7 @@ export interface StallWatch {
   stop(): void;
 }
 
-/** Calls `onStall` once nothing was heard for this long. */
+/** Calls `onStall` when the agent was silent for this long. */
 export function watchStall(ms: number, onStall: () => void): StallWatch {
   let last = performance.now();
   let isPaused = false;

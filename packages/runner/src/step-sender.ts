@@ -7,7 +7,10 @@ import type { Step } from "./step.ts";
 const MAX_BATCH = 200;
 /** Below the 1 MB that the service accepts. */
 const MAX_BATCH_BYTES = 700_000;
-/** After a batch the sender waits this long. A step after a pause is sent almost at once, because somebody may be watching. */
+/**
+ * The sender waits this long after each batch. A step after a pause is still sent almost at once, because somebody may be
+ * watching.
+ */
 const INTERVAL_MS = 700;
 const CHECK_MS = 150;
 
@@ -20,7 +23,7 @@ export interface StepSender {
 
 export type PostSteps = (from: number, steps: Step[]) => Promise<unknown>;
 
-/** Sends the steps of a journal in batches, in order. Each batch names the number of its first step. */
+/** Sends the steps of a journal in batches, in their order. Each batch contains the number of its first step. */
 export function startStepSender(journal: Journal, post: PostSteps): StepSender {
   const stopping = new AbortController();
   let isFinishing = false;
@@ -54,7 +57,7 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
     }
   }
 
-  /** One step that the service does not understand must not hold up the others. */
+  /** A step that the service does not understand must not hold up the steps after it. */
   async function replaceStep({ at }: Step): Promise<void> {
     const text = "A step of the agent could not be stored.";
     await post(journal.sent, [{ at, kind: "log", stream: "runner", text }]).then(
@@ -87,11 +90,11 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
 
 const isInvalid = (error: unknown): boolean => error instanceof ApiError && error.status === 422;
 
-/** Another request of this run is being stored. */
+/** The service is still storing another request about this run. */
 const isBusy = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 409 && error.retry_after_seconds !== undefined;
 
-/** The number of the step that the service expects, after a batch that left a gap. */
+/** The number of the step that the service expects, when a batch began with a later one. */
 function nextOf(error: unknown): number | null {
   if (!(error instanceof ApiError) || error.status !== 409) return null;
   const { next } = (error.detail ?? {}) as { next?: unknown };

@@ -24,7 +24,7 @@ export interface ToolCallStep {
 }
 
 export interface UsageEntry {
-  /** An entry that is reported again under its key counts once. */
+  /** A usage entry that is reported again under the same key counts once. */
   key?: string;
   model?: string;
   input_tokens?: number;
@@ -34,10 +34,10 @@ export interface UsageEntry {
   cost_usd?: string;
 }
 
-/** The longest text of a step. The service cuts there too. */
+/** The longest text of a step. The service shortens texts to the same length. */
 const MAX_TEXT = 16_384;
 
-/** Cuts a text to the bytes that a step may have, between characters. */
+/** Shortens a text to the bytes that a step may have, without splitting a character. */
 export function cutText(text: string, max = MAX_TEXT): string {
   if (text.length <= max / 4 || Buffer.byteLength(text) <= max) return text;
   const bytes = Buffer.from(text.slice(0, max));

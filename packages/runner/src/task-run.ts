@@ -19,24 +19,24 @@ import { attachDiff } from "./work-diff.ts";
 import { collectWork, type WorkResult } from "./work-result.ts";
 import { openInPlace, openWorktree, type Repository, type TaskFolder } from "./worktree.ts";
 
-/** What a task run works with. */
+/** What is needed to work on a task. */
 export interface TaskRunContext {
   service: BoardService;
   options: RunnerOptions;
   host: RunnerHost;
   repository: Repository | null;
-  /** Aborted when the runner should stop: the agent cancels, and the task is given back. */
+  /** Aborted when the runner should stop. The agent then cancels, and the task is given back. */
   stopping: AbortSignal;
-  /** Aborted at the second signal. */
+  /** Aborted at the second signal. The agent is then killed. */
   killing: AbortSignal;
   onStep: (text: string) => void;
   onCost: (usd: number) => void;
 }
 
-/** Why a run was cut short, other than by the agent. */
+/** Why a run ended early, if the agent did not end it. */
 type Interruption = { type: "stopped" } | { type: "lost"; reason: string } | { type: "moved"; task: Task } | { type: "stalled" };
 
-/** Works on a task that was taken, until the service knows how it ended. */
+/** Works on a task that this runner has taken, until the service knows how it ended. */
 export async function runTask(context: TaskRunContext, { task, comments }: TakenTask, journal: Journal): Promise<void> {
   const { service, host, options } = context;
   const { facts } = journal;
@@ -62,7 +62,7 @@ export async function runTask(context: TaskRunContext, { task, comments }: Taken
       if (isLeaseLost(error)) return toLost("The lease is lost.", folder, []);
       return giveBack(`The runner could not do it: ${(error as Error).message}`);
     });
-    // From here on, a runner that was killed reports the end of the run at its next start.
+    // If the runner is killed after this, its next start reports the end of the run.
     journal.add({ line: "end", ending });
     lease.stop();
     const isDelivered = await sender.finish(context.killing);
@@ -111,7 +111,7 @@ interface Work {
 interface Said {
   result: SessionResult;
   message: string;
-  /** What the agent reported that it used. */
+  /** The usage that the agent reported. */
   used: (UsageEntry & { key: string }) | null;
 }
 
@@ -193,13 +193,13 @@ async function openFolder({ repository, options }: TaskRunContext, task: Task): 
   return openWorktree(repository, task, baseOf(task) ?? options.base);
 }
 
-/** The base that a task names in its custom field `base`. */
+/** The branch or tag that the task's custom field `base` names. */
 function baseOf(task: Task): string | null {
   const value = (task.custom_field_values as Record<string, unknown> | null | undefined)?.["base"];
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-/** One line for a commit. The title is data: git gets it as the value of one option. */
+/** The message of a commit, in one line. The title cannot act as an option, because git gets it as the value of one. */
 const toSubject = (task: Task): string =>
   `${task.title.replaceAll(/[\p{Cc}\s]+/gu, " ").slice(0, 60)} (task ${task.id.slice(0, 8)})`;
 
@@ -214,7 +214,7 @@ const giveBack = (comment: string): RunEnding => ({
 const whereKept = (folder: TaskFolder | null): string =>
   folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "";
 
-/** Somebody else holds the task by now, so it gets no comment. The run names where the work is. */
+/** Somebody else holds the task now, so no comment is posted. The run names where the work can be found. */
 const toLost = (reason: string, folder: TaskFolder | null, links: RunLink[]): RunEnding => ({
   key: crypto.randomUUID(),
   comment: null,

@@ -6,7 +6,7 @@ import type { ToolRequest } from "./policy.ts";
 /** Folders of version control: a file in them can make the next command of git run a program. */
 const CONTROL_FOLDER = /(^|[\\/])\.(git|hg|svn|board)([\\/]|$)/i;
 
-/** Whether a file is inside the folder, even after symbolic links were followed. */
+/** Whether the file is inside the folder, even when symbolic links are followed. */
 export function isInside(folder: string, file: string): boolean {
   const root = toReal(folder);
   const relative = path.relative(root, toReal(path.resolve(folder, expandHome(file))));
@@ -28,7 +28,7 @@ function toReal(file: string): string {
   }
 }
 
-/** The files as a policy names them: relative paths with forward slashes inside the folder, full paths outside it. */
+/** The files in the form in which a policy names them: relative with forward slashes inside the folder, full paths outside it. */
 export const pathsOf = (folder: string, files: readonly string[]): string[] =>
   files.map((file) => {
     const real = toReal(path.resolve(folder, expandHome(file)));
@@ -38,7 +38,9 @@ export const pathsOf = (folder: string, files: readonly string[]): string[] =>
 
 const PATH_NAMES = ["path", "file_path", "filePath", "abs_path", "notebook_path", "absolute_path", "directory", "dir_path"];
 
-/** What the agent asks permission for. The last report about the same tool call fills what the request leaves out. */
+/**
+ * What the agent asks permission for. Facts that the request leaves out are taken from the last report about the same tool call.
+ */
 export function toToolRequest({ toolCall }: RequestPermissionRequest, known: ToolCallUpdate | undefined): ToolRequest {
   const input = toolCall.rawInput ?? known?.rawInput;
   const locations = toolCall.locations ?? known?.locations ?? [];
@@ -61,7 +63,7 @@ const textsOf = (value: unknown): string[] => (typeof value === "string" && valu
 function toCommand(value: unknown): string | null {
   if (typeof value === "string") return value;
   if (!Array.isArray(value) || !value.every((word) => typeof word === "string")) return null;
-  // A shell is often started with the line as its last argument: bash -lc "git status".
+  // Agents often start a shell with the command line as its last argument: bash -lc "git status".
   const [shell, flag, line] = value;
   const isShell = value.length === 3 && /(^|[\\/])(ba|z|da)?sh$/.test(shell!) && /^-\w*c$/.test(flag!);
   return isShell ? line! : value.join(" ");

@@ -1,17 +1,17 @@
-/** How Windows starts a script of npm, which only its shell can do. */
+/** How a script that npm installed is started on Windows, where only the shell can start it. */
 export interface ShellCommand {
   file: string;
   args: string[];
 }
 
-/** Signs that the shell of Windows reads even in quotes, or that end them. */
+/** Characters that the shell of Windows interprets even in quotes, or that end quotes. */
 const SHELL_SIGNS = /["%!^&|<>()\r\n]/;
 
 /** Whether a file is a script of the shell of Windows, such as npx.cmd. */
 export const isShellScript = (file: string, platform: NodeJS.Platform = process.platform): boolean =>
   platform === "win32" && /\.(cmd|bat)$/i.test(file);
 
-/** The command of the shell that starts a script. A text that the shell would interpret is refused, not escaped. */
+/** The shell command that starts a script. A text that the shell would interpret is refused and not escaped. */
 export function toShellCommand(file: string, args: readonly string[], environment: Record<string, string>): ShellCommand {
   const unsafe = args.find((arg) => SHELL_SIGNS.test(arg));
   if (unsafe !== undefined)

@@ -3,12 +3,12 @@ import { tryGit } from "./git.ts";
 import { untilAnswered } from "./retry.ts";
 import type { TaskFolder } from "./worktree.ts";
 
-/** A longer diff is read on its branch and not in a page. */
+/** A longer diff is not shown on a page but read on its branch. */
 const MAX_BYTES = 10_000_000;
 
 /**
- * Adds the changes of a run to its task as a file, so that they can be reviewed. The work does not depend on it: a diff that is too
- * large, or that the service refuses, is left out.
+ * Adds the changes of a run to its task as a file, so that they can be reviewed. The run does not depend on this file: a diff
+ * that is too large, or that the service refuses, is left out.
  */
 export async function attachDiff(
   service: BoardService,
@@ -18,7 +18,7 @@ export async function attachDiff(
   signal: AbortSignal,
 ): Promise<string | null> {
   if (base === null || branch === null) return null;
-  // Other options would start a program that the repository names as its diff tool.
+  // Without these options, git would start the program that the repository names as its diff tool.
   const diff = await tryGit(path, "diff", "--no-color", "--no-ext-diff", "--no-textconv", `${base}..HEAD`);
   if (!diff) return null;
   const content = Buffer.from(`${diff}\n`);

@@ -6,9 +6,9 @@ export interface WorkSignal {
   wait(how: { retry_after_seconds: number; isFinal: boolean; max_ms: number }): Promise<void>;
 }
 
-/** Without events, the service is asked this often, which also shows it that the agent is alive. */
+/** Without events, the service is asked this often, which also shows the service that the agent is alive. */
 const CHECK_MS = 240_000;
-/** Events come in groups, and several runners wait for the same ones. */
+/** Events come in groups, and several runners wait for the same events, so each waits a random time up to this one. */
 const SPREAD_MS = 700;
 const RECONNECT_MS = 30_000;
 
@@ -29,7 +29,7 @@ export function openWorkSignal(service: BoardService, board_id: string | null, s
         isFollowing = true;
         for await (const { data } of events) if (mayBeWork(data)) for (const wake of waiting) wake();
       } catch {
-        // The stream resumes by itself. What ends it here is a refusal, such as a limit of connections.
+        // The stream resumes by itself after errors. Only a refusal ends it here, such as a limit on connections.
       }
       isFollowing = false;
       await pause(RECONNECT_MS, undefined, { signal }).catch(() => {});
@@ -54,5 +54,5 @@ export function openWorkSignal(service: BoardService, board_id: string | null, s
   };
 }
 
-/** Whether an event may mean a task to take. A task that others work on does not count. */
+/** Whether an event may mean that there is a task to take. A task that others work on does not count. */
 const mayBeWork = (data: object): boolean => (data as { task?: { status?: string } | null }).task?.status === "inbox";

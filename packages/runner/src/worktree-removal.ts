@@ -3,8 +3,8 @@ import type { RunnerEvent } from "./options.ts";
 import { listWorktrees, removeWorktree, type Repository } from "./worktree.ts";
 
 /**
- * Removes the worktrees that have nothing uncommitted and whose task is done. One whose task this agent cannot read is kept: only
- * `board run --clean`, which a person starts, removes those of tasks that are gone.
+ * Removes the worktrees whose task is done and that have no uncommitted changes. If this agent cannot read the task, the worktree
+ * is kept: only `board run --clean`, which a person starts, removes worktrees of deleted tasks.
  */
 export async function removeDoneWorktrees(
   service: BoardService,
@@ -21,7 +21,7 @@ export async function removeDoneWorktrees(
       if (status === "done" && (await removeWorktree(repository, worktree)))
         print({ event: "removed", text: `removed ${path}, because its task is done`, task_id });
     } catch {
-      // The next start tries again.
+      // It is tried again at the next start.
     }
   }
 }

@@ -6,9 +6,9 @@ import { isOwned, type OwnerLock, takeOwnership } from "./owner-lock.ts";
 /** A folder in which the agent works on one task. */
 export interface TaskFolder {
   path: string;
-  /** The branch of a worktree; null in place, and outside of a repository. */
+  /** The branch of the worktree; null if the agent works in the person's own folder or outside of a repository. */
   branch: string | null;
-  /** The commit from which the work began; null outside of a repository. */
+  /** The commit with which the work began; null outside of a repository. */
   base: string | null;
   /** Whether other runs may use the folder at the same time. */
   is_shared: boolean;
@@ -28,10 +28,10 @@ interface NamedTask {
   title: string;
 }
 
-/** What is known of a worktree. It is stored next to its folder. */
+/** What is stored about a worktree, next to its folder. */
 interface WorktreeNote {
   task_id: string;
-  /** Absent in notes of earlier versions. */
+  /** Missing in notes that an earlier version wrote. */
   board_id?: string;
   branch: string;
   base: string;
@@ -47,7 +47,7 @@ export async function findRepository(folder: string): Promise<Repository | null>
 const SHORT_ID = 8;
 const MAX_SLUG = 40;
 
-/** The name of a branch. Of the title only letters and digits are used, so that no text can make an option or a path. */
+/** The name of a task's branch. Of the title only letters and digits are used, so that it cannot become an option or a path. */
 export function toBranch(task_id: string, title: string): string {
   const words = title
     .normalize("NFKD")
@@ -59,8 +59,8 @@ export function toBranch(task_id: string, title: string): string {
 }
 
 /**
- * Makes the worktree of a task, or returns the one that an earlier run left. It lies in `.board/worktrees` of the repository and
- * not below `.git`, because many tools ignore or protect every path that has `.git` in it.
+ * Makes the worktree of a task, or returns the one that an earlier run left. Worktrees are in `.board/worktrees` of the
+ * repository and not below `.git`, because many tools ignore or protect every path that contains `.git`.
  */
 export async function openWorktree({ root, common }: Repository, task: NamedTask, base: string | null): Promise<TaskFolder> {
   const parent = worktreeFolder(root);
@@ -95,14 +95,14 @@ async function addWorktree(root: string, folder: string, task: NamedTask, base: 
   return note;
 }
 
-/** The branch that an earlier run made for the task, whose worktree was removed. */
+/** Finds the branch that an earlier run made for the task and whose worktree was removed. */
 async function findBranch(root: string, task_id: string): Promise<string | null> {
   const short = `refs/heads/board/${task_id.slice(0, SHORT_ID)}`;
   const found = await git(root, "for-each-ref", "--format=%(refname:short)", short, `${short}-*`);
   return found.split("\n")[0] || null;
 }
 
-/** A base is the name of a branch or tag. Anything else, such as an option or an expression, is refused. */
+/** Only the name of a branch or tag is allowed as a base. Everything else, such as an option or an expression, is refused. */
 const BASE = /^[\w][\w./-]{0,199}$/;
 
 async function resolveBase(root: string, base: string | null): Promise<string> {
@@ -119,7 +119,7 @@ const worktreeFolder = (root: string) => path.join(root, ".board", "worktrees");
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The id becomes a name of a folder, so it is checked although the service makes it. */
+/** The id is used as the name of a folder, so it is checked although the service created it. */
 function requireId(id: string): string {
   if (!UUID.test(id)) throw new Error("The id of the task is not valid.");
   return id;
@@ -137,7 +137,7 @@ function readNote(folder: string): WorktreeNote | null {
   }
 }
 
-/** Keeps the worktrees out of `git status` of the person, without a change to a file that is committed. */
+/** Hides the worktrees from the person's `git status`, without changing a file that is committed. */
 function excludeWorktrees(common: string): void {
   const file = path.join(common, "info", "exclude");
   const line = "/.board/worktrees/";
@@ -147,7 +147,7 @@ function excludeWorktrees(common: string): void {
   appendFileSync(file, `${text === "" || text.endsWith("\n") ? "" : "\n"}${line}\n`);
 }
 
-/** The folder of a person, used as it is. */
+/** Works in a person's folder as it is, without a worktree. */
 export async function openInPlace(folder: string): Promise<TaskFolder> {
   const base = await tryGit(folder, "rev-parse", "--verify", "--quiet", "HEAD");
   return { path: folder, branch: null, base, is_shared: true, release() {} };
@@ -156,7 +156,7 @@ export async function openInPlace(folder: string): Promise<TaskFolder> {
 export interface ListedWorktree extends WorktreeNote {
   path: string;
   state: "in use" | "changed" | "clean";
-  /** Number of commits that the branch has and its base does not. */
+  /** Number of commits that are on the branch but not on its base. */
   commits: number;
 }
 
@@ -178,7 +178,7 @@ export async function listWorktrees({ root }: Repository): Promise<ListedWorktre
 export const countCommits = async (folder: string, base: string): Promise<number> =>
   Number((await tryGit(folder, "rev-list", "--count", `${base}..HEAD`)) ?? 0);
 
-/** Removes a worktree in which everything is committed. Its branch stays unless it has no commits. */
+/** Removes a worktree in which everything is committed. Its branch is kept unless it has no commits. */
 export async function removeWorktree({ root }: Repository, { path: folder, branch, commits }: ListedWorktree): Promise<boolean> {
   const lock = takeOwnership(`${folder}.lock`);
   if (!lock) return false;

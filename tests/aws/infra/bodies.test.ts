@@ -46,7 +46,7 @@ test("every function of the domain knows the bucket, and after how many days bod
     });
 });
 
-test("only the scheduler may delete objects, it and the group with files may write, and groups that show payloads may read", () => {
+test("only the scheduler may delete objects of the bucket, only it and the group with files may write them, and only groups that show payloads may read them", () => {
   expect(graph.functionsWith(allowedTo("s3:DeleteObject"))).toEqual(["ScheduledFunction"]);
   expect(sorted(graph.functionsWith(allowedTo("s3:PutObject")))).toEqual(["ApiArtifactsFunction", "ScheduledFunction"]);
   const readers = Object.entries<ApiGroup>(groups).flatMap(([name, { reads_bodies, stores_files }]) =>

@@ -39,7 +39,7 @@ async function formsOf(action: string): Promise<RegExp[]> {
   });
 }
 
-describe.for(["production", "bodies"] as const)("%s", (variant) => {
+describe.for(["production", "bodies"] as const)("every policy passes the check of permissions: %s", (variant) => {
   const graph = graphOf(variant);
   const judge = createJudge(graph);
   const roles = graph.all("aws:iam/role:Role").map(({ inputs }) => inputs.name as string);
@@ -110,7 +110,7 @@ describe.for(["production", "bodies"] as const)("%s", (variant) => {
     }
   });
 
-  test("a schedule may run its function and keep what that does not take, and nothing else", () => {
+  test("a schedule may only invoke its function and send failed runs to its dead-letter queue", () => {
     for (const { inputs } of graph.all("aws:scheduler/schedule:Schedule")) {
       const { arn, roleArn, deadLetterConfig } = inputs.target;
       const role = roleOf(roleArn);
@@ -128,7 +128,7 @@ describe.for(["production", "bodies"] as const)("%s", (variant) => {
   });
 });
 
-test("an action that AWS does not have and a resource of another form are found", async () => {
+test("the check of permissions finds an action that AWS does not have and a resource of another form", async () => {
   expect(await formsOf("sqs:SendMessages")).toEqual([]);
   const [queue] = await formsOf("sqs:SendMessage");
   expect([`${PREFIX.sqs}queue`, `${PREFIX.lambda}function`, "arn:aws:s3:::bucket"].map((arn) => queue!.test(arn))).toEqual([

@@ -150,7 +150,7 @@ export const excludedTests: Readonly<Record<string, Readonly<Record<string, stri
     "the end of a stream > when the process stops, every stream ends at once and a new one ends after the stored events": STOP,
     "a function that cannot stream > a stream without streaming sends the stored events and ends, and a client that resumes misses nothing":
       HELD,
-    "a function that cannot stream > a stream without streaming costs four statements and sends a long history in portions": HELD,
+    "a function that cannot stream > a stream without streaming takes four statements and sends a long history in portions": HELD,
   },
   "stream/order": {
     "eight writers whose transactions overlap > streams that are cut and resumed at any moment receive every committed row once":

@@ -91,7 +91,7 @@ test("a passkey is added, signs in without a password, and is removed", async ()
   expect(owner.errors).toEqual([]);
 });
 
-test("a person joins by the link of an invite, and gets a new link from the owner when every way in is lost", async () => {
+test("a person joins by the link of an invite, and gets a new link from the owner after losing every way to sign in", async () => {
   await owner.page.goto(`${origin}/#/organization/invites`);
   await owner.page.reload();
   await owner.click("Invite a person");

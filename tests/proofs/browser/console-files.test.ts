@@ -98,7 +98,7 @@ const ATTACKS = `# Title
 ![picture](https://outside.example/y.png) <form action="/x"><input name="attributes"></form> [fine](https://fine.example/)
 `;
 
-test("Markdown of others is shown, but runs no script, loads nothing and makes no form", async () => {
+test("Markdown that others wrote is shown, but runs no script, loads nothing and creates no form", async () => {
   const { id: task_id } = await makeTask(api, board_id, "Read with care", { description: ATTACKS });
   await view.go(`#/boards/${board_id}/tasks/${task_id}`);
   await view.sees(".story .markdown strong", "bold");
@@ -110,7 +110,7 @@ test("Markdown of others is shown, but runs no script, loads nothing and makes n
   expect([view.errors, view.outside]).toEqual([[], []]);
 });
 
-test("files are shown as what they are: tables, indented JSON; everything else can only be downloaded", async () => {
+test("files are shown by their type, such as tables and indented JSON, and all other types can only be downloaded", async () => {
   const { id: task_id } = await makeTask(api, board_id, "Many kinds");
   const open = async (name: string, type: string, content: string) => {
     const { id } = await addFile(api, task_id, name, type, content);

@@ -176,7 +176,7 @@ test("a question has its options as buttons, and the answer is stored", async ()
   expect(await readApproval(id)).toMatchObject({ status: "approved", payload: { answer: { option: "South" } } });
 });
 
-test("pressing a message opens its page, and a page that is open goes to what another message is about", async () => {
+test("pressing a message opens its page, and a page that is already open navigates to the subject of the message", async () => {
   await ask({ action_type: "Sail" });
   await deliver("Sail");
   const script = await worker();
@@ -220,7 +220,7 @@ test("the inbox decides, marks as read, and counts in the title", async () => {
   await view.sees(".rows", "Which colour?");
 });
 
-test("choices and times are stored, and a refusal stands at its field", async () => {
+test("the choices and times of notifications are stored, and a refusal is shown at its field", async () => {
   await view.go("#/personal/notifications");
   await page.waitForSelector('select[aria-label="Browsers: A task is ready for review"]');
   await page.select('select[aria-label="Browsers: A task is ready for review"]', "off");
@@ -247,7 +247,7 @@ test("choices and times are stored, and a refusal stands at its field", async ()
   await view.sees("[id='field-notifications.when-digest_time-problem']", "time");
 });
 
-test("a link of a message changes to its organization and stays at its place", async () => {
+test("a link in a message switches to its organization and keeps its place", async () => {
   const [home] = await api.get("/api/v1/organizations/me/list");
   await api.post("/api/v1/organizations", { body: { name: "Coast" } });
   await page.reload();

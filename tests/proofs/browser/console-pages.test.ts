@@ -12,7 +12,7 @@ const field = (form: string, name: string) => `[id="field-${form}-${name}"]`;
 const fill = (form: string, name: string, text: string) => view.page.locator(field(form, name)).fill(text);
 const isClosed = () => vi.waitFor(async () => expect(await view.count("dialog")).toBe(0), WAIT);
 
-test("a tag is made, changed and removed, and a refusal is shown at its field", async () => {
+test("a tag is created, changed and removed, and a refusal is shown at its field", async () => {
   await view.go("#/organization/tags");
   await view.sees("main", "There are no tags.");
   await view.click("New tag");
@@ -73,7 +73,7 @@ test("a person is invited with access to a board, and the invite can be withdraw
   expect((await api.get("/api/v1/organizations/me/invites")).total).toBe(0);
 });
 
-test("a group is made, and a board joins it in its settings", async () => {
+test("a board group is created, and a board joins it in its settings", async () => {
   await view.go("#/organization/groups");
   await view.click("New group");
   await fill("group.new", "name", "Coast");
@@ -89,7 +89,7 @@ test("a group is made, and a board joins it in its settings", async () => {
   expect((await api.get("/api/v1/boards/{board_id}", { params: { path: { board_id } } })).board_group_id).toBe(group!.id);
 });
 
-test("a rule of a board is switched, and the goal rule is explained in words", async () => {
+test("a rule of a board is switched on and off, and the goal rule is explained in words", async () => {
   await view.go(`#/boards/${board_id}/settings`);
   await view.page.locator(field(`board.Rules.${board_id}`, "require_review_before_done")).click();
   await view.page.locator('.card-panel:has([id*="require_review_before_done"]) button.primary').click();
@@ -179,7 +179,7 @@ test("the overview has a chart and a table of each figure, and works with the ke
   expect(view.errors).toEqual([]);
 });
 
-test("a few letters and Enter lead to a page, a board and an agent", async () => {
+test("typing a few letters and Enter leads to a page, a board and an agent", async () => {
   const jump = async (letters: string) => {
     await view.page.keyboard.down("Control");
     await view.page.keyboard.press("k");

@@ -62,7 +62,7 @@ test("a task lists its runs with their links, of which only those with https can
   expect(view.errors).toEqual([]);
 });
 
-test("a step is seen within two seconds by those who look at its run, and updates its tool call", async () => {
+test("a new step of a run is shown within two seconds, and updates its tool call", async () => {
   const { run_id, agent, fragment } = await startWork("Live", "Tell what happens");
   await view.go(fragment);
   await view.sees(".run-story", "The agent has reported no steps.");
@@ -121,7 +121,7 @@ const DEAF = `{
   window.fetch = (request) => (/changes\\/stream/.test(request.url) ? new Promise(() => {}) : ask(request));
 }`;
 
-test("stopping a run that has ended is refused in the words of the API, and the reason stays typed", async () => {
+test("stopping a run that has ended is refused in the words of the API, and the typed reason is kept", async () => {
   const { board_id, run_id, fragment } = await startWork("Ended", "End before");
   const deaf = await openConsole(await browser.createBrowserContext(), service.link);
   await deaf.sees(".nav", "Needs you");

@@ -144,7 +144,7 @@ test("a budget is made, changed and removed; refusals are at the field, and what
   expect(view.errors).toEqual([]);
 });
 
-test("a spent budget and the work that it stopped wait among what needs a person", async () => {
+test("a spent budget and the work that it stopped are listed among what needs a person", async () => {
   const { id: board_id } = await makeBoard(service.api, "Broke");
   const agent = await makeAgent(board_id, "Vera");
   const { id: task_id } = await makeTask(service.api, board_id, "Burn money");

@@ -23,7 +23,7 @@ test("an empty service leads a person to a board, then to an agent, then to a te
   expect(view.errors).toEqual([]);
 });
 
-test("the view of agents connects another one and shows who is there", async () => {
+test("the view of agents can connect another agent and lists the agents with their presence", async () => {
   await view.go("#/agents");
   await view.sees("main", "Milo");
   await view.click("Connect an agent");
@@ -36,7 +36,7 @@ test("the view of agents connects another one and shows who is there", async () 
   expect(view.errors).toEqual([]);
 });
 
-test("the view of webhooks makes one, shows what it received, and delivers it again", async () => {
+test("the view of webhooks creates a webhook, shows its payloads, and redelivers them", async () => {
   await view.go("#/webhooks");
   await view.click("New webhook");
   await view.page.locator("dialog textarea").fill("Read the orders");
@@ -66,7 +66,7 @@ test("the view of webhooks makes one, shows what it received, and delivers it ag
   expect(view.errors).toEqual([]);
 });
 
-test("what needs a person is decided and put back to work in one place", async () => {
+test("the view of what needs a person decides approvals and puts stopped work back", async () => {
   const { id: board_id } = await makeBoard(service.api, "Decisions", { require_approval_for_done: true });
   const { id: task_id } = await makeTask(service.api, board_id, "Refund", { status: "review" });
   const ask = (action_type: string) =>
@@ -134,7 +134,7 @@ test("work in review on a board without a lead waits for people, who see which a
   expect(view.errors).toEqual([]);
 });
 
-test("a lease that is over is shown as over, on its card and among what needs a person", async () => {
+test("an expired lease is shown as expired, on its card and among what needs a person", async () => {
   const { api } = service;
   const { id: board_id } = await makeBoard(api, "Leased");
   const { auth_token } = await api.post("/api/v1/agents", { body: { name: "Otto", board_id } });

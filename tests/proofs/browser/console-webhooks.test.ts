@@ -65,7 +65,7 @@ test("a webhook is made with all its fields, changed without losing its secret, 
   expect(view.errors).toEqual([]);
 });
 
-test("payloads that reached nobody are delivered again together", async () => {
+test("payloads that reached no agent are redelivered together", async () => {
   const other = await makeBoard(api, "Without agents");
   const webhook = await api.post(LIST, { params: { path: { board_id: other.id } }, body: { description: "Orders" } });
   for (const order of [1, 2])

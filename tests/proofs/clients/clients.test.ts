@@ -99,12 +99,15 @@ async function workOn({ call, board_id, owner }: PullBoard): Promise<{ status: s
 }
 
 describe.each(Object.entries(makers))("connected by the line of %s", (_, make) => {
-  test.each(clients)("$title works alone on all tasks of its board", async (client) => {
-    const board = await openBoard(`${client.title} ${crypto.randomUUID()}`);
-    const { shell, unattended, agent_id } = await connect(await make(board, client.title), client);
-    expect(await shell(unattended)).toContain(NOTHING_LEFT);
-    expect(await workOn(board)).toEqual(Array.from({ length: TASKS }, () => ({ status: "review", begun_by: [agent_id] })));
-  });
+  test.each(clients)(
+    "an MCP client connected by the printed line works alone on all tasks of its board: $title",
+    async (client) => {
+      const board = await openBoard(`${client.title} ${crypto.randomUUID()}`);
+      const { shell, unattended, agent_id } = await connect(await make(board, client.title), client);
+      expect(await shell(unattended)).toContain(NOTHING_LEFT);
+      expect(await workOn(board)).toEqual(Array.from({ length: TASKS }, () => ({ status: "review", begun_by: [agent_id] })));
+    },
+  );
 });
 
 const [claude, codex, opencode, gemini] = clients as [McpClient, McpClient, McpClient, McpClient];

@@ -13,7 +13,7 @@ const BETWEEN_MS = 5_000;
 afterAll(cleanUpPrograms);
 
 test.for(["on", "off"])(
-  "processes that are restarted in turn answer nothing wrong and lose no delivery and no entry of a stream, with DATABASE_NOTIFY=%s",
+  "while processes are restarted in turn, no answer is wrong and no delivery or stream entry is lost, with DATABASE_NOTIFY=%s",
   async (notify, { task }) => {
     const cluster = await openCluster(PROCESSES, { DATABASE_NOTIFY: notify });
     const load = await startLoad({ world: cluster.world, url: cluster.balancer.url, requests_per_second, streams });

@@ -45,7 +45,7 @@ describe.for([
     return agents;
   }
 
-  test("posts to a webhook count together, at all processes", async () => {
+  test("posts to a webhook at all processes count toward one rate limit", async () => {
     const home = await openPullBoard(cluster.world, "posts");
     const hooks = `/api/v1/boards/${home.board_id}/webhooks`;
     const made = await callAt(at(0), "POST", hooks, { token: home.owner.token, body: { description: "Sort it" } });
@@ -54,7 +54,7 @@ describe.for([
     expect([countOf(posts, 202), countOf(posts, 429)]).toEqual([RATE, 2 * RATE]);
   });
 
-  test("failed sign-ins count together, and then no process answers the address", async () => {
+  test("failed sign-ins at all processes count together, and above the limit no process accepts the address", async () => {
     await beginMinute();
     const guess = (turn: number) => callAt(at(turn), "GET", "/api/v1/agent/inbox", { agent: `guess-${turn}` });
     const guesses = await sendAll(FAILURES, guess);
@@ -62,7 +62,7 @@ describe.for([
     expect((await sendAll(size, guess)).map(({ status }) => status)).toEqual(Array.from({ length: size }, () => 429));
   });
 
-  test("of all processes, one job at a time tries a host that is down", async () => {
+  test("only one job at a time, of all processes, tries a host that is down", async () => {
     const { db } = cluster.world;
     let connections = 0;
     const host = createServer((socket) => {
@@ -92,7 +92,7 @@ describe.for([
     await new Promise((resolve) => host.close(resolve));
   });
 
-  test("as many runs begin at all processes together as the budget allows", async () => {
+  test("all processes together begin as many runs as the budget allows", async () => {
     const [runs, tries] = [5, 12];
     const home = await openPullBoard(cluster.world, `runs ${notify}`);
     for (let number = 0; number < tries; number++) await home.addTask();
@@ -106,7 +106,7 @@ describe.for([
     expect(read.body).toMatchObject({ state: "exhausted", spent: { runs } });
   });
 
-  test("money that is spent at one process ends the work at all of them", async () => {
+  test("spending at one process that uses up a budget stops the runs at all processes", async () => {
     const home = await openPullBoard(cluster.world, `money ${notify}`);
     for (let number = 0; number < size; number++) await home.addTask();
     const limit = { scope: "organization", limit: { cost_usd: "10" } };

@@ -11,7 +11,7 @@ const BESIDE_MS = 10_000;
 
 afterAll(cleanUpPrograms);
 
-test("the last release and the present one work together while a rolling update replaces one with the other", async ({
+test("the last release and the current one work together while a rolling update replaces one with the other", async ({
   task,
 }) => {
   const commit = findLastRelease();

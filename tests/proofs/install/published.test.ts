@@ -85,7 +85,7 @@ test(`the package takes at most ${MAX_MEGABYTES} MB besides the embedded databas
   expect(scripts).toEqual([]);
 });
 
-test("any other arguments run the command line, and a runner of any tool works on a task", async () => {
+test("with any other arguments the package is the command line, and its runner works on a task with any tool", async () => {
   await npx(["login", "--url", service.url], {
     input: readFileSync(path.join(folder, ".data/secrets/local_auth_token"), "utf8"),
   });

@@ -8,7 +8,7 @@ const batches = Number(process.env["BATCHES"] ?? 1_200);
 const crew = await startProcessPool(2);
 afterAll(() => crew.close());
 
-test("a hundred thousand steps of twenty agents are stored once each while processes are killed", async ({ task }) => {
+test("each of a hundred thousand steps of twenty agents is stored once while processes are killed", async ({ task }) => {
   const plan = { batches, batch_size: 200, clients: 20, processes: 2, mean_life: 400 };
   const figures = await withSeed((seed) => runSteps(crew, { seed, ...plan }));
   task.meta.summary = figures;

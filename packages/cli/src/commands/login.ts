@@ -51,7 +51,7 @@ export const addLogin: AddCommands = (program, host) => {
       delete config.logins[url];
       if (login) {
         config.save();
-        // The token is gone from this machine either way.
+        // Whether or not the service answers, this machine no longer has the token.
         await endSession(url, login.token).catch(() => false);
       }
       output.result({ url, was_signed_in }, () =>

@@ -13,7 +13,7 @@ interface PersonInbox {
   ack?: boolean | undefined;
 }
 
-/** Prints what a person was notified and has not read yet. */
+/** Prints the notifications that a person has not read yet. */
 export async function printPersonInbox({ client }: Session, output: Output, { all, ack }: PersonInbox): Promise<void> {
   const query = { limit: MAX_ITEMS, ...(all ? {} : { unread: true }) };
   const inbox = await client.get("/api/v1/users/me/inbox", { params: { query } });
@@ -58,7 +58,7 @@ function setFollowing({ client }: Session, board_id: string, task_id: string | n
   return following ? client.put(path, { params }) : client.delete(path, { params });
 }
 
-/** The commands with which people choose what they are notified of. */
+/** The commands with which people choose what they are notified about. */
 export const addFollowing: AddCommands = (program, host) => {
   addFollow(program, host, "follow", "Be notified of what happens on the board, or on one task (people)");
   addFollow(program, host, "unfollow", "Stop being notified of the board, or of one task (people)");

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { AddCommands } from "../cli.ts";
 
-/** Options of `run` as the command line gives them. */
+/** The options of `run`, as they were written on the command line. */
 export interface RunFlags {
   exec?: string;
   name?: string;

@@ -17,7 +17,7 @@ interface ReadOptions {
   limit: number;
 }
 
-/** What agents used and may spend. */
+/** What agents have used, and how much they may spend. */
 export const addUsage: AddCommands = (program, host) => {
   const usage = program
     .command("usage [task]")

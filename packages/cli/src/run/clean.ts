@@ -4,7 +4,7 @@ import type { Run } from "../cli.ts";
 import { UsageError } from "../failure.ts";
 import type { Session } from "../session.ts";
 
-/** Lists the worktrees of tasks, and removes those that are clean and whose task is done or gone. */
+/** Lists the worktrees of tasks. Removes those that have no uncommitted changes and whose task is done or was deleted. */
 export async function cleanWorktrees(run: Run, folder: string): Promise<void> {
   const { output } = run;
   const repository = await findRepository(folder);
@@ -38,7 +38,7 @@ async function statusOf(session: Session, { task_id, board_id: noted }: ListedWo
     const params = { path: { board_id, task_id } };
     return (await session.client.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params })).status;
   } catch (error) {
-    // A service that does not answer says nothing about the task.
+    // When the service does not answer, nothing is known about the task, so the worktree stays.
     if (error instanceof ApiError && error.status === 404) return "gone";
     throw error;
   }

@@ -1,7 +1,7 @@
 export interface StopSignals {
   /** Aborted by the first SIGINT or SIGTERM. */
   stopping: AbortSignal;
-  /** Aborted by the second one. */
+  /** Aborted by the second SIGINT or SIGTERM. */
   killing: AbortSignal;
   stopListening: () => void;
 }

@@ -60,7 +60,7 @@ function Password({ hasPassword, onDone }: { hasPassword: boolean; onDone: () =>
   );
 }
 
-/** How the person signs in, and where they are signed in. */
+/** The ways in which the person signs in, and the sessions in which they are signed in. */
 export function AccountPage() {
   const { data, error, reload } = useResource(readAccount, [], () => false, true);
   return (

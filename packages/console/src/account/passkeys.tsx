@@ -14,7 +14,7 @@ interface Passkey {
 
 const read = async () => ({ items: await callAuth<Passkey[]>("GET", "/passkey/list-user-passkeys") });
 
-/** Makes a passkey with the device of the person, and has the service remember it. */
+/** Creates a passkey on the person's device and registers it with the service. */
 async function addPasskey(name: string): Promise<void> {
   const options = await callAuth<PublicKeyCredentialCreationOptionsJSON>("GET", "/passkey/generate-register-options");
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);

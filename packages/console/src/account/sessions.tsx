@@ -31,7 +31,7 @@ const BROWSERS = ["Firefox", "Edg", "OPR", "Chrome", "Safari"];
 const NAMES: Record<string, string> = { Edg: "Edge", OPR: "Opera" };
 const SYSTEMS = ["Windows", "Android", "iPhone", "iPad", "Mac OS", "Linux"];
 
-/** The browser and the system, as far as the program says so. */
+/** The browser and the operating system, if the program names them. */
 function programOf(agent: string | null): string {
   const browser = BROWSERS.find((name) => agent?.includes(name));
   const system = SYSTEMS.find((name) => agent?.includes(name));
@@ -39,7 +39,7 @@ function programOf(agent: string | null): string {
   return `${NAMES[browser] ?? browser}${system ? ` on ${system}` : ""}`;
 }
 
-/** Where the person is signed in. A session that is ended is refused at its next request. */
+/** The sessions in which the person is signed in. After a session was ended, its next request is refused. */
 export function Sessions() {
   const from = useResource(readSessions, [], () => false);
   const end = async ({ token }: Session) => {

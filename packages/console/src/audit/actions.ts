@@ -3,7 +3,7 @@ import type { operations } from "@board/client/api";
 export type AuditQuery = NonNullable<operations["get_audit"]["parameters"]["query"]>;
 export type AuditAction = NonNullable<AuditQuery["action"]>;
 
-/** What each action means, in the past tense; the person and the target are shown with it. */
+/** The text for each action, in the past tense. The person and the target are shown next to it. */
 export const ACTION_NAMES: Record<AuditAction, string> = {
   "agent.created": "Agent made",
   "agent.removed": "Agent removed",

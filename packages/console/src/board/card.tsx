@@ -31,7 +31,7 @@ function Lease({ at }: { at: string }) {
   );
 }
 
-/** States of the latest run that the column does not already show. */
+/** States of the latest run that the card has to show, because its column does not show them already. */
 const TOLD_RUNS: Partial<Record<TaskRun["status"], string>> = { running: "accent", stopped: "danger", expired: "danger" };
 
 /** The usage of all runs. A figure that nobody reported is left out, because it is not zero. */

@@ -11,7 +11,7 @@ import { type KeyStore, organizationKeys, ownKeys } from "./read.ts";
 
 interface KeysProps {
   title: string;
-  /** Explains the keys of the list to somebody who sees them for the first time. */
+  /** Explains the list of keys to somebody who sees it for the first time. */
   about: string;
   store: KeyStore;
   /** Another person's key can be revoked here, but only its owner can rotate it. */

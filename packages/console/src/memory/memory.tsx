@@ -22,7 +22,7 @@ interface MemoryProps {
   read: (query: { limit: number; q?: string }, signal: AbortSignal) => Promise<{ items: MemoryEntry[]; total: number }>;
   fields: readonly FieldSpec[];
   start: Typed;
-  /** Stores what was typed; null for who may only read. */
+  /** Stores what was typed; null for somebody who may only read. */
   write: ((typed: Typed) => Promise<unknown>) | null;
   concerns: (change: Change) => boolean;
 }

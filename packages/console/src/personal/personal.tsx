@@ -13,7 +13,7 @@ interface Tab {
   name: string;
   label: string;
   page: ComponentType;
-  /** Only for who is signed in by an account of the service. */
+  /** Only for somebody who is signed in with an account of the service. */
   isOfAccounts?: true;
 }
 
@@ -24,7 +24,7 @@ const TABS: readonly Tab[] = [
   { name: "account", label: "Account", page: Account, isOfAccounts: true },
 ];
 
-/** What belongs to the person who is signed in. */
+/** The settings and data that belong to the signed-in person. */
 export function Personal() {
   const tabs = TABS.filter(({ isOfAccounts }) => !isOfAccounts || token.value === SESSION);
   const tab = tabs.find(({ name }) => name === route.value.path[0]) ?? tabs[0]!;

@@ -3,7 +3,7 @@ import type { Step } from "../types.ts";
 /** A step on the page. All steps that update a tool call share the row of the call's first step. */
 export interface Row {
   step: Step;
-  /** All steps of a tool call that are known, in order. */
+  /** All steps of a tool call that were read so far, in order. */
   parts: Step[];
   /** The measured height, or an estimate until the row was seen. */
   height: number;

@@ -26,7 +26,7 @@ const SETTLE_MS = 100;
 export function Steps({ run }: { run: Run }) {
   const [kind, setKind] = useState<Step["kind"] | null>(null);
   const [order, setOrder] = useState<{ from: Order }>({ from: run.status === "running" ? "newest" : "oldest" });
-  /** Whether a key press switched to another list, so that the new list gets the focus. */
+  /** Whether the person switched to another list by a key. The new list then gets the focus. */
   const isByKey = useRef(false);
   const jump = (from: Order, byKey: boolean) => {
     isByKey.current = byKey;

@@ -16,7 +16,7 @@ interface DeliveriesProps {
   store: SubscriptionStore;
 }
 
-/** What was sent and answered, read when somebody looks at it. */
+/** What was sent and what the receiver answered. It is read when somebody opens it. */
 function Exchange({ delivery, store }: { delivery: Delivery; store: SubscriptionStore }) {
   const { data, error, reload } = useResource(
     (signal) => store.delivery(delivery, signal),
@@ -110,7 +110,7 @@ function Row({
   );
 }
 
-/** The latest events that were sent, and those that failed to send again. */
+/** The latest events that were sent to the receiver. Those that failed can be sent again. */
 export function Deliveries({ subscription, store }: DeliveriesProps) {
   const { data, error, reload } = useResource(
     (signal) => store.deliveries(subscription, signal),

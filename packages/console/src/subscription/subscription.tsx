@@ -13,7 +13,7 @@ interface RowProps {
   subscription: Subscription;
   store: SubscriptionStore;
   onChanged: () => void;
-  /** Shows a secret that the service has just made. */
+  /** Called with a secret that the service has just created, so that it can be shown once. */
   onSecret: (secret: string | null) => void;
 }
 

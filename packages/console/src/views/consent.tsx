@@ -106,7 +106,7 @@ function Ask({ program, onAgree, onRefuse }: AskProps) {
   );
 }
 
-/** Reads what asks, once. */
+/** Reads once which program asks for access. */
 function useProgram(read: () => Promise<AskingProgram>, key: string) {
   const [program, setProgram] = useState<AskingProgram | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -137,7 +137,7 @@ export function DevicePage() {
   const [code, setCode] = useState(route.value.query.get("user_code") ?? "");
   const [done, setDone] = useState<string | null>(null);
   const { program, error } = useProgram(() => readDevice(code), code);
-  // The code is for one use, and the address stays in the history.
+  // The browser keeps addresses in its history, and the code may be used once, so it is removed from the address.
   useEffect(() => replace("#device"), []);
   if (done)
     return (

@@ -9,7 +9,7 @@ import { addressOf, ITEM, pathOf, sendTest, toCurl } from "./address.ts";
 import { WebhookForm } from "./form.tsx";
 import { Payloads } from "./payloads.tsx";
 
-/** A webhook with its address, what it has received, and what can be done with it. */
+/** A webhook with its address, what it has received, and the actions on it. */
 export function Endpoint({ webhook, onChanged }: { webhook: Webhook; onChanged: () => void }) {
   const [isOpen, setOpen] = useState(false);
   const [isEditing, setEditing] = useState(false);

@@ -71,7 +71,7 @@ export const toTyped = (webhook: Webhook): Typed => ({
   enabled: webhook.enabled,
 });
 
-/** The body with the given fields only. */
+/** The request body with the given fields only. */
 export function toBody(typed: Typed): WebhookUpdate {
   const has = (name: string) => name in typed;
   return {

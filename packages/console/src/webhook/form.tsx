@@ -8,7 +8,7 @@ import { fieldsOf, NEW, toBody, toTyped } from "./fields.ts";
 
 interface WebhookFormProps {
   board_id: string;
-  /** The webhook to change; null makes one. */
+  /** The webhook to change; null creates a new one. */
   webhook: Webhook | null;
   onDone: () => void;
   onClose: () => void;

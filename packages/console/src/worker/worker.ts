@@ -23,7 +23,7 @@ interface Button {
   option?: string;
 }
 
-/** What a notification keeps for the click. */
+/** What a notification stores for the moment when it is clicked. */
 interface Kept {
   url: string;
   title: string;

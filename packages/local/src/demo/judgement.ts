@@ -7,7 +7,7 @@ import type { Tag } from "./set-up.ts";
 export interface TaskPlan extends Work {
   title: string;
   tags: Tag[];
-  /** Without it any worker may take the task. */
+  /** The agent that takes the task. Without it, any worker may take the task. */
   worker?: Agent;
   waits_for_previous?: true;
 }
@@ -52,7 +52,7 @@ const TESTS: TaskPlan = {
   result: "all green, 214 of 214",
 };
 
-/** Otto would never finish it. Another worker finishes it when Otto's budget is spent. */
+/** Otto would never finish this task. Another worker finishes it when Otto's budget is spent. */
 export const NAME: TaskPlan = {
   title: "Find a name for the new lamp",
   tags: ["shop"],

@@ -97,14 +97,14 @@ export async function runLead(demo: Demo, { board_id, agents, tag_ids }: DemoBoa
 
   for (;;) {
     const { messages } = await api.get("/api/v1/agent/inbox", { params: { query: { wait: 20 } } });
-    // What is not acknowledged is read again.
+    // A message that was not acknowledged is returned again by the next call.
     const [message] = demo.lead_is_offline ? [] : messages;
     if (message) {
       await demo.wait(THINKING_MS);
       await handle(message);
       await api.post("/api/v1/agent/inbox/ack", { body: { through: message.id } });
     }
-    // A task in review would end the wait at once.
+    // While a task is in review, the inbox answers at once, so the lead pauses here.
     else await demo.wait(THINKING_MS);
   }
 }

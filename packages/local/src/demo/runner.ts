@@ -53,7 +53,7 @@ export async function runRunner(demo: Demo, { agents }: DemoBoard, folder: strin
   child.stderr.setEncoding("utf8").on("data", (text: string) => (problem += text));
   const kill = () => child.kill("SIGKILL");
   demo.signal.addEventListener("abort", kill, { once: true });
-  // Its files are deleted by the listener that was added before.
+  // Prepended, because the listener that was added before deletes the files that the runner uses.
   process.prependOnceListener("exit", kill);
   child.once("error", (error) => (problem = error.message));
   for await (const line of createInterface({ input: child.stdout })) report(demo, JSON.parse(line) as RunnerLine);

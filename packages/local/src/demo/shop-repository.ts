@@ -34,7 +34,7 @@ export function makeRepository(folder: string): string {
     git("add", "--all");
     git("-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "--quiet", "--no-verify", "--message=Open the shop");
   } catch {
-    // The runner works in the folder itself then.
+    // Without git, the runner works in the folder itself.
   }
   return repository;
 }

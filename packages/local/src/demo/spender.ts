@@ -4,7 +4,7 @@ import type { Demo } from "./demo.ts";
 import { NAME } from "./judgement.ts";
 import type { DemoBoard } from "./set-up.ts";
 
-/** A model would take longer for a turn. */
+/** Shorter than the turn of a model, so that the demo is quick to watch. */
 const TURN_MS = 1_500;
 const TURN = { model: "scripted-model", input_tokens: 9_000, output_tokens: 1_000, cost_usd: "0.06" };
 const LIMIT = { total_tokens: 40_000 };
@@ -23,7 +23,7 @@ export async function createTaskWithoutEnd({ api, ...demo }: Demo, { board_id, a
 export async function runSpender(demo: Demo, { agents }: DemoBoard): Promise<void> {
   const api = createClient({ url: demo.url, agent_token: agents.Otto.token, signal: demo.signal });
   const say = (what: string, strong?: boolean) => demo.say("Otto", what, strong);
-  // The first task of a customer is easier to follow without another story in between.
+  // Wait for the first task of a customer to be done, because it is easier to follow alone.
   while (demo.done_tasks === 0) await demo.wait(TURN_MS / 3);
   const { task, lease } = await api.post("/api/v1/agent/tasks/next", { body: {} });
   if (!task || !lease) throw new Error("Otto got no task.");
@@ -37,7 +37,7 @@ export async function runSpender(demo: Demo, { agents }: DemoBoard): Promise<voi
     is_spent = exhausted_budget_ids.length > 0;
     say(`has used ${used.toLocaleString("en")} tokens for ${label}${is_spent ? ": its budget is spent" : ""}`, is_spent);
   }
-  // An agent that continues regardless can no longer write.
+  // An agent that continues after its budget is spent can no longer write.
   const path = { board_id: task.board_id, task_id: task.id };
   const params = { path, header: { "X-Task-Fence": lease.fence } };
   const body = { status: "review" as const, comment: "it needs more thought" };

@@ -6,7 +6,7 @@ import { FACT, workFor } from "./judgement.ts";
 const LEASE_SECONDS = 60;
 const WORKING_MS = 1_200;
 
-/** The tools return a part of what the API returns. */
+/** The MCP tools return only these fields of what the API returns. */
 type Next = Pick<NextTask, "task" | "lease" | "comments">;
 type Messages = Pick<AgentInbox, "messages">;
 
@@ -31,7 +31,7 @@ export async function runWorker(demo: Demo, who: Agent, token: string, crashes =
   async function checkInbox() {
     const { messages } = await call<Messages>("check_inbox", { wait: 20, ack_through });
     ack_through = messages.at(-1)?.id;
-    // A task that the worker holds would end the wait at once.
+    // While the worker holds a task, the inbox answers at once, so the worker pauses here.
     await demo.wait(WORKING_MS / 2);
     return messages;
   }

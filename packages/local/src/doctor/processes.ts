@@ -3,7 +3,7 @@ import { listProcesses } from "@board/core/process/presence";
 import { type Finding, ok, warning } from "./finding.ts";
 
 const CHECK = "processes";
-/** Leases, rates and schedules of one process are judged by the clocks of the others. */
+/** Each process judges by its own clock what others have written about leases, rates and schedules, so the clocks must agree. */
 const CLOCK_WARNING_MS = 2_000;
 
 /** Checks the clocks of the processes that use the database now. */

@@ -9,8 +9,8 @@ import type { SpanRecord } from "./spans.ts";
 const DELAY_MS = 60_000;
 
 /**
- * Stores the runs that ended between the last two ticks of a schedule as spans. Their trace is the task, so it shows all its runs.
- * Each tick is run by one of the processes, so that each run is stored once.
+ * Stores the runs that ended in one interval of a schedule as spans. Their trace is that of the task, so it shows all runs of the
+ * task. Only one process runs a tick, so each run is stored once.
  */
 export async function recordEndedRuns(
   ctx: Context,

@@ -13,21 +13,24 @@ import { errorText } from "@board/core/values/log";
 import type { Durations } from "./instruments.ts";
 import { toRootSpanId, toTraceId } from "./trace-ids.ts";
 
-/** Where the current work belongs. It is ambient, because calls to hosts do not get the context of the request or job. */
+/**
+ * The span to which the current work belongs. It is not an argument, because calls to hosts do not get the context of the request
+ * or job.
+ */
 interface Place {
   traceId: string;
   spanId: string;
 }
 
 const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT };
-/** Probes ask every few seconds; their durations are measured, but they do not become traces. */
+/** Probes ask every few seconds. Their durations are measured, but no traces are made of them. */
 const PROBES: ReadonlySet<unknown> = new Set(["/health", "/healthz", "/readyz"]);
 
 export interface SpanRecord {
   name: string;
   kind: SpanKind;
   traceId: string;
-  /** Undefined for a random id. */
+  /** When it is undefined, the span gets a random id. */
   spanId?: string | undefined;
   parentId: string | null;
   started_at: Date | number;
@@ -36,7 +39,7 @@ export interface SpanRecord {
   error?: string | undefined;
 }
 
-/** Ids that the next span gets, because the SDK draws its own when a span starts. */
+/** Ids for the next span. They are kept here, because the SDK asks for ids when a span starts. */
 export function createIds() {
   let next: { traceId?: string | undefined; spanId?: string | undefined } = {};
   const random = (bytes: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex");

@@ -21,7 +21,7 @@ export interface Telemetry {
   meter: Meter;
   tracer: Tracer;
   onStreamCount(this: void, open: number): void;
-  /** Adds what is read from the database when metrics are collected. */
+  /** Adds metrics that are read from the database whenever metrics are collected. */
   observeJobs(createContext: () => Context): void;
   traceGateways(gateways: Gateways): Gateways;
   traceHttp(http: HttpClient): HttpClient;
@@ -31,7 +31,7 @@ export interface Telemetry {
 }
 
 const SERVICE_NAME = "board";
-/** The schedule after which the runs that ended since are stored. */
+/** After each tick of this schedule, the runs that ended since the last one are stored. */
 const RUNS_WITH: ScheduleName = "relay";
 
 type TelemetrySettings = Pick<Settings, "telemetry" | "host">;

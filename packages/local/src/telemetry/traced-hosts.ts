@@ -19,7 +19,7 @@ export const traceGateways = (gateways: Gateways, tracer: Tracer): Gateways => (
   },
 });
 
-/** Measures the posts to receivers of subscriptions, up to the start of the answer. */
+/** Measures the requests to receivers of subscriptions, until the answer begins. */
 export const traceHttp = (http: HttpClient, tracer: Tracer): HttpClient => ({
   ...http,
   post(url, request, limits) {
