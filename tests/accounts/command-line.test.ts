@@ -73,7 +73,7 @@ test("board login ends with an error when the person refuses, and stores nothing
   expect(existsSync(path.join(you.settings, "config.json"))).toBe(false);
 }, 120_000);
 
-test("board login --browser ends with an error where people sign in by a token", async () => {
+test("board login --browser ends with an error where people sign in with a token", async () => {
   const other = await createWorld();
   const elsewhere = await serve((request) => other.app.fetch(request));
   try {

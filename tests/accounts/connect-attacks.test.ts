@@ -185,7 +185,7 @@ test("a refresh token of one client is refused when another client sends it", as
   expect(refreshed.body.error).toBe("invalid_grant");
 });
 
-test("the answer names its issuer, and the official client refuses an answer from another issuer (mix-up)", async () => {
+test("the answer names its issuer, and the official client refuses an answer that names another issuer (mix-up)", async () => {
   const program = await begin();
   const answer = new URL(await agree(owner, program.authorization!));
   expect(answer.searchParams.get("iss")).toBe(`${ORIGIN}/api/auth`);

@@ -47,7 +47,7 @@ test("the official client connects to a service that it has never seen, by regis
   expect(program.tokens!.refresh_token).toMatch(/^br_/);
 });
 
-test("the official client connects by the address of its metadata document, without registering", async () => {
+test("the official client connects without registering, by the address of its metadata document", async () => {
   const owner = await openOwner();
   const program = start({ clientMetadataUrl: DOCUMENT });
   await connect(program, owner);
@@ -117,7 +117,7 @@ test("a program never has more rights than the person who connected it, and lose
   await expect(use(client, "get_board")).rejects.toThrow(UnauthorizedError);
 });
 
-test("a client refreshes by itself, with a new refresh token each time", async () => {
+test("a client refreshes its tokens by itself, and gets a new refresh token each time", async () => {
   const owner = await openOwner();
   const program = start();
   const client = await connect(program, owner);
@@ -136,7 +136,7 @@ test("a connection continues to work after the session in which it was made has 
   expect((await use(client, "get_board")).refused).toBe(false);
 });
 
-test("revoking the key of a connection ends it at once, and its refresh token with it", async () => {
+test("revoking the key of a connection ends the connection and its refresh token at once", async () => {
   const owner = await openOwner();
   const program = start();
   const client = await connect(program, owner);

@@ -19,7 +19,7 @@ test("the link of the first visit signs in as the owner, who is the shared user 
   expect((await signInByLink(link)).answer.status).toBe(401);
 });
 
-test("a link ends after 24 hours", async () => {
+test("a sign-in link is no longer valid after 24 hours", async () => {
   const link = await accounts.createOwnerLink();
   await world.db.execute("update accounts.verification set expires_at = now() - interval '1 second'");
   expect((await signInByLink(link)).answer.status).toBe(401);
@@ -62,7 +62,7 @@ test("nobody signs up without an invite", async () => {
   expect((await joinBy("x".repeat(32), "Eve")).answer.status).toBe(404);
 });
 
-test("every place that takes a password refuses short and very common ones", async () => {
+test("short and very common passwords are refused wherever a password can be set", async () => {
   const owner = await openOwner();
   const token = await invite(owner, "weak@example.com");
   for (const password of ["short", "password1234", "123456789012", "aaaaaaaaaaaaaa", "qwertyuiop12"]) {
@@ -92,7 +92,7 @@ test("the owner sets an address and a password, and signs in from elsewhere", as
   expect((await elsewhere.send("GET", "/api/v1/users/me")).body.clerk_user_id).toBe(LOCAL_IDENTITY.subject);
 });
 
-test("a person lists and ends sessions, and an ended one is refused at once", async () => {
+test("a person sees the list of sessions and ends one, which is then refused at once", async () => {
   const owner = await openOwner();
   const other = await openOwner();
   const sessions = (await owner.send("GET", "/api/auth/list-sessions")).body;
@@ -122,7 +122,7 @@ test("a page of another site cannot sign its visitor in to another person's acco
   expect((await signInByLink(link, victim)).answer.status).toBe(200);
 });
 
-test("a session begins with a new cookie, even if one was set before", async () => {
+test("a sign-in sets a new session cookie, even if one was set before", async () => {
   const browser = openBrowser();
   browser.cookie = "board.session_token=planted.by-somebody";
   const { answer } = await signInByLink(await accounts.createOwnerLink(), browser);

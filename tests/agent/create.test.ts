@@ -59,7 +59,7 @@ describe("creating an agent", () => {
     expect(lead).toMatchObject({ is_board_lead: true, openclaw_session_id: `agent:lead-${board_id}:main` });
   });
 
-  test("the caller cannot set a new agent's state, host or credentials", async () => {
+  test("whatever the caller sends, it cannot set a new agent's state, host or credentials", async () => {
     const sent = {
       id: crypto.randomUUID(),
       status: "online",

@@ -57,7 +57,7 @@ test("other heartbeat settings of an agent stay, and missing ones get defaults",
   expect(await configOf(home.worker.id)).toEqual({ ...stored, every: "30s", target: "last", includeReasoning: false });
 });
 
-test("repeating a group heartbeat does not touch the agents and queues another host job", async () => {
+test("repeating a group heartbeat does not change the agents and queues another host job", async () => {
   await beat({ every: "15m" });
   const before = await world.db.select().from(agents).where(eq(agents.id, home.worker.id));
   expect((await beat({ every: "15m" })).body.updated_agent_ids).toHaveLength(2);

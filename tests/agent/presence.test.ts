@@ -32,7 +32,7 @@ const events = async () => (await listEvents(world, { agent_id: id, event_type: 
 const writes = () => world.statements.filter((statement) => /^(insert|update|delete)/i.test(statement));
 
 describe("presence by an agent's requests", () => {
-  test("a request puts the agent online, sets the time last seen and records one event", async () => {
+  test("a request puts the agent online, sets the time when it was last seen, and records one event", async () => {
     const before = world.now();
     expect((await healthz()).body).toMatchObject({ ok: true, agent_id: id, status: "online", is_board_lead: false });
     const seen = (await row()).last_seen_at!;
@@ -43,7 +43,7 @@ describe("presence by an agent's requests", () => {
     expect(await events()).toEqual(["agent.connected"]);
   });
 
-  test("a request within 30 seconds of the previous one writes nothing, and a later one updates the time last seen", async () => {
+  test("a request within 30 seconds of the previous one writes nothing, and a later one updates the time when the agent was last seen", async () => {
     await healthz();
     const first = await row();
     world.elapse(25 * SECOND_MS);

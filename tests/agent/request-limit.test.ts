@@ -26,7 +26,7 @@ async function sendMany(count: number, agent?: string): Promise<number[]> {
   return statuses;
 }
 
-test("an agent over its limit gets 429 until the clock minute ends, and other agents are not limited", async () => {
+test("an agent over its request limit gets 429 until the clock minute ends, and other agents are not limited", async () => {
   expect((await setLimit(3)).body.requests_per_minute).toBe(3);
   expect(await sendMany(3)).toEqual([200, 200, 200]);
   const refused = await send();

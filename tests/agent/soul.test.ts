@@ -75,7 +75,7 @@ describe.each(Object.keys(dialects) as DialectName[])("souls on a host of versio
     expect(statusAndBody(await read(home.worker.id, home.lead.token))).toEqual([200, "# New\n{{ x }} {% y %}"]);
   });
 
-  test("a soul that is missing, blank or fails on the host gives the same error", async () => {
+  test("a soul that is missing, is blank or cannot be read from the host gives the same error", async () => {
     for (const content of ["", " \n"]) {
       setSoul(home.worker, content);
       expect(statusAndBody(await read(home.worker.id, home.worker.token))).toEqual(UNREADABLE);

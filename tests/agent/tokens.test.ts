@@ -54,7 +54,7 @@ test("a token is 43 opaque characters, stored in two forms that do not reveal it
   expect(Object.values(row).join("\n")).not.toContain(home.worker.token);
 });
 
-test("an agent is found by its token with one indexed look-up, without reading stored hashes", async () => {
+test("the service finds an agent by its token with one indexed look-up, without reading stored hashes", async () => {
   await healthz(home.worker.token);
   world.statements.length = 0;
   await healthz(home.worker.token);

@@ -30,7 +30,7 @@ describe("changing an agent's fields", () => {
     expect(await rowOf()).toMatchObject({ name: "Ann", status: "provisioning" });
   });
 
-  test("a change to the current values neither touches the agent nor queues a job", async () => {
+  test("a change of an agent to its current values neither changes the row nor queues a job", async () => {
     await patch({ heartbeat_config: { every: "5m", target: "last" }, identity_profile: { role: "Writer" } });
     const before = await rowOf();
     const queued = await jobsOf(async () => {
@@ -64,7 +64,7 @@ describe("changing an agent's fields", () => {
     expect((await world.call("GET", "/api/v1/agent/healthz", { agent: ann.auth_token })).status).toBe(200);
   });
 
-  test("null clears optional fields only", async () => {
+  test("null clears the optional fields of an agent, and is refused for all others", async () => {
     const full = { heartbeat_config: { every: "1m" }, identity_profile: { a: "b" }, identity_template: "I", soul_template: "S" };
     await patch(full);
     const none = { heartbeat_config: null, identity_profile: null, identity_template: null, soul_template: null };
@@ -93,7 +93,7 @@ describe("changing an agent's fields", () => {
     expect((await rowOf()).requests_per_minute).toBe(60);
   });
 
-  test("force rewrites all files, whether or not a field changes", async () => {
+  test("force rewrites all files of an agent, whether or not a field changes", async () => {
     expect(await jobsOf(() => patch({}, "?force=yes"))).toMatchObject([updateJob(ann.id, true)]);
     expect(await jobsOf(() => patch({ heartbeat_config: { every: "9m" } }, "?force=1"))).toMatchObject([updateJob(ann.id, true)]);
     expect((await patch({}, "?force=perhaps")).body.detail).toMatchObject([{ loc: ["query", "force"] }]);

@@ -65,7 +65,7 @@ test.each([
   ["203.0.113.999", "10.0.0.1"],
   ["203.0.113.1, 203.0.113", "10.0.0.1"],
   ["<script>", "10.0.0.1"],
-])("an unusable entry ends the reading of X-Forwarded-For %j; the client is %s", async (forwarded, client) => {
+])("X-Forwarded-For %j is read only up to the first unusable entry, so the client is %s", async (forwarded, client) => {
   expect(await from("10.0.0.1", forwarded)).toBe(client);
 });
 

@@ -88,7 +88,7 @@ describe("the encoding of an answer", () => {
     }
   });
 
-  test("a long error is encoded and keeps its status", async () => {
+  test("an error with a long body is encoded and keeps its status", async () => {
     const body = JSON.stringify({
       ...Object.fromEntries(["title", "status"].map((name) => [name, 7])),
       tag_ids: Array(100).fill("x"),

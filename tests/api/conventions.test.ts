@@ -27,7 +27,7 @@ describe("X-Request-Id", () => {
     expect([answer.status, answer.headers.get("x-request-id")]).toEqual([status, "Trace_1.2-3"]);
   });
 
-  test("a request id of 1 to 128 safe characters is kept, and any other is replaced", async () => {
+  test("a request id that the client sends is kept if it has 1 to 128 safe characters, and otherwise replaced", async () => {
     const idFor = async (request_id: string) =>
       (await send("GET", "/healthz", { "x-request-id": request_id })).headers.get("x-request-id");
     for (const good of ["a", "x".repeat(128), "A-Z_a-z.0-9"]) expect(await idFor(good)).toBe(good);

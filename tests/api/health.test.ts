@@ -33,7 +33,7 @@ test("/readyz is 503 until every migration is applied; the log says whether none
   await database.client.exec(`delete from ${applied}; insert into ${applied} select * from backup`);
 });
 
-test("/readyz accepts migrations of a newer version, since a roll-back keeps the schema", async () => {
+test("/readyz accepts a database with migrations of a newer version, since a roll-back keeps the schema", async () => {
   await database.client.exec(`insert into ${applied} (hash, created_at) select 'newer', max(created_at) + 1 from ${applied}`);
   expect([await get("/readyz"), takeLog()]).toEqual([alive, []]);
   await database.client.exec(`delete from ${applied} where hash = 'newer'`);

@@ -35,7 +35,7 @@ describe("a request body", () => {
   });
 
   test.each(["application/json", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "nonsense", ""])(
-    "a body is read as JSON with Content-Type %j",
+    "a body is read as JSON whatever its Content-Type is: %j",
     async (type) => {
       expect((await post(JSON.stringify({ name: `Typed ${type}` }), { "content-type": type })).status).toBe(200);
     },

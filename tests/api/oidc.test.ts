@@ -91,7 +91,7 @@ test.each<[string, () => Promise<string>]>([
   expect(world.log.slice(lines).filter((line) => line.level === "error")).toEqual([]);
 });
 
-test("the clocks of issuer and service may differ by a few seconds", async () => {
+test("a token is accepted although the clocks of issuer and service differ by a few seconds", async () => {
   expect((await me(await claims({ exp: now() - 3 }))).status).toBe(200);
   expect((await me(await claims({ nbf: now() + 5 }))).status).toBe(200);
 });

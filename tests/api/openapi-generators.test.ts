@@ -31,7 +31,7 @@ function findSchemas(isMatch: (schema: Record<string, unknown>) => boolean): str
   return found;
 }
 
-test("exactly the operations that accept agents have tags for the roles that may call them", () => {
+test("exactly the operations that accept agents have tags, which name the roles that may call them", () => {
   for (const { name, operation } of operations()) {
     const accepts = operation.security.some((scheme) => "agent" in scheme);
     expect([name, rolesOf(operation).length > 0]).toEqual([name, accepts]);

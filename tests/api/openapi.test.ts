@@ -266,7 +266,7 @@ test("the same path under another prefix documents the same operation", () => {
     expect(ids.get(id.replace("_unversioned", "")), id).toBe(`/api/v1${path.replace(/^\/api/, "")}`);
 });
 
-test("the unversioned twins are deprecated in favour of the versioned ones, and nothing else is", () => {
+test("the operations without a version are deprecated in favour of the versioned ones, and no other operation is deprecated", () => {
   for (const { path, operation } of operations())
     expect([path, operation.deprecated ?? false]).toEqual([path, operation.operationId.endsWith("_unversioned")]);
 });

@@ -20,10 +20,10 @@ test.each([
   expect(toJson(value)).toBe(text);
 });
 
-test("JSON.stringify fails at a raw value instead of quoting it", () => {
+test("JSON.stringify throws an error at a raw value instead of quoting it", () => {
   expect(() => JSON.stringify({ payload: new RawJson("1") })).toThrow("RawJson must be serialized with toJson");
 });
 
-test("toJson passes on errors of other values", () => {
+test("an error that toJson meets in another value is thrown unchanged", () => {
   expect(() => toJson({ payload: new RawJson("1"), count: 1n })).toThrow(TypeError);
 });

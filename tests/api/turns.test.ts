@@ -33,7 +33,7 @@ test("an organization with too many waiting requests of several callers gets 429
   expect(statuses(others)).toEqual([200, 200, 200]);
 });
 
-test("an address that posts too much at once without a credential gets 429, and another address does not", async () => {
+test("an address that sends too many posts at once without a credential gets 429, and another address does not", async () => {
   const webhook = await createWebhook(world, home);
   const post = () => request(webhook.endpoint_path, { method: "POST", body: "{}" });
   const posts = times(10, post);
@@ -73,7 +73,7 @@ test("a request that waits for work delays no other request of its organization"
   expect((await waiting).status).toBe(200);
 });
 
-test("a body that does not arrive delays no other request of the same address", async () => {
+test("a post whose body does not arrive delays no other request of the same address", async () => {
   const webhook = await createWebhook(world, home);
   const slow = new TransformStream<Uint8Array, Uint8Array>();
   const writer = slow.writable.getWriter();

@@ -18,7 +18,7 @@ const decide = (id: string, body: object) =>
   world.call("PATCH", `/api/v1/boards/${home.board_id}/approvals/${id}`, { token: home.owner.token, body });
 const inbox = async () => (await world.call("GET", "/api/v1/agent/inbox?limit=50", { agent: home.worker.token })).body.messages;
 
-test("a question shows its text and options, and reaches people as a question", async () => {
+test("a question shows its text and options, and people are notified of it as a question", async () => {
   const asked = await ask();
   expect(asked).toMatchObject({ action_type: "question", description: "Which color?", payload: { options: ["Red", "Green"] } });
   await world.drain();

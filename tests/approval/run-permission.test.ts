@@ -40,7 +40,7 @@ test("a person's answer selects the option of a permission, and without a choice
   expect((await decide((await ask(task_id)).id, { status: "rejected" })).body.payload.selected_option).toBe("no");
 });
 
-test("an option that a permission does not have, or that contradicts the status, is refused", async () => {
+test("a decision with an option that the permission does not have, or that contradicts the status, is refused", async () => {
   const { id } = await ask(await board.addTask());
   expect((await decide(id, { status: "rejected", option_id: "once" })).status).toBe(422);
   expect((await decide(id, { status: "approved", option_id: "other" })).status).toBe(422);

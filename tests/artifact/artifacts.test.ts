@@ -61,7 +61,7 @@ test.each([
   ["notes.md", "text/markdown; charset=utf-8", "# Notes", "text/markdown"],
   ["program.exe", "image/png", Buffer.from([0x4d, 0x5a, 0, 1]), "application/octet-stream"],
 ])(
-  "the type of a %s file that is declared as %s follows from its content, and the file is always sent as a download",
+  "a %s file that is declared as %s gets the type of its content, and is always sent as a download",
   async (name, declared, content, type) => {
     const { add, content: read } = await openTask();
     const { id, content_type } = (await add({ name, content_type: declared, content: base64(content) })).body;

@@ -155,7 +155,7 @@ const CHANGES: Record<string, { make: () => Promise<unknown>; shown?: object }> 
   "audit.exported": { make: () => world.call("GET", "/api/v1/audit/export?format=csv", { token }) },
 };
 
-test("every action of the audit log has a change here that records it", () => {
+test("for every action of the audit log, this test makes a change that records it", () => {
   // The actions of signing in are tested in tests/accounts, those of Slack in tests/slack.
   expect(Object.keys(CHANGES).toSorted()).toEqual(
     AUDIT_ACTIONS.filter((action) => !/^sign_in\.|^account\.|^member\.link|^slack\./.test(action)),

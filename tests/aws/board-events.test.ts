@@ -29,7 +29,7 @@ async function addTasks(fn: Lambda, count: number): Promise<void> {
   }
 }
 
-test("every board event is published once through the bundles, a batch of the queue and the real client", async () => {
+test("every board event is published once when it passes through the bundles, a batch of the queue and the real client", async () => {
   await addTasks(await start("tasks"), 10);
   const published = await listPublishJobs(cloud.world);
   expect(published).toHaveLength(10);

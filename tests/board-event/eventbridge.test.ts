@@ -58,7 +58,7 @@ test("a call stays below EventBridge's size limit", async () => {
   for (const size of sizes) expect(size).toBeLessThan(256 * 1024);
 });
 
-test("a refused event fails alone, with its reason", async () => {
+test("an event that the bus refuses fails alone, with its reason", async () => {
   const events = createEvents(3);
   endpoint.refused.add(events[1]!.id);
   const results = await publish(events);

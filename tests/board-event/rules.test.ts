@@ -106,7 +106,7 @@ test("the examples in docs/board-events.md match the event schema", () => {
   for (const detail of details) expect(BoardEvent.parse(detail)).toEqual(detail);
 });
 
-test("an event keeps its id and time while the bus is down and when it is redriven", async () => {
+test("an event keeps its id and time while the bus is down and when its job is redriven", async () => {
   const task = await add();
   fixture.isBusDown = true;
   expect(await fixture.eventsPublishedBy(() => changeTask(world, { token: home.owner.token }, task, { title: TEXT }))).toEqual(

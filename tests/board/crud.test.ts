@@ -179,7 +179,7 @@ describe("changing a board", () => {
     expect(metrics((await call("GET", `/api/v1/boards/${body.id}`)).body)).toBe(JSON.stringify(reordered));
   });
 
-  test("a change to the current values does not touch the board", async () => {
+  test("a change of a board to its current values does not change the row", async () => {
     const board = (await create({ success_metrics: { a: 1 }, target_date: "2026-12-31" })).body;
     const { id, name, slug, description, gateway_id, success_metrics, target_date, max_agents } = board;
     const same = { name, slug, description, gateway_id, success_metrics, target_date, max_agents };

@@ -83,7 +83,7 @@ describe("a board group", () => {
     expect((await call("PATCH", `/${id}`, { name: null })).status).toBe(422);
   });
 
-  test("a change of a group to its current values does not touch it", async () => {
+  test("a change of a group to its current values does not change the row", async () => {
     const created = (await create({ name: "Still" })).body;
     for (const body of [{}, { unknown: 1 }, { name: "Still", slug: "still", description: null }])
       expect((await call("PATCH", `/${created.id}`, body)).body).toEqual(created);

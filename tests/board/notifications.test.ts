@@ -159,7 +159,7 @@ describe("notifications of a changed board group", () => {
     );
   });
 
-  test("the request named in a notification works for the agent that receives it", async () => {
+  test("an agent can make the request that its notification names", async () => {
     await change({ board_group_id: group_id });
     const [text] = textsFor(home.worker.session_key);
     const path = /GET (\S+)/.exec(text!.join("\n"))![1]!;

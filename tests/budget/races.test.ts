@@ -121,7 +121,7 @@ async function runTrial(board: RaceBoard, number: number): Promise<void> {
   await removeBudget(budget_id);
 }
 
-test(`in ${TRIALS} trials of ten looping agents nobody gets a task or writes after the limit, and what is spent equals the accepted entries`, {
+test(`in ${TRIALS} trials with ten agents in a loop, nobody gets a task or writes after the limit, and the amount spent equals the accepted entries`, {
   timeout: TRIALS * 20_000 + 60_000,
 }, async () => {
   let next = 0;

@@ -96,7 +96,7 @@ test("connecting an agent prints lines for each client, and none of them contain
     expect(printed).toContain(line);
 });
 
-test("the line for a shell names the program by a path that works in any folder", async () => {
+test("the line for a shell calls the program by a path that works in any folder", async () => {
   const made = await as(home.owner.token).run(["agent", "connect", "Shelly", "-b", "home-board", "--json"]);
   const { line } = made.json().connections.find(({ title }: { title: string }) => title === "A shell");
   expect(line).toContain(`${commandLine.program} next`);
@@ -139,7 +139,7 @@ test("a sign-in that cannot reach a service names the option for the address", a
   expect(down).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/No answer from .*--url/) });
 });
 
-test("a hint names the program in the way in which it was called", async () => {
+test("a hint shows the command by which the program was called", async () => {
   const hint = async (environment: Record<string, string>) =>
     (await commandLine.caller({ BOARD_URL: server.url, ...environment }).run(["boards"])).stderr;
   expect(await hint({})).toContain('Run "board login"');

@@ -142,7 +142,7 @@ test("the exit code distinguishes a refusal by the service from a failure", asyn
   expect(down).toMatchObject({ code: 1, stderr: expect.stringContaining("No answer from http://127.0.0.1:9") });
 });
 
-test("other people's texts lose the characters that control a terminal, and JSON output escapes these characters", async () => {
+test("control characters for a terminal are removed from other people's texts, and are escaped in JSON output", async () => {
   const evil = "Pay\u001b[2J\u001b]0;title\u0007 me\u202e now\u009b31m";
   const task = await home.addTask({ title: evil, description: `line 1\nline 2${evil}` });
   const you = as(home.owner.token);

@@ -71,7 +71,7 @@ test("a POST whose answer is lost has one effect", async () => {
   expect(found.items.filter(({ title }) => title === "Only once").map(({ id }) => id)).toEqual([made.id]);
 });
 
-test("an Idempotency-Key that the caller sends itself is kept", async () => {
+test("an Idempotency-Key that the caller sets itself is kept", async () => {
   const { client, sent } = clientWith([]);
   await client.post(tasks, { params, body: { title: "Mine" }, headers: { "idempotency-key": "order-17" } });
   expect(sent.map(keyOf)).toEqual(["order-17"]);

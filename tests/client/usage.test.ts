@@ -98,7 +98,7 @@ test("the client throws a refusal with its status, detail, code and request id",
   expect(unfit.message).toMatch(/^body\.name: String should have at least 1 character; body\.color: /);
 });
 
-test("an answer that is not the service's is also thrown, with the time to retry after", async () => {
+test("an answer that did not come from the service is thrown as an error too, with the time to retry after", async () => {
   const busy = person(async () => new Response("busy", { status: 503, headers: { "retry-after": "7" } }), 0);
   const error = await refusal(busy.get("/api/v1/boards"));
   expect(error).toMatchObject({ status: 503, message: "busy", code: undefined, request_id: null, retry_after_seconds: 7 });
@@ -157,7 +157,7 @@ test("the connections of one stream of the client have the same client id, and a
   expect(clients[2]).not.toBe(clients[0]);
 });
 
-test("the client's stream ends on abort, break or refusal, but not while the service is starting", async () => {
+test("the client's stream ends when it is aborted, left or refused, but not while the service is starting", async () => {
   const over = new AbortController();
   const quiet = person().stream(`${memory}/stream`, { params: board, signal: over.signal });
   const ended = refusal(quiet.next());

@@ -37,7 +37,7 @@ test("the address of the service opens the console, under a policy that allows n
   expect(linksOf(html).length).toBeGreaterThan(1);
 });
 
-test("each larger file of the console is already compressed, and browsers keep all of them without asking again", async () => {
+test("each larger file of the console is served compressed, and browsers keep all files without asking again", async () => {
   for (const link of linksOf(await (await get("/")).text()).filter((target) => target.startsWith("/assets/"))) {
     const plain = await get(link);
     const [brotli, gzip] = [await get(link, { "accept-encoding": "br" }), await get(link, { "accept-encoding": "gzip" })];

@@ -29,7 +29,7 @@ test("the steps of a tool call are one row at the place of the first, in whateve
   }
 });
 
-test("only rows in sight are drawn, and a row that was measured moves the rows below it", () => {
+test("only rows in sight are drawn, and rows move when the height of a row above them was measured", () => {
   const list = new RowList();
   for (let first = 0; first < 100_000; first += 200)
     list.add(

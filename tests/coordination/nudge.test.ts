@@ -123,7 +123,7 @@ test("no transaction is open while a nudge waits for the host: even with one con
   expect(await events()).toHaveLength(1);
 });
 
-test("a host that never answers or is down ends in an error within the time limit", async () => {
+test("a call to a host that never answers or is down ends with an error within the time limit", async () => {
   const other = await startFakeGateway({ token: "test-token-123" });
   onTestFinished(() => other.close());
   await world.db.update(gateways).set({ url: other.url }).where(eq(gateways.id, home.gateway_id));

@@ -68,7 +68,7 @@ test("each combination of filters reads its own tasks, in any order of the reque
     }
 });
 
-test("a write in a transaction that fails is rolled back with it", async () => {
+test("a write in a transaction is rolled back when the transaction fails", async () => {
   const event = { event_type: "board.updated", organization_id: team.organization_id, message: "Undone" } as never;
   const attempt = world.db.transaction(async (db) => {
     await runWrite({ db }, insertEvents([event]));

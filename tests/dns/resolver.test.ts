@@ -132,7 +132,7 @@ describe("answers of name servers", () => {
     ["ENOTFOUND", "does not exist", "missing"],
     ["ENOTFOUND", "has no address", []],
     ["EAI_AGAIN", "cannot be looked up now", "failed"],
-  ] as const)("the error %s says that a name %s", async (code, _what, records) => {
+  ] as const)("the error %s means that a name %s", async (code, _what, records) => {
     const server = await startNameServer(() => records);
     expect(await outcomeOf(createNameResolver({ servers: [server.address] })("host.example"))).toEqual(failedWith(code));
     await server.close();

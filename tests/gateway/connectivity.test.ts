@@ -83,7 +83,7 @@ test("a host that goes down and comes back is recorded once each time, and shown
   expect((await probes()).every(({ status }) => status === "done")).toBe(true);
 });
 
-test("the row of a gateway is not written as long as its host does not change", async () => {
+test("the row of a gateway is written only when the state of its host changes", async () => {
   const before = await shown();
   await probe();
   expect([await shown(), await recordedEvents()]).toEqual([before, []]);

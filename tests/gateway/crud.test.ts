@@ -112,7 +112,7 @@ test("a token is encrypted at rest and appears in no response and no log line", 
 });
 
 describe("changing a gateway", () => {
-  test("a change without effect writes nothing, and the masked token stands for the stored one", async () => {
+  test("a change of a gateway without effect writes nothing, and a masked token means that the stored one stays", async () => {
     const made = (await create({ token: TOKEN })).body;
     const { id, name, url, workspace_root } = made;
     for (const same of [
@@ -127,7 +127,7 @@ describe("changing a gateway", () => {
     expect((await call("PATCH", `/${short.id}`, { token: "********" })).body).toEqual(short);
   });
 
-  test("a change replaces and removes the token", async () => {
+  test("a change of a gateway can replace or remove the token", async () => {
     const { id } = (await create({ token: TOKEN })).body;
     const token = async (sent: string | null) => (await call("PATCH", `/${id}`, { token: sent })).body;
     expect(await token("another-token")).toMatchObject({ token: "********oken", has_token: true });
@@ -137,7 +137,7 @@ describe("changing a gateway", () => {
     expect(await token(" ")).toMatchObject({ token: null, has_token: false });
   });
 
-  test("a change of name, root and flags is kept", async () => {
+  test("a change of a gateway's name, root and flags is stored", async () => {
     const { id } = (await create()).body;
     const changed = { name: "New", workspace_root: "~", disable_device_pairing: true, allow_insecure_tls: true };
     expect((await call("PATCH", `/${id}`, changed)).body).toMatchObject(changed);

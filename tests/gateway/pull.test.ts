@@ -331,7 +331,7 @@ describe("an agent on a host", () => {
     home = await world.tenant("hosted");
   });
 
-  test("an agent on a host has only those messages in its inbox that its host did not accept", async () => {
+  test("the inbox of an agent on a host has only those messages that the host did not accept", async () => {
     const create = { title: "Build", assigned_agent_id: home.worker.id };
     const task = (await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { token: home.owner.token, body: create }))
       .body.id;

@@ -60,7 +60,7 @@ describe.each(operations)("session operation: %s", (_what, ask) => {
   });
 });
 
-test("the error for an agent that the host does not know is the host's own text", async () => {
+test("for an agent that the host does not know, the error has the host's own text", async () => {
   const strict = await startHost({ dialect: "2026.5.7" });
   const answer = await say("agent:ghost:main", { content: "Hello" }, targetQuery(strict));
   expect([answer.status, answer.body]).toEqual([

@@ -148,7 +148,7 @@ describe('the status of a host that cannot be used is "not connected", not an er
     expect(body).toMatchObject({ ...unreachable, error: expect.stringContaining("authentication failed") });
   });
 
-  test.each(["health", "sessions.list"])("a host that fails at %s is not connected", async (method) => {
+  test.each(["health", "sessions.list"])("a host whose %s call fails is not connected", async (method) => {
     const failing = await startHost();
     failing.failNext(method, { message: "missing scope: operator.read" });
     expect((await at(failing)).body).toMatchObject({

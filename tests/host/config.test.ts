@@ -112,7 +112,7 @@ test.each([
   expect(listRefusedKeys(refusal(`invalid config: ${text}`), [wanted("own")])).toEqual(keys);
 });
 
-test("errors about other problems do not name a refused key", () => {
+test("no refused key is reported for an error about another problem", () => {
   for (const error of [
     refusal("rate limit for heartbeat"),
     refusal("invalid config"),
@@ -122,7 +122,7 @@ test("errors about other problems do not name a refused key", () => {
     expect(listRefusedKeys(error, [wanted("own")])).toEqual([]);
 });
 
-test("a refused key is left out wherever it occurs", () => {
+test("a refused key is left out wherever it occurs in the configuration", () => {
   expect(omitKeys(wanted("own"), ["workspace", "every"])).toEqual({
     id: "own",
     settings: { heartbeat: { target: "last", includeReasoning: false } },

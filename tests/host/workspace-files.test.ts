@@ -195,7 +195,7 @@ describe.concurrent("writing files", () => {
     expect([reported, sent()]).toEqual([1, ["TOOLS.md", "TOOLS.md"]]);
   });
 
-  test("writing ends with the first error, after the writes in progress have ended", async () => {
+  test("writing files ends with the first error, after the writes in progress have ended", async () => {
     const { fake, host, file, files } = await start("2026.2.9");
     fake.failNext("agents.files.set", { message: "disk full" });
     await expect(writeFiles(host, worker, files("SOUL.md", "USER.md", "MEMORY.md"), NORMAL)).rejects.toThrow("disk full");
@@ -203,7 +203,7 @@ describe.concurrent("writing files", () => {
     await expect(writeFiles(host, { ...worker, id: "nobody" }, files("SOUL.md"), NORMAL)).rejects.toThrow("unknown agent");
   });
 
-  test("writing survives cut sockets and restarts, and skips blank files", async () => {
+  test("all files are written although sockets are cut and the host restarts, and blank files are left out", async () => {
     const { fake, host, file, files, sent } = await start("2026.2.9");
     fake.faults.dropped_connections = { "agents.files.set": 1, "agents.files.get": 1 };
     fake.faults.lost_responses = { "agents.files.set": 1 };

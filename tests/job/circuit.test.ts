@@ -135,7 +135,7 @@ describe("a trial call to a host that was down", () => {
     expect(host.messages.map(({ message }) => message)).toEqual(["Hello b", "Hello c"]);
   });
 
-  test("a try whose process was killed blocks the others for half a minute at most", async () => {
+  test("a trial call whose process was killed blocks the others for half a minute at most", async () => {
     const ids = await openCircuit();
     await host.start();
     host.faults.delays_ms["chat.send"] = Number.POSITIVE_INFINITY;
@@ -152,7 +152,7 @@ describe("a trial call to a host that was down", () => {
     expect(await findCircuit()).toBeUndefined();
   });
 
-  test("a job that ends without a call to the host leaves the try to the next one", async () => {
+  test("a job that ends without a call to the host leaves the trial call to the next job", async () => {
     const ids = await openCircuit();
     world.elapse(FIRST_WAIT_MS);
     await world.db

@@ -93,7 +93,7 @@ test("a job whose kind this release does not know counts as crashed, and blocks 
   expect((await getJob(world, other)).status).toBe("done");
 });
 
-test("when the end of a job cannot be recorded, its event is not recorded either", async () => {
+test("when it cannot be recorded that a job has ended, its event is not recorded either", async () => {
   const id = await notification();
   const repair = await breakToken();
   await world.db

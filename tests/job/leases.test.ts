@@ -60,7 +60,7 @@ test("a wake-up for a job that another worker holds is delivered again after the
   expect([wakeUp?.id, wakeUp!.delay_seconds > 0 && wakeUp!.delay_seconds <= 60]).toEqual([id, true]);
 });
 
-test("a worker that returns after its lease was taken over cannot end the job", async () => {
+test("a worker that comes back after another one took over its lease cannot end the job", async () => {
   const first = work();
   const late = await host.call(0);
   world.elapse(LEASE_MS);
@@ -74,7 +74,7 @@ test("a worker that returns after its lease was taken over cannot end the job", 
   expect(await read()).toMatchObject({ status: "queued", attempts: 2, last_error: "the host is down" });
 });
 
-test("a worker that returns and fails, even at the last attempt, changes nothing and reports nothing", async () => {
+test("a worker that comes back after its lease was taken over, and then fails, changes nothing and reports nothing, even at the last attempt", async () => {
   await world.db.update(jobs).set({ attempts: 11 }).where(eq(jobs.id, id));
   const first = work();
   const late = await host.call(0);

@@ -94,7 +94,7 @@ test.each<[string, string, Partial<Settings>]>([
   expect(parseSettings({ ...local, [name]: value }, "local")).toMatchObject(settings);
 });
 
-test("fewer streams may be open on Lambda, where each occupies a sandbox, than in a process of our own", () => {
+test("Lambda allows fewer open streams than a process of our own, because each occupies a sandbox there", () => {
   const streamsOf = (edge: "local" | "lambda", more: Record<string, string> = {}) => {
     const { streams_per_caller, streams_per_organization } = parseSettings({ ...local, ...more }, edge).budgets;
     return [streams_per_caller, streams_per_organization];

@@ -13,7 +13,7 @@ const world = await setupWorld();
 const EVERYBODY = ["get_task", "list_tasks", "update_task", "comment_on_task", "remember", "recall", "get_board"];
 const AGENTS = ["check_inbox", "next_task", "request_approval", "read_payload"];
 
-describe.each(REVISIONS)("a client of the revision %s", (revision) => {
+describe.each(REVISIONS)("a client of the protocol version %s", (revision) => {
   test("an MCP client gets the tools of its role, and no more than twelve", async () => {
     const { owner, lead, worker } = await openBoard();
     const listed = async (token: string) => {

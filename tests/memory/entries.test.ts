@@ -129,7 +129,7 @@ test("the source of a chat entry defaults to its author; a note has no default s
   expect(posted.body.source).toBe("User");
 });
 
-test("chat and notes are listed apart or together, newest first, and by key", async () => {
+test("chat and notes can be listed separately or together, newest first, and by key", async () => {
   await world.db.delete(board_memory).where(eq(board_memory.board_id, home.board_id));
   const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
   const rows = [

@@ -24,7 +24,7 @@ async function received(): Promise<string[]> {
   return host.messages.splice(0).map(({ message }) => message);
 }
 
-test("a start creates a session that begins with the request to the main agent, who receives it", async () => {
+test("an onboarding starts with a session whose first message is the request to the main agent, who receives it", async () => {
   const { body } = await board.start();
   expect(body).toEqual({
     id: expect.any(String),

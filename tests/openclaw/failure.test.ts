@@ -13,7 +13,7 @@ import { INTERACTIVE_RETRY, SYNC_RETRY, withRetry } from "../../packages/opencla
 
 const failed = (message: string, failure?: GatewayFailure) => new GatewayError(message, failure);
 
-test("a missing scope is named, other authentication failures get the hint, and the rest is the host's text", () => {
+test("the error names a missing scope, gives a hint for other authentication failures, and otherwise repeats the host's text", () => {
   expect(toGatewayMessage(failed("missing scope: operator.read"))).toContain("missing required scope `operator.read`");
   const hint = toGatewayMessage(failed(" \n "));
   expect(hint).toContain("authentication");

@@ -16,7 +16,7 @@ const second_board_id: string = (await addBoard(world, home)).board_id;
 describe.each(["/organizations", "/api/v1/organizations"])("accepting an invite under %s", (prefix) => {
   const { call, invite, accept, userOf } = createInviteCalls(prefix, () => ({ world, home }));
 
-  test("accepting grants the invite's role, flags and board rights and makes the organization active", async () => {
+  test("accepting an invite grants its role, flags and board rights and makes the organization active", async () => {
     const guest = await createGuest(world);
     const created = (
       await invite(emailOf(guest), {
@@ -86,7 +86,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("accepting an invite 
     expect((await accept(shouting, created.token)).status).toBe(200);
   });
 
-  test("a member who accepts only gains: the higher role, either flag, the rights of both", async () => {
+  test("a member who accepts an invite only gains: the higher role, and the flags and rights of both", async () => {
     const guest = await createGuest(world);
     const created = (
       await invite(emailOf(guest), {

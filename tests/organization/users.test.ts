@@ -56,7 +56,7 @@ describe("the current user", () => {
     expect((await patch(person, {})).body).toEqual(await get(person));
   });
 
-  test("a change of the user to its current values does not touch the row", async () => {
+  test("a change of the user to the current values does not change the row", async () => {
     const person = await world.person("still");
     await patch(person, { name: "Still", timezone: "UTC" });
     const before = await rowOf(person);

@@ -173,7 +173,7 @@ test("a mail server that is down delays the mails and is reported at the channel
   expect(await readChannel(home)).toMatchObject({ failing_since: null, last_error: null });
 });
 
-test("a channel that has done nothing but fail for five days is switched off with the reason, and can be switched on again", async () => {
+test("a channel on which every attempt has failed for five days is switched off with the reason, and can be switched on again", async () => {
   const home = await addTenant("gina");
   await requestApproval(world, home);
   await world.drain();

@@ -87,7 +87,7 @@ test("without the setting no further group is asked, even when it is switched of
   for (const team of [off, switched]) expect(await countsAfter(team, 120)).toEqual([1, 0, 0]);
 });
 
-test("alerts of the organization go on while an escalation waits", async () => {
+test("other alerts of the organization are sent while an escalation waits", async () => {
   const team = await addTeam("busy");
   await requestApproval(world, team.home);
   await countsAfter(team, 0);

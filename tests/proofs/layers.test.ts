@@ -81,15 +81,15 @@ const core = importsOf("core");
 const openclaw = importsOf("openclaw");
 const api = importsOf("api");
 
-test("every file of core has a room with a floor", () => {
+test("every file of core belongs to a room that has a floor", () => {
   expect([...new Set(core.files.map(roomOf))].filter((room) => !CORE_FLOORS.includes(room))).toEqual([]);
 });
 
-test("every file of openclaw has a room with a floor", () => {
+test("every file of openclaw belongs to a room that has a floor", () => {
   expect([...new Set(openclaw.files.map(roomOf))].filter((room) => !OPENCLAW_FLOORS.includes(room))).toEqual([]);
 });
 
-test("every file of api has a room or is one of the few without", () => {
+test("every file of api belongs to a room, or is one of the few without a room", () => {
   expect([...new Set(api.files.map(roomOf))].filter((room) => !API_FLOORS.includes(room))).toEqual([]);
 });
 

@@ -119,7 +119,7 @@ describe("an agent that is being provisioned or updated", () => {
     },
   );
 
-  test("an agent keeps its status for 15 minutes after the end of its last job", async () => {
+  test("an agent keeps its status for 15 minutes after its last job has ended", async () => {
     world.elapse(600 * MINUTE_MS);
     const { id } = await getAgentJob(world, "agent.provision", ann.id);
     await world.db.update(jobs).set({ status: "dead", finished_at: world.now() }).where(eq(jobs.id, id));

@@ -137,7 +137,7 @@ test("a request that arrives before the wake is recorded counts as an answer", a
   expect([await checks(), await row()]).toMatchObject([[], { status: "online", wake_attempts: 0, checkin_deadline_at: null }]);
 });
 
-test("a request during another wake counts as an answer", async () => {
+test("a request while the agent is being woken again counts as an answer", async () => {
   await provision();
   const [check] = await waiting();
   world.elapse(ANSWER_MS);

@@ -155,7 +155,7 @@ test("ten thousand notifications that wait for a dead browser cost one request, 
   expect([service.requestsTo(dead), service.messagesOf(live).length]).toEqual([before[0]! + 1, before[1]! + 1]);
 });
 
-test("a browser that has only failed for five days is switched off with the reason, and its waiting messages are dropped", async () => {
+test("a browser for which every attempt has failed for five days is switched off with the reason, and its waiting messages are dropped", async () => {
   const home = await world.tenant("gus");
   const browser = await addBrowser(home.owner);
   service.answer(browser, 503);

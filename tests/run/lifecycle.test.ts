@@ -41,7 +41,7 @@ test("next begins a run that the task and the lease name", async () => {
   expect((await read(id)).run).toEqual(shown);
 });
 
-test("a holder that takes its lease again continues the same run, under the new fence", async () => {
+test("a holder that takes its lease again continues the same run with the new fence", async () => {
   const { id } = await addTask(world, team);
   await next();
   await next();

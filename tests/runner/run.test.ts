@@ -4,7 +4,7 @@ import { readJson, setupRunners } from "./runner-fixture.ts";
 
 const openFixture = await setupRunners();
 
-test("a task goes from the inbox to review, with the work on a branch of its worktree and the last message as comment", async () => {
+test("a task moves from the inbox to review, with the work on a branch of its worktree and the agent's last message as comment", async () => {
   const runner = await openFixture();
   const id = await runner.board.addTask({ title: "Count the lamps" });
   const { exited, stdout } = runner.start([

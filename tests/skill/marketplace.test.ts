@@ -165,7 +165,7 @@ test("the skills of a pack are those at its url or below it", async () => {
   expect((await names(`?pack_id=${pack.id}`, tenant)).toSorted()).toEqual(["/tree/main/a", "itself"]);
 });
 
-test("skills are sorted by name ignoring case, and among equals the newest comes first", async () => {
+test("skills are sorted by name ignoring case, and those of the same name with the newest first", async () => {
   const tenant = await world.tenant("sorted");
   for (const [url, name] of [
     ["a", "beta"],

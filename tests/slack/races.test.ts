@@ -45,14 +45,14 @@ async function decideAtOnce(isMixed: boolean) {
 }
 
 test.each(ROUNDS)(
-  "of equal decisions in Slack, by a mail and in the console at the same time, only one has an effect (round %i)",
+  "of equal decisions at the same time in Slack, in a mail and in the console, only one has an effect (round %i)",
   async () => {
     expect(await decideAtOnce(false)).toHaveLength(1);
   },
 );
 
 test.each(ROUNDS)(
-  "of different decisions in Slack and by a mail at the same time, only one has an effect (round %i)",
+  "of different decisions at the same time in Slack and in a mail, only one has an effect (round %i)",
   async () => {
     expect(await decideAtOnce(true)).toHaveLength(1);
   },

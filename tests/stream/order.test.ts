@@ -169,7 +169,7 @@ describe("the database connections of streams", () => {
     for (const { text } of await Promise.all(answers)) expect(parseEvents(text).map(({ data }) => data.memory)).toEqual([entry]);
   });
 
-  test("open streams continue after the database was unreachable for a while", async () => {
+  test("open streams continue after the database could not be reached for a while", async () => {
     const { world, home, url } = await open("away", { connections: 4, poll_ms: 10 });
     const listener = await streamOf(world, home);
     const admin = new pg.Client(postgres.url("postgres"));

@@ -47,7 +47,7 @@ test("a delivery that waits hours for its next attempt is sent now when it is re
   expect(await deliveriesOf(subscription)).toMatchObject([{ status: "delivered", attempts: 2 }]);
 });
 
-test("a delivery shows its request and the last answer", async () => {
+test("a delivery shows the request that was sent and the receiver's last answer", async () => {
   const subscription = await subscribe();
   receiver.answer = reply(200, "thanks\0");
   await addTask();

@@ -43,7 +43,7 @@ test("a committed change is posted as a Standard Webhook that its library verifi
   ]);
 });
 
-test("a change that fails is posted to nobody", async () => {
+test("a change that fails is not posted to any receiver", async () => {
   const subscription = await subscribe();
   const answer = await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, {
     token: home.owner.token,
@@ -191,7 +191,7 @@ test("410 switches a subscription off at once, with an event in the activity log
   expect(await deliveriesOf(subscription)).toHaveLength(2);
 });
 
-test("five days of nothing but failures switch a subscription off, and with a success in between it stays on", async () => {
+test("a subscription whose attempts all failed for five days is switched off, and one success in between keeps it on", async () => {
   const subscription = await subscribe();
   const isActive = async () => (await send("GET", `${BASE}/${subscription.id}`)).active;
   const fail = async (days: number) => {
@@ -256,7 +256,7 @@ test("the Slack format is one line of text with a link to the console", async ()
   });
 });
 
-test("a test message answers with status, time and the first 1,000 characters, and stores nothing", async () => {
+test("the answer to a test message has the receiver's status, time and first 1,000 characters, and nothing is stored", async () => {
   const subscription = await subscribe({ active: false });
   receiver.answer = reply(418, "x".repeat(5_000));
   expect(await send("POST", `${BASE}/${subscription.id}/test`)).toEqual({

@@ -70,7 +70,7 @@ describe("errors that stop a sync before its agents", () => {
 });
 
 describe("the failure of one agent is an error entry, and the other agents are synced", () => {
-  test("a failure of the entry on the host affects only the entry's agent", async () => {
+  test("the failure of an agent's host entry affects only that agent", async () => {
     const { fake, home, lead, worker, main, sync, remove, written } = await start();
     remove(worker);
     fake.failNext("agents.create", { message: "workspace is not allowed" });
@@ -79,7 +79,7 @@ describe("the failure of one agent is an error entry, and the other agents are s
     expect([ids(body), written(worker), body.agents_skipped]).toEqual([[lead.id, main.id], [], 1]);
   });
 
-  test("a failure while files are written affects only the files' agent", async () => {
+  test("a failure while an agent's files are written affects only that agent", async () => {
     const { fake, home, lead, worker, main, sync } = await start();
     fake.failNext("agents.files.list", { message: "EIO" });
     const { body } = await sync();
@@ -227,7 +227,7 @@ describe("the state of an agent after a sync", () => {
     },
   );
 
-  test("an agent that needs no repair is not written to, and a failed one keeps its state", async () => {
+  test("an agent that needs no repair is not changed, and a failed one keeps its state", async () => {
     const fixture = await start();
     const { before, after } = await stateOf(fixture, fixture.worker, { status: "ready" });
     expect(after).toEqual(before);

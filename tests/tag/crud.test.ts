@@ -80,7 +80,7 @@ test("renaming a tag keeps its slug, a blank slug is derived again, an empty des
   expect(await patch({ description: "" })).toMatchObject({ description: null });
 });
 
-test("a change of a tag to its current values does not touch it", async () => {
+test("a change of a tag to its current values does not change the row", async () => {
   const created = (await create({ name: "Still", color: "#ABCDEF" })).body;
   const same = await world.call("PATCH", `/api/tags/${created.id}`, { token, body: { name: "Still", color: "abcdef" } });
   expect(same.body).toEqual(created);

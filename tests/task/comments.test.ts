@@ -84,7 +84,7 @@ describe("posting a comment", () => {
     },
   );
 
-  test("a comment does not touch its task", async () => {
+  test("a comment does not change the row of its task", async () => {
     await postAs(home.worker, { content: "hi" });
     expect(await world.db.select().from(tasks).where(eq(tasks.id, task.id))).toEqual([task]);
   });

@@ -187,7 +187,7 @@ describe("a stale fence", () => {
   });
 });
 
-describe("giving a task back", () => {
+describe("a task that is given back by its holder", () => {
   test("a task that was unassigned before its lease is unassigned again after it is given back", async () => {
     const { id } = await addTask(world, team);
     await next();

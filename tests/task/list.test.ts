@@ -95,7 +95,7 @@ describe("the status filter of tasks", () => {
     [" inbox , done ", ["inbox", "done"]],
     ["done,done", ["done"]],
     ["inbox,in_progress,review,done,blocked", Object.keys(ALL)],
-  ])("the status filter %j returns the matching tasks", async (status, expected) => {
+  ])("the status filter %j returns the tasks that match it", async (status, expected) => {
     const query = `?status=${encodeURIComponent(status)}`;
     expect(await titles(query)).toEqual(expected);
     expect((await read(`${query}&limit=1`)).total).toBe(expected.length);

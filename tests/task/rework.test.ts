@@ -70,7 +70,7 @@ test("only a lead's rework restores the worker: a person sends the assignee, a w
   expect((await change(worker, await addTaskInReview(), { status: "inbox" })).assigned_agent_id).toBeNull();
 });
 
-test("a task in review on a board without a lead gets the assignee that a person sends, and otherwise none", async () => {
+test("a task that moves to review on a board without a lead gets the assignee that a person names, and otherwise none", async () => {
   const leaderless = await createTeam(world, "leaderless");
   await world.db.update(agents).set({ is_board_lead: false }).where(eq(agents.id, leaderless.lead.id));
   const { owner, worker, second } = leaderless;

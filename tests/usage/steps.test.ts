@@ -43,7 +43,7 @@ test("a repeated batch of steps, one that overlaps and a report with the same ke
   expect(await totalTokens()).toBe(127);
 });
 
-test("equal batches of steps at the same time count their usage once", async () => {
+test("equal batches of steps at the same time are counted once", async () => {
   const answers = await Promise.all(Array.from({ length: 6 }, () => post(0, [SAY, USED, { kind: "usage", output_tokens: 1 }])));
   expect(answers.map(({ status, body }) => [status, body.next])).toEqual(answers.map(() => [200, 3]));
   expect(await totalTokens()).toBe(121);

@@ -70,7 +70,7 @@ test("a payload shows that its notification waits, and then when and to which ag
   expect((await asOwner("GET", "/payloads")).body.items[0].delivery).toEqual(delivered);
 });
 
-test("a payload shows the error and the time of the next attempt, and in the end that its delivery failed", async () => {
+test("a payload shows the error and the time of the next attempt, and finally that its delivery failed", async () => {
   const id = await postPayload(world, webhook);
   await host.stop();
   await world.drain();

@@ -93,7 +93,7 @@ test("the lead is notified for a webhook without an agent", async () => {
   expect(receivers()).toEqual([home.lead.session_key]);
 });
 
-test("the recipient is the webhook's agent when the message is sent", async () => {
+test("a notification goes to the agent that the webhook has when the message is sent", async () => {
   const webhook = await createWebhook(world, home);
   await postPayload(world, webhook);
   await update(webhook, { agent_id: home.worker.id, description: "Changed meanwhile" });

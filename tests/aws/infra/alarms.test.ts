@@ -94,7 +94,7 @@ test("every alarm names its stage, its meaning and a section of docs/operating.m
   for (const { inputs } of graph.alarms()) expect(inputs.alarmDescription.length).toBeLessThanOrEqual(1024);
 });
 
-test("every dead-letter queue and every late queue has an alarm", () => {
+test("every dead-letter queue has an alarm for messages, and every other queue one for late messages", () => {
   const letters = graph.queues().filter(({ inputs }) => !inputs.redrivePolicy);
   const served = graph.queues().filter(({ inputs }) => inputs.redrivePolicy);
   expect(alarmedResources("ApproximateNumberOfMessagesVisible")).toEqual(namesOf(letters));
@@ -108,14 +108,14 @@ test("every function that answers requests has an alarm for throttles, and every
   expect(alarmedResources("Errors")).toEqual(namesOf(consumers));
 });
 
-test("the alarm for API errors watches their share of requests, once there is a minimum number of errors", () => {
+test("the alarm for API errors watches the share of failed requests, once a minimum number of them has failed", () => {
   const [alarm] = graph.alarms().filter((alarm) => metricsOf(alarm).some(({ metricName }) => metricName === "5xx"));
   const queries = (alarm?.inputs.metricQueries ?? []) as { expression?: string; returnData?: boolean }[];
   expect(queries.find(({ returnData }) => returnData)?.expression).toMatch(/^IF\(errors >= \d+, 100 \* errors \/ requests, 0\)$/);
   expect(alarm?.inputs.threshold).toBeLessThan(100);
 });
 
-test("the alarm for waiting jobs allows one tick, and the alarm for streams comes before they are full", () => {
+test("the alarm for waiting jobs tolerates a delay of one tick, and the alarm for streams comes before their limit is reached", () => {
   const age = alarmNamed("JobsWait");
   expect(age?.inputs.threshold).toBeGreaterThan(schedules.relay.every_minutes * 60);
   expect(age?.inputs.period).toBeGreaterThanOrEqual(schedules.relay.every_minutes * 60);

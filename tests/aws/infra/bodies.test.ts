@@ -68,6 +68,6 @@ test("permissions for S3 cover this bucket and its objects, and nothing else", (
   }
 });
 
-test("with the bucket every schedule is deployed", () => {
+test("every schedule is deployed when there is a bucket", () => {
   expect(sorted(schedulesOf(graph))).toEqual(sorted(Object.keys(schedules)));
 });

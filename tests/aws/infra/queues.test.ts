@@ -38,7 +38,7 @@ test("a queue with a consumer moves a message to the dead letters after a few re
     expect(JSON.parse(queue.inputs.redrivePolicy).maxReceiveCount).toBe(settings?.max_receives);
 });
 
-test("every queue has its own dead-letter queue or is one, and dead letters are kept as long as SQS allows", () => {
+test("every queue has its own dead-letter queue or is itself one, and dead letters are kept as long as SQS allows", () => {
   const redriven = mappings.map(({ queue }) => deadLettersOf(JSON.parse(queue.inputs.redrivePolicy).deadLetterTargetArn));
   const scheduleDeadLetters = [
     ...new Set(graph.all("aws:scheduler/schedule:Schedule").map(({ inputs }) => inputs.target.deadLetterConfig.arn)),

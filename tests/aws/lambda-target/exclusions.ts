@@ -158,7 +158,7 @@ export const excludedTests: Readonly<Record<string, Readonly<Record<string, stri
     "the database connections of streams > one database connection serves many answers that wait for their first event and also requests":
       HELD,
     "the database connections of streams > one database connection serves many open streams and also requests": SHARED,
-    "the database connections of streams > open streams continue after the database was unreachable for a while": PACE,
+    "the database connections of streams > open streams continue after the database could not be reached for a while": PACE,
   },
   "stream/protocol": {
     "the wire format > a comment line keeps the connection of a stream alive": PACE,
