@@ -24,7 +24,7 @@ test("every jq program in the files compiles", async () => {
   await expect(runJq({ flags: [], program: ".items[" }, empty)).rejects.toThrow(/compile error/);
 });
 
-test.each(ROLES)("the index of a %s has its operations with their hints", async (role) => {
+test.each(ROLES)("the index of operations in the files of a %s has its operations with their hints", async (role) => {
   const [index] = jqCallsOf(shellBlocksOf(fixture.files[role]["TOOLS.md"])[1]!);
   const rows = parseTsv(await runJq(index!, fixture.document));
   expect(rows.length).toBeGreaterThan(3);

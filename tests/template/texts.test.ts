@@ -146,7 +146,7 @@ describe("handles for mentions", () => {
   });
 });
 
-test("lines about missing data are left out", () => {
+test("a file has no lines about data that is missing", () => {
   const bare = { identity_profile: null };
   const identity = filesOf(subjectOf("worker", { agent: bare }))["IDENTITY.md"];
   expect(identity).toContain("- Role: Generalist\n- Style: direct, concise, practical\n- Emoji: :gear:\n\nPeople set this");

@@ -31,7 +31,7 @@ export function createRequestBody(request: Request, budget: BodyBudget, address:
     const body = (held = budget.open(address));
     body.refuse = (error) => {
       refusal = error;
-      // Ends the running read.
+      // Ends the read that waits for more bytes.
       void reader.cancel().catch(() => {});
     };
     for (;;) {

@@ -67,7 +67,7 @@ export async function resumeOrganization(ctx: Context, role: Role, headers: Head
 /** The request of an open stream. It also stores the result of the last check of its token's signature. */
 export interface StreamRequest {
   readonly headers: Headers;
-  /** See `organizationOf`. */
+  /** The organization to which the stream belongs; see `organizationOf`. */
   readonly organization_id: string | null;
   verified?: VerifiedIdentity & { recheck_at: Date };
 }

@@ -79,7 +79,7 @@ export type JobsRedriven = z.infer<typeof JobsRedriven>;
 /** An id in the job's payload. The payload also holds texts, which must not be shown. */
 const payloadId = (name: string) => sql<string | null>`${jobs.payload} ->> ${sql.raw(`'${name}'`)}`;
 
-/** The board and agent of a notice are only in the event that it records. */
+/** An id of a notice. Its board and agent are stored only in the event that it records when it is sent or fails. */
 const noticeId = (name: string) => {
   const key = sql.raw(`'${name}'`);
   return sql`coalesce(${jobs.payload} -> 'sent' ->> ${key}, ${jobs.payload} -> 'failed' ->> ${key})`;

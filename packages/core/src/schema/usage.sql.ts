@@ -80,9 +80,9 @@ export const usage_counts = pgTable(
     /** The zero id if there is none, since a primary key cannot contain nulls. */
     board_id: uuid().notNull().default(none),
     start: date().notNull(),
-    /** Set in the dimension `agent`, together with the model. */
+    /** Rows of the dimension `agent` have an agent and a model. */
     agent_id: uuid().notNull().default(none),
-    /** Set in the dimension `task`. */
+    /** Rows of the dimension `task` have a task. */
     task_id: uuid().notNull().default(none),
     /** Empty if none was reported. */
     model: text().notNull().default(""),

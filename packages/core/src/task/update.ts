@@ -137,7 +137,7 @@ async function changeInTransaction(
  */
 async function lockAndRead(ctx: CallerContext, board: BoardRow, task_id: string, patch: TaskPatch, dependents: boolean) {
   const { depends_on_task_ids: also_ids, assigned_agent_id, comment } = patch;
-  // Mentions contain names of agents of the board. Therefore all agents are read, but only if there are mentions.
+  // Mentions name agents, so all agents of the board are read, but only if there are mentions.
   const readAgents = () =>
     comment !== undefined && parseMentions(comment).size > 0
       ? readBoardAgents(ctx, board, assigned_agent_id ? [assigned_agent_id] : [])

@@ -6,7 +6,7 @@ type ModelUsage = Session["models"][number];
 
 const MAX_MODELS = 50;
 const MAX_NAME = 100;
-/** A session uses less; more is a mistake of the host, which must not reach a sum. */
+/** No session uses this much. A larger number is a mistake of the host and must not be added to a sum. */
 const MAX_TOKENS = 1_000_000_000;
 const MAX_COST = 1_000_000;
 
