@@ -214,7 +214,7 @@ test("members may read the list only when ACTIVITY_READERS allows it", async () 
     expect((await open.call("GET", path, { token: reader.token })).status).toBe(200);
 });
 
-test("both prefixes return the same activity list, but at most 100 events under the short one", async () => {
+test("pages go from the newest event to the oldest, ties by id, and report the true total even past the end", async () => {
   const at = new Date("2026-11-20T10:00:00Z");
   const board = (index: number) => [home.board_id, other.board_id, null][index % 3]!;
   const events = Array.from({ length: 12 }, (_, index) => ({
@@ -234,7 +234,7 @@ test("both prefixes return the same activity list, but at most 100 events under 
   }
 });
 
-test("both prefixes answer the same, but the short one returns at most 100 events", async () => {
+test("both prefixes return the same activity list, but at most 100 events under the short one", async () => {
   await add({ board_id: home.board_id }, {});
   const call = (path: string) => world.call("GET", path, owner());
   expect((await call("/api/activity")).body).toEqual((await call("/api/v1/activity")).body);

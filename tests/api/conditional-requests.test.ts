@@ -39,7 +39,7 @@ test("If-None-Match may list several tags, weak tags and tags of other encodings
   expect((await get({ "if-none-match": inBrotli })).headers.get("etag")).toBe(inBrotli);
 });
 
-test("a read with an outdated ETag is answered in full", async () => {
+test("a read with an ETag other than the current one is answered in full", async () => {
   const tag = await tagOf();
   const nearMisses = [
     '"other"',

@@ -60,7 +60,7 @@ test("a comment and its event name the key that wrote it", async () => {
   expect(me.body).toMatchObject({ id: key.id, name: "Release bot" });
 });
 
-test("a key with read access reads everything that its owner may see, and changes nothing", async () => {
+test("a key with read access reads everything that it may see, and changes nothing", async () => {
   const key = await keyOf({ access: "read" });
   expect((await list(key)).status).toBe(200);
   const refused = await write(key);

@@ -10,7 +10,7 @@ const home = await openPullBoard(world, "home");
 const connectAll = () => Promise.all([home.worker, home.lead, home.owner].map(({ token }) => connectMcp(world, token)));
 
 test.each(REVISIONS)(
-  "a client of the revision %s sees no tool of an agent as destructive or as open to the world",
+  "a client of the protocol version %s sees no tool of an agent as destructive or as open to the world",
   async (revision) => {
     for (const { token } of [home.worker, home.lead]) {
       const { client } = await connectMcp(world, token, revision);

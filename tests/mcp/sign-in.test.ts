@@ -67,7 +67,7 @@ test("a token of a person for another audience is refused", async () => {
   world.elapse(60_000);
 });
 
-test("a client of the protocol version %s sees no tool of an agent as destructive or as open to the world", async () => {
+test("failed sign-ins count against the address as on the API, and above the limit get 429", async () => {
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 5; attempt++) statuses.push((await post({ agent: "x".repeat(43) })).status);
   expect(statuses).toEqual([401, 401, 401, 429, 429]);
