@@ -138,4 +138,7 @@ async function seedNotifications({ db }: World, { organization_id, board_id }: T
     .returning();
   const sent = { organization_id, channel_id: channel!.id, notification_id: notification!.id, type: "email" } as const;
   await db.insert(schema.channel_deliveries).values({ ...sent, is_digest: true, due_at: new Date(Date.now() + 86_400_000) });
+  const [approval] = await db.insert(schema.approvals).values({ board_id, action_type: "Deploy" }).returning();
+  const { type: _, ...shown } = sent;
+  await db.insert(schema.slack_decisions).values({ ...shown, approval_id: approval!.id, conversation: "D1", ts: "1.1" });
 }

@@ -31,6 +31,7 @@ const NOT_COUNTED: Record<string, string> = {
   service_keys: "of the service",
   skill_pack_syncs: "removed by schedule",
   slack_apps: "one row an organization",
+  slack_decisions: "names that Slack gives",
   stream_leases: "removed when they expire",
   subscription_deliveries: "subscription_deliveries",
   subscriptions: "organization_subscriptions",

@@ -8,9 +8,17 @@ import type { HttpClient, HttpResponse } from "@board/core/context/http-client";
 type Json = any;
 
 export interface PostedMessage {
+  /** The user to whom it was posted. */
   channel: string;
   message: Json;
+  /** Slack's names of it. */
+  conversation: string;
+  ts: string;
+  /** What it shows by now. */
+  shown: Json;
 }
+
+type Refusal = { error: string } | { status: number; headers?: Record<string, string> } | null;
 
 export interface SlackWorkspace {
   team_id: string;
@@ -18,12 +26,20 @@ export interface SlackWorkspace {
   signing_secret: string;
   /** The messages of a Slack user, in the order in which they came. */
   messagesTo(user_id: string): Json[];
+  /** What the messages of a Slack user show after all replacements. */
+  shownTo(user_id: string): Json[];
   /** Calls of `chat.postMessage`, refused ones included. */
   countPosts(): number;
+  /** Calls of `chat.update`, refused ones included. */
+  countUpdates(): number;
   /** What was answered by an address that came with a button. */
   answersTo(response_url: string): Json[];
   /** Makes the workspace answer `chat.postMessage` with an error, or with a status. Null accepts messages again. */
-  refuse(answer: { error: string } | { status: number; headers?: Record<string, string> } | null): void;
+  refuse(answer: Refusal): void;
+  /** Like `refuse`, for `chat.update`. */
+  refuseUpdates(answer: Refusal): void;
+  /** Like `refuse`, for what is answered by the address of a button. */
+  refuseAnswers(answer: Refusal): void;
   /** Does something while the workspace has the next message and has not answered yet. */
   whilePosting(work: (user_id: string) => Promise<unknown>): void;
   /** The body and the headers of a request as Slack sends it. */
@@ -73,11 +89,34 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
   const signing_secret = randomBytes(16).toString("hex");
   const posted: PostedMessage[] = [];
   const answers = new Map<string, Json[]>();
-  let refusal: { error?: string; status?: number; headers?: Record<string, string> } | null = null;
+  /** The messages whose buttons were pressed, by the address of the answer. */
+  const pressed = new Map<string, PostedMessage>();
+  const refusals: Record<"post" | "update" | "answer", Refusal> = { post: null, update: null, answer: null };
   let posts = 0;
+  let updates = 0;
   let during: ((user_id: string) => Promise<unknown>) | null = null;
   const reply = (response: ServerResponse, body: object) =>
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+
+  /** Answers as the test wants it. Returns whether it did. */
+  function isRefused(response: ServerResponse, refusal: Refusal): boolean {
+    if (!refusal) return false;
+    if ("status" in refusal) response.writeHead(refusal.status, refusal.headers).end();
+    else reply(response, { ok: false, error: refusal.error });
+    return true;
+  }
+
+  /** As https://docs.slack.dev/reference/methods/chat.update says: a conversation, not a user, and the time of a message in it. */
+  function update({ channel, ts, ...message }: Json): object {
+    const known = posted.find(({ conversation }) => conversation === channel);
+    if (!known) return { ok: false, error: "channel_not_found" };
+    const found = posted.find((candidate) => candidate.conversation === channel && candidate.ts === ts);
+    if (!found) return { ok: false, error: "message_not_found" };
+    const error = findMessageError(message);
+    if (error) return { ok: false, error };
+    found.shown = message;
+    return { ok: true, channel, ts, text: message.text };
+  }
 
   async function handleMethod(request: IncomingMessage, response: ServerResponse, method: string): Promise<void> {
     const body = JSON.parse((await buffer(request)).toString("utf8"));
@@ -86,22 +125,33 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     if (request.headers.authorization !== `Bearer ${bot_token}`)
       return void reply(response, { ok: false, error: "invalid_auth" });
     if (method === "auth.test") return void reply(response, { ok: true, team: "Acme", team_id, user: "board", user_id: "UBOT" });
+    if (method === "chat.update") {
+      updates += 1;
+      if (!isRefused(response, refusals.update)) reply(response, update(body));
+      return;
+    }
     if (method !== "chat.postMessage") return void reply(response, { ok: false, error: "unknown_method" });
     posts += 1;
     const work = during;
     during = null;
     await work?.(body.channel);
-    if (refusal?.status) return void response.writeHead(refusal.status, refusal.headers).end();
-    const error = refusal?.error ?? findMessageError(body);
+    if (isRefused(response, refusals.post)) return;
+    const error = findMessageError(body);
     if (error) return void reply(response, { ok: false, error });
-    posted.push({ channel: body.channel, message: body });
-    reply(response, { ok: true, channel: `D${body.channel}`, ts: "1700000000.000100" });
+    const conversation = `D${body.channel}`;
+    const ts = `1700000000.${String(posts).padStart(6, "0")}`;
+    posted.push({ channel: body.channel, message: body, conversation, ts, shown: body });
+    reply(response, { ok: true, channel: conversation, ts, message: body });
   }
 
   async function handleAnswer(request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
     const known = answers.get(url);
     if (!known || known.length >= 5) return void response.writeHead(404).end();
-    known.push(JSON.parse((await buffer(request)).toString("utf8")));
+    const answer = JSON.parse((await buffer(request)).toString("utf8"));
+    if (isRefused(response, refusals.answer)) return;
+    known.push(answer);
+    const message = pressed.get(url);
+    if (message && answer.replace_original) message.shown = answer;
     response.writeHead(200).end("ok");
   }
 
@@ -117,9 +167,13 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     bot_token,
     signing_secret,
     messagesTo: (user_id) => posted.filter(({ channel }) => channel === user_id).map(({ message }) => message),
+    shownTo: (user_id) => posted.filter(({ channel }) => channel === user_id).map(({ shown }) => shown),
     countPosts: () => posts,
+    countUpdates: () => updates,
     answersTo: (url) => answers.get(url) ?? [],
-    refuse: (answer) => void (refusal = answer),
+    refuse: (answer) => void (refusals.post = answer),
+    refuseUpdates: (answer) => void (refusals.update = answer),
+    refuseAnswers: (answer) => void (refusals.answer = answer),
     whilePosting: (work) => void (during = work),
     sign(form, at, secret = signing_secret) {
       const raw = new URLSearchParams(form).toString();
@@ -135,6 +189,8 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     press(user_id, { action_id, value, url }) {
       const response_url = `https://hooks.slack.com/actions/${team_id}/${randomBytes(8).toString("hex")}`;
       answers.set(response_url, []);
+      const message = posted.find(({ shown }) => value !== undefined && JSON.stringify(shown).includes(value));
+      if (message) pressed.set(response_url, message);
       const action = {
         type: "button",
         block_id: "b",
@@ -150,6 +206,7 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
         api_app_id: "A1",
         token: "old",
         response_url,
+        ...(message ? { container: { type: "message", message_ts: message.ts, channel_id: message.conversation } } : {}),
         actions: [action],
       };
       return { payload: JSON.stringify(payload), response_url };

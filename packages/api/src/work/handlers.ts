@@ -13,6 +13,7 @@ import { emailChannel } from "@board/core/channel/email-channel";
 import { pushChannel } from "@board/core/push/channel";
 import { slackChannel } from "@board/core/slack/channel";
 import { replyToSlack } from "@board/core/slack/reply";
+import { updateSlackMessages } from "@board/core/slack/update";
 import { sendDue } from "@board/core/channel/send-due";
 import { tellPeople } from "@board/core/people/tell";
 import { packSyncJob } from "@board/core/skill/sync-job";
@@ -44,6 +45,7 @@ const handlers: JobHandlers = {
   "people.tell": tellPeople(scheduleDeliveries(CHANNELS)),
   "pack.sync": packSyncJob,
   "slack.reply": replyToSlack,
+  "slack.update": updateSlackMessages,
   "sync.agent": syncOneAgent,
   "sync.finish": finalizeSync,
   "sync.start": planSync,

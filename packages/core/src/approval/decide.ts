@@ -20,6 +20,7 @@ import { isRunPermission, withSelectedOption } from "./run-permission.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 import { insertDecisionNotifications } from "./notifications.ts";
 import { lockTasks, mapPendingConflict, requireNoPendingApproval, taskIdsOfApproval } from "./pending.ts";
+import { replaceShownDecisions } from "./shown-decisions.ts";
 import { recordAudit } from "../audit/record.ts";
 
 export const DecideApproval = lazyObject(() => ({
@@ -117,6 +118,7 @@ async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval):
     insertEvents(events),
     // The runner that asked watches the approval itself, and nobody else is waiting for the decision.
     ...(isRunPermission(approval) ? [] : await insertDecisionNotifications(ctx, board, approval)),
+    ...replaceShownDecisions(ctx, { organization_id: board.organization_id, approval_id: approval.id }),
     ...insertBoardEvents(ctx, approvalBoardEvents(board, approval)),
   ]);
 }

@@ -40,19 +40,20 @@ export interface DecisionPreview {
   question: { options: string[]; allow_text: boolean } | null;
 }
 
-/** The token of a button for one person. It is valid for a day. */
-export const signDecision = (
-  ctx: Context,
-  { approval_id, board_id, user_id }: { approval_id: string; board_id: string; user_id: string },
-): string =>
-  signLink(ctx, {
-    for: "decision",
-    id: crypto.randomUUID(),
-    approval_id,
-    board_id,
-    user_id,
-    expires: ctx.now().getTime() + DAY_MS,
-  });
+/** How long a button counts after its message was sent. */
+export const BUTTON_MS = DAY_MS;
+
+interface NewDecision {
+  approval_id: string;
+  board_id: string;
+  user_id: string;
+  /** When the message with the button was sent, if not now. */
+  sent_at?: Date;
+}
+
+/** The token of a button for one person. */
+export const signDecision = (ctx: Context, { sent_at = ctx.now(), ...about }: NewDecision): string =>
+  signLink(ctx, { for: "decision", id: crypto.randomUUID(), ...about, expires: sent_at.getTime() + BUTTON_MS });
 
 /** The claims of a token, and a context in which its person acts. Throws `not_found` for a token that is not valid any more. */
 async function openToken(ctx: Context, token: string) {

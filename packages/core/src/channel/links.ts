@@ -3,7 +3,7 @@ import { signDecision } from "./decision.ts";
 import type { Due } from "./kind.ts";
 import type { ItemLinks } from "./message.ts";
 
-type Linked = Pick<Due, "approval" | "subject_id" | "board_id" | "task_id" | "user_id" | "organization_id">;
+export type Linked = Pick<Due, "approval" | "subject_id" | "board_id" | "task_id" | "user_id" | "organization_id">;
 
 /**
  * The links of a message: to the page on which its person decides, if there is something to decide, and to its place in the
@@ -15,8 +15,12 @@ export function linksOf(ctx: Context, due: Linked): ItemLinks {
 }
 
 /** The token with which the person of a notification decides; null if there is nothing to decide. */
-export function decisionTokenOf(ctx: Context, { approval, subject_id, board_id, user_id }: Linked): string | null {
-  return approval && board_id ? signDecision(ctx, { approval_id: subject_id, board_id, user_id }) : null;
+export function decisionTokenOf(
+  ctx: Context,
+  { approval, subject_id, board_id, user_id }: Linked,
+  sent_at = ctx.now(),
+): string | null {
+  return approval && board_id ? signDecision(ctx, { approval_id: subject_id, board_id, user_id, sent_at }) : null;
 }
 
 /** The page on which a token decides. */

@@ -27,6 +27,7 @@ interface RowsInsert<Name extends string> {
   expressions?: Partial<Record<Name, SQL>>;
   /** SQL types of values whose type differs from the column's type. */
   types?: Partial<Record<Name, string>>;
+  where?: SQL;
   onConflict?: SQL;
 }
 
@@ -38,7 +39,7 @@ export function prepareRowsInsert<T extends PgTable, const Name extends ColumnNa
   key: string,
   table: T,
   columns: readonly Name[],
-  { expressions = {}, types = {}, onConflict = sql`` }: RowsInsert<Name> = {},
+  { expressions = {}, types = {}, where = sql``, onConflict = sql`` }: RowsInsert<Name> = {},
 ): (rows: readonly object[]) => PreparedWrite {
   const build: PreparedWrite["build"] = (_db, value) => {
     const all = getTableColumns(table) as Record<string, PgColumn>;
@@ -47,7 +48,7 @@ export function prepareRowsInsert<T extends PgTable, const Name extends ColumnNa
     const selected = columns.map((name) => expressions[name] ?? sql`given.${sql.identifier(name)}`);
     const typed = columns.map((name) => sql`${sql.identifier(name)} ${typeOf(name)}`);
     return sql`insert into ${table} (${sql.join(names, sql`, `)}) select ${sql.join(selected, sql`, `)}
-      from json_to_recordset(${value("rows")}::json) as given(${sql.join(typed, sql`, `)}) ${onConflict}`;
+      from json_to_recordset(${value("rows")}::json) as given(${sql.join(typed, sql`, `)}) ${where} ${onConflict}`;
   };
   return (rows) => ({ key, build, values: { rows: toJson(rows) } });
 }

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, inArray, ne, or, sql } from "drizzle-orm";
+import { and, count, desc, eq, inArray, ne, or, type SQL, sql } from "drizzle-orm";
 import { type Context, isInTransaction } from "../context/context.ts";
 import { addPendingWakeup } from "../context/pending-wakeups.ts";
 import { type PreparedWrite, prepareRowsInsert, runWrite } from "../db/prepared-write.ts";
@@ -64,29 +64,39 @@ export const insertJob = <K extends JobKind>(ctx: Context, kind: K, payload: Job
 export const insertJobs = (ctx: Context, new_jobs: readonly NewJob[]): PreparedWrite =>
   insertRows(new_jobs.map((job) => toJobRow(ctx, job)));
 
-const insertRows = prepareRowsInsert(
-  "jobs",
-  jobs,
-  [
-    "id",
-    "kind",
-    "payload",
-    "lane",
-    "organization_id",
-    "gateway_id",
-    "subscription_id",
-    "dedupe_key",
-    "secret_sealed",
-    "run_at",
-    "trace_id",
-    "max_attempts",
-  ],
-  {
-    types: { secret_sealed: "text" },
-    expressions: { secret_sealed: sql`decode(given.secret_sealed, 'base64')` },
-    onConflict: sql`on conflict do nothing`,
-  },
-);
+/** Like `insertJobs`, for a batch in which another write has this name: the jobs are only stored if it returns a row. */
+export function insertJobsIfAny(name: string): typeof insertJobs {
+  const insert = prepareInsert(`jobs if any ${name}`, sql`where exists (select 1 from ${sql.identifier(name)})`);
+  return (ctx, new_jobs) => insert(new_jobs.map((job) => toJobRow(ctx, job)));
+}
+
+const prepareInsert = (key: string, where: SQL) =>
+  prepareRowsInsert(
+    key,
+    jobs,
+    [
+      "id",
+      "kind",
+      "payload",
+      "lane",
+      "organization_id",
+      "gateway_id",
+      "subscription_id",
+      "dedupe_key",
+      "secret_sealed",
+      "run_at",
+      "trace_id",
+      "max_attempts",
+    ],
+    {
+      types: { secret_sealed: "text" },
+      expressions: { secret_sealed: sql`decode(given.secret_sealed, 'base64')` },
+      where,
+      onConflict: sql`on conflict do nothing`,
+    },
+  );
+
+const insertRows = prepareInsert("jobs", sql``);
 
 function toJobRow(ctx: Context, { kind, payload, options }: NewJob) {
   const { id = crypto.randomUUID() } = options;

@@ -98,6 +98,8 @@ export interface JobPayloads {
   "people.push": { organization_id: string };
   "people.slack": { organization_id: string };
   "slack.reply": SlackReplyPayload;
+  /** Replaces messages in Slack whose decision was made elsewhere, or whose buttons have expired. */
+  "slack.update": { organization_id: string };
   /** Syncs a skill pack for a request that did not wait for the result. */
   "pack.sync": { run_id: string };
   /** Selects the agents of a template sync and creates a job for each. */
@@ -153,6 +155,7 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "people.slack": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   // Slack accepts answers at the address for half an hour.
   "slack.reply": { attempts: 6, first_seconds: 2, max_seconds: 300 },
+  "slack.update": { attempts: 6, first_seconds: 5, max_seconds: 300, max_retry_after_seconds: 3_600 },
   "people.tell": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   // The run records the failure, and the user starts another sync.
   "pack.sync": { attempts: 1, first_seconds: 10, max_seconds: 10 },
@@ -207,6 +210,7 @@ export const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
   "people.push": "outbound",
   "people.slack": "outbound",
   "slack.reply": "outbound",
+  "slack.update": "outbound",
   "subscription.deliver": "outbound",
   "sync.agent": "syncs",
   "sync.finish": "syncs",

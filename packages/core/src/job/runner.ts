@@ -273,12 +273,12 @@ const maxRetryAfterMs = ({ kind }: JobRow) =>
  */
 async function reschedule(ctx: Context, job: JobRow, error: unknown): Promise<boolean> {
   const is_waiting = error instanceof ExpectedFailure && error.is_waiting;
+  const backoffMs = () =>
+    is_waiting ? WAITING_BACKOFF_MS * (1 + Math.random()) : backoff(RETRY_POLICIES[job.kind as JobKind], job.attempts);
   const delayMs = (requested_ms: number) =>
     error instanceof DatabaseUnavailable
       ? DATABASE_BACKOFF_MS
-      : is_waiting
-        ? WAITING_BACKOFF_MS * (1 + Math.random())
-        : Math.max(backoff(RETRY_POLICIES[job.kind as JobKind], job.attempts), Math.min(requested_ms, maxRetryAfterMs(job)));
+      : Math.max(backoffMs(), Math.min(requested_ms, maxRetryAfterMs(job)));
   const retryAt = (requested_ms: number) => new Date(ctx.now().getTime() + delayMs(requested_ms));
   const [rescheduled] = await ctx.db
     .update(jobs)

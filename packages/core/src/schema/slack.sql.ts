@@ -1,6 +1,9 @@
-import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
-import { bytes, instant, timestamps } from "./columns.ts";
+import { index, pgTable, text, unique, uuid } from "drizzle-orm/pg-core";
+import { approvals } from "./approval.sql.ts";
+import { channels } from "./channel.sql.ts";
+import { bytes, created, id, instant, timestamps } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
+import { user_notifications } from "./people.sql.ts";
 
 /** The Slack app of an organization. Admins create the app in their workspace, and its secrets are stored encrypted. */
 export const slack_apps = pgTable(
@@ -21,4 +24,38 @@ export const slack_apps = pgTable(
     ...timestamps,
   },
   (t) => [index("slack_apps_by_team").on(t.team_id)],
+);
+
+/** The decisions that messages in Slack have buttons for. A row is removed when its message shows the result. */
+export const slack_decisions = pgTable(
+  "slack_decisions",
+  {
+    ...id,
+    /** When the message was sent. */
+    ...created,
+    organization_id: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: "cascade" }),
+    channel_id: uuid()
+      .notNull()
+      .references(() => channels.id, { onDelete: "cascade" }),
+    notification_id: uuid()
+      .notNull()
+      .references(() => user_notifications.id, { onDelete: "cascade" }),
+    approval_id: uuid()
+      .notNull()
+      .references(() => approvals.id, { onDelete: "cascade" }),
+    /** Slack's names of the message. Several decisions may share one. */
+    conversation: text().notNull(),
+    ts: text().notNull(),
+    /** When the message has to be replaced; null if only a decision changes it. */
+    due_at: instant(),
+  },
+  (t) => [
+    unique("slack_decisions_once").on(t.channel_id, t.notification_id),
+    index("slack_decisions_due").on(t.organization_id, t.due_at),
+    index("slack_decisions_by_message").on(t.organization_id, t.conversation, t.ts),
+    index("slack_decisions_by_approval").on(t.approval_id),
+    index("slack_decisions_by_notification").on(t.notification_id),
+  ],
 );

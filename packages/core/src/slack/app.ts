@@ -1,9 +1,11 @@
 import { eq } from "drizzle-orm";
 import * as z from "zod";
 import { recordAudit } from "../audit/record.ts";
+import { slackUpdateJob } from "../approval/shown-decisions.ts";
 import { removeChannelsOf } from "../channel/channel.ts";
 import type { Admin } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
+import { enqueueAll } from "../job/job.ts";
 import { slack_apps } from "../schema/slack.sql.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { seal, unseal } from "../values/seal.ts";
@@ -78,6 +80,7 @@ export async function connectSlack(ctx: Context<Admin>, { bot_token, signing_sec
       .onConflictDoUpdate({ target: slack_apps.organization_id, set: values })
       .returning();
     const app = toSlackApp(row!);
+    await enqueueAll(ctx, [slackUpdateJob(organization_id)]);
     await recordAudit(ctx, "slack.connected", { organization_id, target: toTarget(row!) });
     await ctx.recordAnswer?.(ctx, app);
     return app;

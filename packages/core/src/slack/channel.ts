@@ -7,12 +7,13 @@ import { channels } from "../schema/channel.sql.ts";
 import { DomainError } from "../values/errors.ts";
 import { unseal } from "../values/seal.ts";
 import { findSlackApp, pauseSlackApp, resumeSlackApp, type SlackAppRow, tokenOf } from "./app.ts";
+import { type MessageName, storeDecisionMessage } from "./decision-messages.ts";
 import { escapeMarkup, MAX_ITEMS, section, type SlackMessage, toSlackMessage } from "./message.ts";
 import { callSlack, SlackError } from "./web-api.ts";
 
 /** How many people a job sends to at the same time. */
 const MAX_CONCURRENT = 5;
-/** How many decisions get a separate message. Such a message is replaced when the decision is made. */
+/** Up to this many decisions are separate messages. */
 const MAX_APART = 5;
 
 /** The channel for direct messages from the organization's app to people who have linked their Slack user. */
@@ -29,24 +30,26 @@ export const slackChannel: ChannelKind = {
       max_concurrent: MAX_CONCURRENT,
       split,
       async send(due) {
-        await send(ctx, app, due[0]!, toSlackMessage(ctx, due));
-        if (app.last_error !== null) return (ctx) => resumeSlackApp(ctx, organization_id);
-        return undefined;
+        const sent = await send(ctx, app, due[0]!, toSlackMessage(ctx, due));
+        return async (ctx) => {
+          if (app.last_error !== null) await resumeSlackApp(ctx, organization_id);
+          if (sent) await storeDecisionMessage(ctx, organization_id, due, sent);
+        };
       },
       onStopped: (ctx, failure, until) => pauseSlackApp(ctx, organization_id, failure, until),
     };
   },
 };
 
+/** Decisions only share a message with decisions, because it is replaced when one of them is made. */
 function split(due: readonly Due[]): Due[][] {
   const decisions = due.filter(({ approval }) => approval !== null);
-  const apart = new Set(decisions.length > MAX_APART ? [] : decisions);
-  const rest = due.filter((item) => !apart.has(item));
-  const parts = Array.from({ length: Math.ceil(rest.length / MAX_ITEMS) }, (_, part) =>
-    rest.slice(part * MAX_ITEMS, (part + 1) * MAX_ITEMS),
-  );
-  return [...[...apart].map((item) => [item]), ...parts];
+  const others = due.filter(({ approval }) => approval === null);
+  return [...inParts(decisions, decisions.length > MAX_APART ? MAX_ITEMS : 1), ...inParts(others, MAX_ITEMS)];
 }
+
+const inParts = (due: readonly Due[], size: number): Due[][] =>
+  Array.from({ length: Math.ceil(due.length / size) }, (_, part) => due.slice(part * size, (part + 1) * size));
 
 const Address = z.object({ team_id: z.string(), user_id: z.string() });
 export type SlackAddress = z.infer<typeof Address>;
@@ -56,13 +59,18 @@ async function send(
   app: SlackAppRow,
   { channel }: Pick<Recipient, "channel">,
   message: SlackMessage,
-): Promise<void> {
+): Promise<MessageName | null> {
   const { team_id, user_id } = openAddress(ctx, channel.address_sealed);
   if (team_id !== app.team_id) throw new SlackError("The Slack user belongs to another workspace. Link it again.", "message");
   const { organization_id } = app;
   const body = { channel: user_id, ...message, unfurl_links: false, unfurl_media: false };
-  await callSlack(ctx, "chat.postMessage", { organization_id, token: tokenOf(ctx, app), body });
+  const { data } = Posted.safeParse(
+    await callSlack(ctx, "chat.postMessage", { organization_id, token: tokenOf(ctx, app), body }),
+  );
+  return data ? { conversation: data.channel, ts: data.ts } : null;
 }
+
+const Posted = z.object({ channel: z.string().min(1).max(100), ts: z.string().min(1).max(100) });
 
 function openAddress({ settings }: Context, sealed: Uint8Array | null): SlackAddress {
   try {

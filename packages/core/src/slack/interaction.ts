@@ -10,6 +10,7 @@ import { channels } from "../schema/channel.sql.ts";
 import { DomainError, InvalidInput } from "../values/errors.ts";
 import { lazyObject } from "../values/wire.ts";
 import type { SlackAppRow } from "./app.ts";
+import { countOpenDecisions } from "./decision-messages.ts";
 import { linkSlackUser, toIdentity } from "./link.ts";
 import { OPTION_ACTION } from "./message.ts";
 import { verifyRequest } from "./request.ts";
@@ -23,6 +24,10 @@ const Interaction = z.object({
   team: z.object({ id: SlackId }),
   user: z.object({ id: SlackId }),
   response_url: Text(2_000).optional(),
+  container: z
+    .object({ channel_id: Text(100), message_ts: Text(100) })
+    .optional()
+    .catch(undefined),
   actions: z
     .array(z.object({ action_id: Text(255), value: Text(2_000).optional() }))
     .max(25)
@@ -54,13 +59,21 @@ export async function handleInteraction(ctx: Context, headers: Headers, body: Ui
   try {
     await transaction(ctx, async (ctx) => {
       await useDecision(ctx, decision);
-      await reply(ctx, "decided", linked);
+      // A message with other decisions keeps their buttons, so a job replaces only the part that was decided.
+      if (!(await isShared(ctx, linked, sent.container))) await reply(ctx, "decided", linked);
     });
   } catch (error) {
     if (!(error instanceof DomainError || error instanceof InvalidInput)) throw error;
     await transaction(ctx, (ctx) => reply(ctx, "not_valid", linked));
   }
 }
+
+async function isShared(ctx: Context, { organization_id }: SlackAppRow, container: Container | undefined): Promise<boolean> {
+  if (!container) return false;
+  const { channel_id: conversation, message_ts: ts } = container;
+  return (await countOpenDecisions(ctx, organization_id, { conversation, ts })) > 1;
+}
+type Container = NonNullable<z.infer<typeof Interaction>["container"]>;
 
 function parse(text: string | null): z.infer<typeof Interaction> | undefined {
   try {

@@ -1,9 +1,10 @@
 import { QUESTION, questionOf } from "../approval/question.ts";
-import type { Due } from "../channel/kind.ts";
-import { decisionTokenOf, toConsoleLink, toDecideLink } from "../channel/links.ts";
+import { BUTTON_MS } from "../channel/decision.ts";
+import { decisionTokenOf, type Linked, toConsoleLink, toDecideLink } from "../channel/links.ts";
 import { toSummary } from "../channel/message.ts";
 import type { Context } from "../context/context.ts";
-import { toText, toTitle } from "../people/notification-text.ts";
+import { type NotificationFacts, toText, toTitle } from "../people/notification-text.ts";
+import { addMs } from "../values/time.ts";
 import { ellipsize, toPlainText } from "../values/text.ts";
 
 /** Slack's limits in characters: for a section, for a button, and the recommended limit for the text. */
@@ -31,7 +32,7 @@ export const escapeMarkup = (text: string): string =>
   ellipsize(toPlainText(text), MAX_SUMMARY).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 export const section = (text: string) => ({ type: "section", text: plain(text) });
-export const remark = (text: string) => ({ type: "context", elements: [plain(text)] });
+export const remark = (...lines: readonly string[]) => ({ type: "context", elements: lines.map((line) => plain(line)) });
 
 /**
  * The action of a button that answers a question. It contains the number of the option, because the text of an option may be too
@@ -56,34 +57,47 @@ const button = ({ title, action_id, value, url, style }: Button) => ({
   ...(style === undefined ? {} : { style }),
 });
 
+const EXPIRED = "The buttons of this message have expired. The console still has them.";
+
+export type SlackItem = NotificationFacts & Linked;
+
 /** A message with notifications of one person, at most `MAX_ITEMS` of them. */
-export function toSlackMessage(ctx: Context, due: readonly Due[]): SlackMessage {
+export function toSlackMessage(ctx: Context, items: readonly SlackItem[]): SlackMessage {
   return {
-    text: escapeMarkup(toSummary(due.map(toTitle))),
-    blocks: due.flatMap((item) => itemBlocks(ctx, item)),
+    text: escapeMarkup(toSummary(items.map(toTitle))),
+    blocks: items.flatMap((item) => itemBlocks(ctx, item, ctx.now())),
   };
 }
 
-function itemBlocks(ctx: Context, due: Due): object[] {
-  const text = toText(due);
-  const lines = [toTitle(due), ...(text === null ? [] : [text])];
+/** What a message that was sent at a time shows of a notification. Buttons that have expired are left out. */
+export function itemBlocks(ctx: Context, item: SlackItem, sent_at: Date): object[] {
+  const text = toText(item);
+  const lines = [toTitle(item), ...(text === null ? [] : [text])];
+  const isOver = addMs(sent_at, BUTTON_MS) <= ctx.now();
+  const remarks = [...(item.board_name === null ? [] : [item.board_name]), ...(isOver ? [EXPIRED] : [])];
   return [
     section(lines.join("\n\n")),
-    ...(due.board_name === null ? [] : [remark(due.board_name)]),
-    { type: "actions", elements: buttonsOf(ctx, due).map(button) },
+    ...(remarks.length === 0 ? [] : [remark(...remarks)]),
+    { type: "actions", elements: (isOver ? [openButton(ctx, item)] : buttonsOf(ctx, item, sent_at)).map(button) },
   ];
 }
 
-function buttonsOf(ctx: Context, due: Due): Button[] {
-  const token = decisionTokenOf(ctx, due);
-  if (token === null) return [{ title: "Open", action_id: "open", url: toConsoleLink(ctx, due) }];
-  if (due.type !== "question.asked")
+const openButton = (ctx: Context, item: SlackItem): Button => ({
+  title: "Open",
+  action_id: "open",
+  url: toConsoleLink(ctx, item),
+});
+
+function buttonsOf(ctx: Context, item: SlackItem, sent_at: Date): Button[] {
+  const token = decisionTokenOf(ctx, item, sent_at);
+  if (token === null) return [openButton(ctx, item)];
+  if (item.type !== "question.asked")
     return [
       { title: "Approve", action_id: "approved", value: token, style: "primary" },
       { title: "Reject", action_id: "rejected", value: token, style: "danger" },
-      { title: "Open", action_id: "open", url: toConsoleLink(ctx, due) },
+      openButton(ctx, item),
     ];
-  const { options, allow_text } = questionOf({ action_type: QUESTION, payload: due.approval?.offer ?? null });
+  const { options, allow_text } = questionOf({ action_type: QUESTION, payload: item.approval?.offer ?? null });
   return [
     ...options.map((title, place) => ({ title, action_id: `option_${place}`, value: token })),
     ...(allow_text ? [{ title: "Answer in own words", action_id: "open", url: toDecideLink(ctx, token) }] : []),
