@@ -155,6 +155,7 @@ const VIEWS: Record<string, Shown[]> = {
     ["organization/tags", ".rows", "Urgent"],
     ["organization/fields", ".rows", "region"],
     ["organization/groups", ".rows", "Coast"],
+    ["organization/slack", "main", "Connect Slack"],
     ["organization/keys", "main", "There are no keys."],
     ["organization/audit", ".rows", "Board made"],
     ["personal/profile", "main", "Danger zone"],

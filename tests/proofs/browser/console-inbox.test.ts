@@ -247,6 +247,51 @@ test("the choices and times of notifications are stored, and a refusal is shown 
   await view.sees("[id='field-notifications.when-digest_time-problem']", "time");
 });
 
+/** Slack cannot be reached from here, so the page itself answers what needs it, and keeps what was sent. */
+const ANSWER_FOR_SLACK = `{
+  const { fetch } = globalThis;
+  const at = new Date().toISOString();
+  const json = (body, status = 200) => new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
+  let app = null;
+  globalThis.sent = [];
+  globalThis.fetch = async (request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/api/v1/users/me/slack" && app) return json({ command: "/board link abc.def", expires_at: at });
+    if (pathname !== "/api/v1/organizations/me/slack") return fetch(request);
+    if (request.method === "PUT") {
+      sent.push(await request.json());
+      app = { team_id: "T1", team_name: "Acme", last_error: "Slack asks to wait.", retry_at: at, created_at: at };
+    }
+    if (request.method === "DELETE") app = null;
+    return app ? json(app) : request.method === "DELETE" ? json({ ok: true }) : json({ detail: "Not Found" }, 404);
+  };
+}`;
+
+test("an admin connects Slack and disconnects it, and a person gets the command that links their Slack user", async () => {
+  await view.go("#/personal/notifications");
+  await view.click("Link your Slack user");
+  await view.sees('[aria-label="Notices"]', "The organization has no Slack app.");
+  await page.evaluate(ANSWER_FOR_SLACK);
+  await view.go("#/organization/slack");
+  await view.sees("main", "Connect Slack");
+  await page.locator("[id='field-slack.app-bot_token']").fill("xoxb-1");
+  await page.locator("[id='field-slack.app-signing_secret']").fill("0".repeat(32));
+  await page.evaluate(`document.querySelector("[id='field-slack.app-bot_token']").form.requestSubmit()`);
+  await view.sees(".rows", "Acme");
+  await view.sees(".rows", "Slack asks to wait.");
+  expect(await page.evaluate("globalThis.sent")).toEqual([{ bot_token: "xoxb-1", signing_secret: "0".repeat(32) }]);
+  await view.go("#/personal/notifications");
+  await view.click("Link your Slack user");
+  await view.sees(".snippet", "/board link abc.def");
+  await view.click("I have sent it");
+  await view.sees("main", "Link your Slack user");
+  await view.go("#/organization/slack");
+  await view.click("Disconnect");
+  await view.click("Disconnect Acme");
+  await view.sees('[aria-label="Notices"]', "Slack is disconnected.");
+  await vi.waitFor(async () => expect(await view.text("main")).not.toContain("Acme"), WAIT);
+});
+
 test("a link in a message switches to its organization and keeps its place", async () => {
   const [home] = await api.get("/api/v1/organizations/me/list");
   await api.post("/api/v1/organizations", { body: { name: "Coast" } });

@@ -7,6 +7,7 @@ import { Time } from "../ui/time.tsx";
 import { attempt, showInfo } from "../ui/toast.tsx";
 import { textOf } from "../ui/values.ts";
 import { addBrowser, known, removeChannel } from "./browser.ts";
+import { LinkSlack } from "./slack.tsx";
 import { channelName, guessBrowserName, needsHomeScreen } from "./names.ts";
 
 interface Props {
@@ -33,6 +34,7 @@ export function Channels({ channels, onChanged }: Props) {
         </ul>
       )}
       {!isKnown && <ThisBrowser onChanged={onChanged} />}
+      <LinkSlack onChanged={onChanged} />
     </section>
   );
 }

@@ -16,6 +16,8 @@ import "../styles/usage.css";
 const Keys = lazy("the keys", async () => (await import("../key/keys.tsx")).OrganizationKeys);
 const Audit = lazy("the audit log", async () => (await import("../audit/audit.tsx")).Audit);
 
+const Slack = lazy("the Slack app", async () => (await import("./slack.tsx")).Slack);
+
 interface Tab {
   name: string;
   label: string;
@@ -30,6 +32,7 @@ const TABS: readonly Tab[] = [
   { name: "fields", label: "Custom fields", page: CustomFields },
   { name: "groups", label: "Board groups", page: Groups },
   { name: "subscriptions", label: "Subscriptions", page: Subscriptions, isForAdmins: true },
+  { name: "slack", label: "Slack", page: Slack, isForAdmins: true },
   { name: "keys", label: "Keys", page: Keys, isForAdmins: true },
   { name: "budgets", label: "Budgets", page: Budgets },
   { name: "audit", label: "Audit", page: Audit, isForAdmins: true },
