@@ -9,6 +9,7 @@ import { LAST_PAIRED_RUN } from "./last-paired-run.ts";
 import { benchNext } from "./next.ts";
 import { benchPages } from "./pages.ts";
 import { benchProcesses } from "./processes.ts";
+import { benchReaching } from "./reaching.ts";
 import { benchReads } from "./reads.ts";
 import { describeRun, saveReport } from "./report.ts";
 import type { Row } from "./row.ts";
@@ -33,6 +34,7 @@ const benches: Record<string, (place: BenchEnvironment) => Promise<Row[]>> = {
   budgets: benchBudgets,
   ingestion: benchIngestion,
   notification: benchNotification,
+  reaching: benchReaching,
   deliveries: benchDeliveries,
   sync: benchSync,
   metrics: benchMetrics,

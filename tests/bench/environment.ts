@@ -2,6 +2,7 @@ import { type Database, rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
+import { type MailServer, startMailServer } from "../support/mail-server.ts";
 import { sql } from "drizzle-orm";
 import { type Postgres, startPostgres } from "../support/postgres.ts";
 import { type FloorRun, RECORDABLE, recordStatements, sendStatements } from "./floor.ts";
@@ -34,6 +35,8 @@ export interface BenchEnvironment extends Home {
   postgres: Postgres;
   db: Database["db"];
   host: FakeGateway;
+  /** Where the service sends mail. Nobody gets any without an address in the profile. */
+  mail: MailServer;
   service: Service;
   /** The credential of the only person. */
   authorization: string;
@@ -63,7 +66,8 @@ export async function openBenchEnvironment(): Promise<BenchEnvironment> {
   const { db } = database;
   await db.execute(sql`create extension pg_stat_statements`);
   const host = await startFakeGateway({ token: TOKEN });
-  const settings = { DATABASE_URL: postgres.url("bench") };
+  const mail = await startMailServer();
+  const settings = { DATABASE_URL: postgres.url("bench"), ...mail.environment };
   const service = await startService(settings);
   const authorization = `Bearer ${service.token}`;
 
@@ -111,6 +115,7 @@ export async function openBenchEnvironment(): Promise<BenchEnvironment> {
     postgres,
     db,
     host,
+    mail,
     service,
     authorization,
     ...home,
@@ -148,6 +153,7 @@ export async function openBenchEnvironment(): Promise<BenchEnvironment> {
     async close() {
       await service.stop();
       await host.close();
+      await mail.close();
       await database.close();
       await postgres.stop();
     },

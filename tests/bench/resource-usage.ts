@@ -15,6 +15,7 @@ const WARM_UP_REQUESTS = 300;
 /** The 50th and the 99th percentile in milliseconds. */
 export interface Percentiles {
   p50: number;
+  p95: number;
   p99: number;
 }
 
@@ -38,7 +39,7 @@ interface UsageTarget {
 export function percentilesOf(times: number[]): Percentiles {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-  return { p50: at(0.5), p99: at(0.99) };
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }
 
 /** Sends reads and comments at a steady rate, each kind sequentially. */

@@ -6,6 +6,8 @@ export interface ReceivedMail extends ParsedMail {
   /** The mail as it was sent. */
   raw: string;
   recipients: string[];
+  /** When its last byte arrived, as `performance.now()` says. */
+  received_at: number;
 }
 
 export interface MailServer {
@@ -25,8 +27,10 @@ export async function startMailServer(): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
   let refusal: number | null = null;
   let during: ((recipients: string[]) => Promise<unknown>) | null = null;
-  const keep = async (raw: Buffer, recipients: string[]) =>
-    void mails.push(Object.assign(await simpleParser(raw), { raw: raw.toString("utf8"), recipients }));
+  const keep = async (raw: Buffer, recipients: string[]) => {
+    const received_at = performance.now();
+    mails.push(Object.assign(await simpleParser(raw), { raw: raw.toString("utf8"), recipients, received_at }));
+  };
   const take = async (raw: Buffer, recipients: string[], work: typeof during) => {
     await work?.(recipients);
     if (refusal === null) await keep(raw, recipients);
