@@ -1,5 +1,5 @@
-import { channel_deliveries, channels, organization_members, users } from "@board/core/schema/all-tables";
-import { eq } from "drizzle-orm";
+import { channel_deliveries, channels, jobs, organization_members, users } from "@board/core/schema/all-tables";
+import { and, eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";
 import { setup, setupWorld } from "../support/fixtures.ts";
@@ -218,4 +218,25 @@ test("notifications that a person has chosen for the digest are sent at its time
   expect(
     await world.db.select().from(channel_deliveries).where(eq(channel_deliveries.organization_id, home.organization_id)),
   ).toHaveLength(2);
+});
+
+test("a mail whose worker ends before it has stored the result is sent again, and its button still works once", async () => {
+  const home = await addTenant("zoe");
+  const { id } = await requestApproval(world, home);
+  // Another worker takes the job over, as if this one had ended.
+  const isSending = and(
+    eq(jobs.kind, "people.email"),
+    eq(jobs.organization_id, home.organization_id),
+    eq(jobs.status, "running"),
+  );
+  server.whileSending(() => world.db.update(jobs).set({ status: "queued" }).where(isSending));
+  await world.drain();
+  expect(mailsTo("zoe")).toHaveLength(1);
+  world.elapse(2 * 60_000);
+  await world.drain();
+  expect(mailsTo("zoe")).toHaveLength(2);
+  const [token, again] = mailsTo("zoe").map(({ text }) => /\/decide\?token=([\w.-]+)/.exec(text!)![1]!);
+  expect((await decide({ token, status: "approved" })).body).toMatchObject({ status: "approved", is_first: true });
+  expect((await decide({ token: again, status: "rejected" })).body).toMatchObject({ status: "approved", is_first: false });
+  expect(await readApproval(home, id)).toMatchObject({ status: "approved" });
 });

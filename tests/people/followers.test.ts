@@ -10,11 +10,13 @@ import { and, count, eq, sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";
 import { setup, setupWorld } from "../support/fixtures.ts";
+import { addTask } from "../support/task.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import type { Tenant } from "../support/world.ts";
 
 const FOLLOWERS = Number(process.env["FOLLOWERS"] ?? 1_100);
 const APPROVALS = 2;
+const FEW_FOLLOWERS = 20;
 /** More e-mails than one job sends. */
 const MAILED = 60;
 const server = await setup(startMailServer());
@@ -52,6 +54,24 @@ test("a board with many followers costs the request no additional statement, and
     .from(jobs)
     .where(and(eq(jobs.kind, "people.tell"), eq(jobs.organization_id, home.organization_id)));
   expect(parts).toHaveLength(2 * APPROVALS * Math.ceil((FOLLOWERS + 1) / 500));
+});
+
+test("a task that moves costs its request no additional statement, however many people follow it", async () => {
+  const home = await world.tenant("moved");
+  const move = async () => {
+    const { id } = await addTask(world, home, { title: "Paint", status: "in_progress" });
+    const path = `/api/v1/boards/${home.board_id}/tasks/${id}`;
+    const send = () => world.call("PATCH", path, { token: home.owner.token, body: { status: "blocked" } });
+    return world.countStatements(async () => expect((await send()).status).toBe(200));
+  };
+  await move();
+  const few = await move();
+  await addFollowers(home, FEW_FOLLOWERS, null);
+  expect(await move()).toBe(few);
+  await world.drain();
+  const isOfHome = and(eq(user_notifications.organization_id, home.organization_id), eq(user_notifications.type, "task.blocked"));
+  const [told] = await world.db.select({ total: count() }).from(user_notifications).where(isOfHome);
+  expect(told!.total).toBeGreaterThanOrEqual(FEW_FOLLOWERS);
 });
 
 test("mails to many people are sent without pauses, and those of another organization get their turn in between", async () => {

@@ -1,4 +1,4 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, gte, inArray, max, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import type { JobHandler } from "../job/handler.ts";
@@ -44,7 +44,7 @@ export const sendDue = (kind: ChannelKind): JobHandler<ChannelJob> => ({
     if (sender === null) return;
     if (sender instanceof Date) return (ctx) => enqueueAll(ctx, [laterDueJob(kind, organization_id, sender)]);
     const claimed = await claimDue(ctx, kind, organization_id);
-    if (claimed.length === 0) return;
+    if (claimed.length === 0) return whenFree(ctx, kind, organization_id);
     const sent = await sendClaimed(ctx, sender, claimed);
     const is_full = claimed.length === MAX_DELIVERIES || countChannels(claimed) === MAX_CHANNELS;
     return (ctx) => storeOutcomes(ctx, { kind, sender, organization_id }, { ...sent, is_full });
@@ -54,6 +54,23 @@ export const sendDue = (kind: ChannelKind): JobHandler<ChannelJob> => ({
 interface Claimed {
   id: string;
   channel_id: string;
+}
+
+/** A worker that ended while it sent has left its claims. What they hold is sent again when they end. */
+async function whenFree(ctx: Context, kind: ChannelKind, organization_id: string) {
+  const [held] = await ctx.db
+    .select({ until: max(channel_deliveries.claimed_until) })
+    .from(channel_deliveries)
+    .where(
+      and(
+        eq(channel_deliveries.organization_id, organization_id),
+        eq(channel_deliveries.type, kind.type),
+        eq(channel_deliveries.status, "pending"),
+        gte(channel_deliveries.claimed_until, ctx.now()),
+      ),
+    );
+  const until = held?.until;
+  return until ? (ctx: Context) => enqueueAll(ctx, [laterDueJob(kind, organization_id, until)]) : undefined;
 }
 
 const countChannels = (claimed: readonly Claimed[]) => new Set(claimed.map(({ channel_id }) => channel_id)).size;
