@@ -22,6 +22,7 @@ import {
   organization_invite_board_access,
   organization_invites,
   run_steps,
+  slack_decisions,
   run_tokens,
   tag_assignments,
   tags,
@@ -179,6 +180,9 @@ async function addPersonalRows(board_id: string, task_id: string): Promise<void>
     .returning();
   const sent = { organization_id, channel_id: channel!.id, notification_id: notification!.id, type: "email" } as const;
   await insert(channel_deliveries).values({ ...sent, is_digest: true, due_at: new Date(Date.now() + 86_400_000) });
+  const [approval] = await insert(approvals).values({ board_id, action_type: "Deploy" }).returning();
+  const { type: _, ...shown } = sent;
+  await insert(slack_decisions).values({ ...shown, approval_id: approval!.id, conversation: "D1", ts: "1.1" });
 }
 
 test("deleting a board deletes its rows in every table and no other rows", async () => {

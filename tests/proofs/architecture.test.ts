@@ -171,6 +171,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   webhook: ["webhook", "body-storage", "job"],
   "webhook-body": ["body-storage", "webhook"],
   inbox: ["inbox", "notification"],
+  slack: ["slack", "approval"],
   invite: ["organization"],
 };
 
