@@ -229,7 +229,7 @@ test("a mail whose worker ends before it has stored the result is sent again, an
     eq(jobs.organization_id, home.organization_id),
     eq(jobs.status, "running"),
   );
-  server.whileSending(() => world.db.update(jobs).set({ status: "queued" }).where(isSending));
+  server.whileSending(() => world.db.update(jobs).set({ status: "queued", sent_at: null }).where(isSending));
   await world.drain();
   expect(mailsTo("zoe")).toHaveLength(1);
   world.elapse(2 * 60_000);

@@ -56,7 +56,7 @@ test("a board with many followers costs the request no additional statement, and
   expect(parts).toHaveLength(2 * APPROVALS * Math.ceil((FOLLOWERS + 1) / 500));
 });
 
-test("a task that moves costs its request no additional statement, however many people follow it", async () => {
+test("a task that moves costs its request no additional statement when many people follow it", async () => {
   const home = await world.tenant("moved");
   const move = async () => {
     const { id } = await addTask(world, home, { title: "Paint", status: "in_progress" });
