@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "@board/api/groups";
 import { tools } from "@board/api/mcp/tools";
 import { type AccessCase, openAccessMatrix, type AccessMatrix } from "./tenancy/access-matrix.ts";
-import { findOwnerConditions, interceptStatements, isSearch, removeConditions } from "./tenancy/mutate-sql.ts";
+import { interceptStatements } from "./tenancy/intercept-statements.ts";
+import { findOwnerConditions, isSearch, removeConditions } from "./tenancy/mutate-sql.ts";
 import { isSearchable } from "./tenancy/search-cases.ts";
 
 let matrix: AccessMatrix;

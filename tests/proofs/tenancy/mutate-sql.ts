@@ -1,5 +1,3 @@
-import pg from "pg";
-
 /** Columns that identify an owner: an organization, board, gateway, person or agent, or a parent row. */
 const COLUMNS =
   "organization_id|board_id|gateway_id|user_id|organization_member_id|member_id|board_group_id|agent_id|webhook_id|pack_id|subscription_id";
@@ -102,22 +100,3 @@ const withoutOwner = (text: string): string =>
         .replaceAll(/ \|\| left\([\w".]+::text, 8\) \|\| '\/'/g, " || '/'")
         .replace(/lower\(\$\d+::text\)/, "regexp_replace($&, '[0-9a-f]{8}/', '/', 'g')")
     : `(${text} or true)`;
-
-/** The part of node-postgres' connection that sends SQL. */
-interface Connection {
-  query: (this: unknown, text: string) => void;
-  parse: (this: unknown, statement: { text: string }) => void;
-}
-
-/** Intercepts every statement that this process sends through node-postgres, and may replace it. */
-export function interceptStatements(replace: (text: string) => string): () => void {
-  const connection = pg.Connection.prototype as unknown as Connection;
-  const { query, parse } = connection;
-  connection.query = function (text) {
-    query.call(this, replace(text));
-  };
-  connection.parse = function (statement) {
-    parse.call(this, { ...statement, text: replace(statement.text) });
-  };
-  return () => void Object.assign(connection, { query, parse });
-}

@@ -1,17 +1,19 @@
 import type { AccessMatrix, AccessCase } from "./access-matrix.ts";
-import { type OwnerCondition, findOwnerConditions, interceptStatements, removeConditions } from "./mutate-sql.ts";
+import { type OwnerCondition, findOwnerConditions } from "./mutate-sql.ts";
+import { createRunner, isSettled, type Run, type RunTrial, statusOf } from "./run-trial.ts";
 
 /** How the removal of a condition is detected: alone, only together with earlier checks, or never. Other parts are not tried. */
 export type Detection = "alone" | "behind" | "never" | "not tried";
 
 /**
  * The conditions that a run removes. They are split into `of` parts of about the same size, and this is part `number`. Only
- * conditions in statements that contain one of the given texts count.
+ * conditions in statements that contain one of the given texts count, and only requests of these operations are sent.
  */
 export interface Part {
   number: number;
   of: number;
   containing: readonly string[];
+  operations: RegExp;
 }
 
 export interface MutationResult {
@@ -23,11 +25,11 @@ export interface MutationResult {
   operations: string[];
 }
 
-interface Run {
-  outcome: string;
-  sent: ReadonlySet<string>;
+export interface MutationRunResult {
+  findings: MutationResult[];
+  /** Requests that had two results without any change, and both results. */
+  unstable: (readonly [string, readonly [string, string]])[];
 }
-type RunTrial = (trial: AccessCase, without: readonly OwnerCondition[]) => Promise<Run>;
 
 /** A request that gets past the checks in front of a condition: which conditions were removed for that, and the resulting run. */
 interface MutatedRun extends Run {
@@ -47,13 +49,18 @@ export async function runMutations(
   matrix: AccessMatrix,
   part: Part,
   onFinding: (finding: MutationResult, index: number, count: number) => void,
-): Promise<MutationResult[]> {
-  const trials = matrix.cases.filter(({ endpoint, path }) => path === endpoint.paths[0]);
+): Promise<MutationRunResult> {
+  const trials = matrix.cases.filter(
+    (trial) =>
+      trial.path === trial.endpoint.paths[0] &&
+      (part.operations.test(operationOf(trial)) || isAuthentication(operationOf(trial))),
+  );
   const { run, stop } = createRunner(matrix);
   try {
     const usual = new Map<AccessCase, Run>();
     for (const trial of trials) usual.set(trial, await run(trial, []));
-    return await new MutationRun(run, usual).findings(part, onFinding);
+    const mutations = new MutationRun(run, usual);
+    return { findings: await mutations.findings(part, onFinding), unstable: [...mutations.unstable] };
   } finally {
     stop();
   }
@@ -63,29 +70,12 @@ const describeTrial = ({ endpoint, path, caller, variation }: AccessCase): strin
   [`${endpoint.method} ${path} by ${caller.name}`, variation].filter(Boolean).join(", ");
 /** The searches of a list count as another operation, since they send other statements than the list. */
 const operationOf = ({ endpoint, search }: AccessCase): string => `${endpoint.method} ${endpoint.paths[0]}${search ? "?q" : ""}`;
-const statusOf = ({ outcome }: Run): number => Number(outcome.slice(0, 3));
+/** Operations that only authenticate the caller. */
+const isAuthentication = (operation: string): boolean => /GET \/api\/v1\/(users\/me|agent\/healthz)$/.test(operation);
 /** Sorts requests by how far they get: permitted requests for missing rows first. */
 const compareDepth = (one: AccessCase, other: AccessCase): number => depthOf(one) - depthOf(other);
 const depthOf = ({ variation }: AccessCase): number => (variation?.endsWith("of another place") ? 0 : variation === null ? 1 : 2);
 const textOf = (conditions: readonly OwnerCondition[]): string => conditions.map(({ text }) => text).join(" and ");
-
-/** Runs requests without conditions and records the statements of each. */
-function createRunner(matrix: AccessMatrix): { run: RunTrial; stop: () => void } {
-  let removedByStatement = new Map<string, OwnerCondition[]>();
-  let sent = new Set<string>();
-  const stop = interceptStatements((text) => {
-    sent.add(text);
-    const removed = removedByStatement.get(text);
-    return removed ? removeConditions(text, removed) : text;
-  });
-  const run: RunTrial = async (trial, without) => {
-    removedByStatement = Map.groupBy(without, ({ statement }) => statement);
-    const statements = (sent = new Set());
-    const outcome = await matrix.observe(trial).catch((error: unknown) => `500 ${String(error)}`);
-    return { outcome, sent: statements };
-  };
-  return { run, stop };
-}
 
 class MutationRun {
   readonly #run: RunTrial;
@@ -93,6 +83,8 @@ class MutationRun {
   readonly #senders = new Map<string, AccessCase[]>();
   readonly #conditions: Map<string, OwnerCondition[]>;
   readonly #fronts = new Map<AccessCase, MutatedRun[]>();
+  /** Requests with two results without any change. */
+  readonly unstable = new Map<string, [string, string]>();
   /** The statements that authenticate the caller, which are not changed. */
   readonly #authentication: ReadonlySet<string>;
 
@@ -102,7 +94,7 @@ class MutationRun {
     for (const [trial, { sent }] of usual)
       for (const text of sent) this.#senders.set(text, [...(this.#senders.get(text) ?? []), trial]);
     this.#conditions = Map.groupBy([...this.#senders.keys()].flatMap(findOwnerConditions), ({ name }) => name);
-    const asking = [...usual].filter(([trial]) => /GET \/api\/v1\/(users\/me|agent\/healthz)$/.test(operationOf(trial)));
+    const asking = [...usual].filter(([trial]) => isAuthentication(operationOf(trial)));
     this.#authentication = new Set(asking.flatMap(([, { sent }]) => [...sent]));
   }
 
@@ -129,49 +121,79 @@ class MutationRun {
   }
 
   async #missedAlone(places: readonly OwnerCondition[]): Promise<string | null> {
-    for (const place of places)
+    for (const place of places) {
+      const settled = new Set<string>();
       for (const trial of this.#senders.get(place.statement)!) {
         const usual = this.#usual.get(trial)!;
-        if (await this.#differs(trial, await this.#run(trial, [place]), usual, [])) return describeTrial(trial);
+        const { asked } = usual.exchanges.get(place.statement) ?? {};
+        if (asked !== undefined && settled.has(asked)) continue;
+        const run = await this.#run(trial, [place]);
+        if (await this.#differs(trial, run, usual, [])) return describeTrial(trial);
+        if (asked !== undefined && isSettled(place.statement, run, usual)) settled.add(asked);
       }
+    }
     return null;
   }
 
-  /** Whether the result of a request changes. It throws when the result also differs without a change. */
+  /** Whether the result of a request changes. A result that also differs without a change is reported at the end. */
   async #differs(trial: AccessCase, run: Run, before: Run, removed: readonly OwnerCondition[]): Promise<boolean> {
     if (run.outcome === before.outcome) return false;
     const again = await this.#run(trial, removed);
-    if (again.outcome !== before.outcome && removed.length === 0)
-      throw new Error(`The result is not reproducible: ${describeTrial(trial)}:\n${before.outcome}\n${again.outcome}`);
-    return again.outcome === before.outcome;
+    const isStable = again.outcome === before.outcome;
+    if (!isStable && removed.length === 0) this.unstable.set(describeTrial(trial), [before.outcome, again.outcome]);
+    return isStable;
   }
 
   /** Removes earlier checks, or other conditions of the statement, that stop requests before this condition. */
   async #missedBehind(name: string, operations: readonly string[]): Promise<string | null> {
+    const settled = new Set<string>();
     for (const trial of this.#examplesOf(operations))
       for (const front of await this.#frontsOf(trial))
         for (const statement of front.sent) {
           const place = findOwnerConditions(statement).find((condition) => condition.name === name);
-          const others = place && (await this.#missedAt(trial, front, place));
+          const others = place && (await this.#missedAt(trial, front, place, settled));
           if (others) return `${describeTrial(trial)}, without ${textOf(others)}`;
         }
     return null;
   }
 
-  /** Returns the other conditions to remove so that the result of the request changes; null when none helps. */
-  async #missedAt(trial: AccessCase, front: MutatedRun, place: OwnerCondition): Promise<readonly OwnerCondition[] | null> {
+  /**
+   * Returns the other conditions to remove so that the result of the request changes; null when none helps. What was asked and
+   * answered alike without the condition is `settled` for other requests.
+   */
+  async #missedAt(
+    trial: AccessCase,
+    front: MutatedRun,
+    place: OwnerCondition,
+    settled: Set<string>,
+  ): Promise<readonly OwnerCondition[] | null> {
     const { removed } = front;
+    const { statement } = place;
+    const sameStatement = removed.filter((condition) => condition.statement === statement);
+    const key = [front.exchanges.get(statement)?.asked, ...sameStatement.map(({ name }) => name)].join("\n");
+    if (settled.has(key)) return null;
+    let isAlike = true;
+    const isMissed = async (without: readonly OwnerCondition[], before: Run, removedBefore: readonly OwnerCondition[]) => {
+      const run = await this.#run(trial, without);
+      isAlike &&= isSettled(statement, run, before);
+      return this.#differs(trial, run, before, removedBefore);
+    };
     if (removed.includes(place)) {
       const others = removed.filter((condition) => condition !== place);
-      return (await this.#differs(trial, await this.#run(trial, others), front, removed)) ? others : null;
+      if (await isMissed(others, front, removed)) return others;
+    } else {
+      if (await isMissed([...removed, place], front, removed)) return removed;
+      const more = findOwnerConditions(statement).filter((condition) => !removed.includes(condition));
+      const everything = [...removed, ...more];
+      if (more.length > 1) {
+        const all = front.without.get(statement) ?? (await this.#run(trial, everything));
+        front.without.set(statement, all);
+        const others = everything.filter((condition) => condition !== place);
+        if (await isMissed(others, all, everything)) return others;
+      }
     }
-    if (await this.#differs(trial, await this.#run(trial, [...removed, place]), front, removed)) return removed;
-    const more = findOwnerConditions(place.statement).filter((condition) => !removed.includes(condition));
-    if (more.length === 1) return null;
-    const all = front.without.get(place.statement) ?? (await this.#run(trial, [...removed, ...more]));
-    front.without.set(place.statement, all);
-    const others = [...removed, ...more.filter((condition) => condition !== place)];
-    return (await this.#differs(trial, await this.#run(trial, others), all, [...removed, ...more])) ? others : null;
+    if (isAlike) settled.add(key);
+    return null;
   }
 
   /**

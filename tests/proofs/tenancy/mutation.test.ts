@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AccessMatrix, openAccessMatrix } from "./access-matrix.ts";
 import { matchesResult, REDUNDANT_CONDITIONS } from "./redundant-conditions.ts";
-import { type MutationResult, type Detection, runMutations } from "./mutation-run.ts";
+import { type MutationResult, type MutationRunResult, type Detection, runMutations } from "./mutation-run.ts";
 
 const LIMIT_MS = 3_600_000;
 const PROGRESS = 50;
@@ -9,12 +9,15 @@ const PROGRESS = 50;
 const [number, of] = (process.env["TENANCY_PART"] ?? "1/1").split("/").map(Number) as [number, number];
 /** TENANCY_TEXT="follows|artifacts" removes only the conditions of statements with one of these texts. */
 const containing = (process.env["TENANCY_TEXT"] ?? "").split("|");
+/** TENANCY_OPERATIONS="follow|users/me" sends only requests of operations whose method and path match. */
+const operations = new RegExp(process.env["TENANCY_OPERATIONS"] ?? "");
 
 let matrix: AccessMatrix;
 let findings: MutationResult[];
+let unstable: MutationRunResult["unstable"];
 beforeAll(async () => {
   matrix = await openAccessMatrix();
-  findings = await runMutations(matrix, { number, of, containing }, report);
+  ({ findings, unstable } = await runMutations(matrix, { number, of, containing, operations }, report));
   const count = (missed: Detection) => findings.filter((finding) => finding.detected === missed).length;
   const counts = `${count("alone")} detected alone, ${count("behind")} behind others, ${count("never")} never`;
   process.stdout.write(`${findings.length} conditions, ${matrix.cases.length} requests: ${counts}.\n`);
@@ -33,6 +36,10 @@ const explained = (finding: MutationResult) => REDUNDANT_CONDITIONS.some((entry)
 test("removing any condition that separates tenants, boards or people is detected", () => {
   const unexplained = findings.filter((finding) => finding.detected === "never" && !explained(finding));
   expect(unexplained.map(({ name, operations }) => ({ name, operations }))).toEqual([]);
+});
+
+test("a request without changes has the same result again", () => {
+  expect(unstable).toEqual([]);
 });
 
 test("every listed redundant condition still exists, and its removal is still not detected", () => {

@@ -40,7 +40,7 @@ const HOME = '"tasks"."board_id" = (select id from "boards" where id = $ and org
 const OF_ORGANIZATION = '(select id from "boards" where organization_id = $)';
 
 const PATTERNS = 'and "task_custom_field_definitions"."validation_regex" is not null)';
-const EXPIRED = '"boards"."id" in (select "tasks"."board_id" from "tasks" where "tasks"."lease_expires_at" <= $)';
+const EXPIRED = '"boards"."id" in (select "tasks"."board_id" from "tasks" where "tasks"."lease_expires_at" <= $::timestamptz)';
 const ON_GATEWAY = '"boards"."organization_id" = $ and "boards"."gateway_id" = $)';
 const OWN_TASKS = '"boards"."organization_id" = "gateways"."organization_id" and "boards"."gateway_id" = "agents"."gateway_id"';
 
@@ -174,6 +174,7 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     because: "list_tasks shows no custom fields; lists over HTTP send the same condition, and its removal is detected there",
   },
   { condition: '"approvals"."board_id" = $', within: 'with "write_0" as (update "approvals"', because: SAME_ROW },
+  { condition: '"artifacts"."board_id" = $', within: 'select "content" from "artifacts"', because: SAME_ROW },
   // Agents.
   { condition: '"agents"."gateway_id" = $', within: '("agents"."id" = $ and "agents"."gateway_id" = $)', because: SAME_ROW },
   { condition: '"agents"."board_id" = $', within: HELD_AGENT, because: SAME_ROW },
@@ -266,6 +267,11 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     condition: '"boards"."gateway_id" = $',
     within: `(${ON_GATEWAY} and "boards"."id" = $) and ${EXPIRED}`,
     because: NAMED_BOARD,
+  },
+  {
+    condition: '"boards"."gateway_id" = $',
+    within: `(select 1 from "boards" where (${ON_GATEWAY} and ${EXPIRED}`,
+    because: "it only decides whether to search for expired leases, and the search compares the gateway again",
   },
   { condition: '"boards"."organization_id" = $', within: "only_lead_can_change_status as only_lead", because: OWN_PLACE },
   {

@@ -15,4 +15,9 @@ export const REDUNDANT_KEY_CONDITIONS: readonly RedundantCondition[] = [
     within: `where ("api_keys"."id" = $ and "api_keys"."organization_id" = $ and ${OF_PERSON})`,
     because: OWN_KEY,
   },
+  {
+    condition: '"api_keys"."organization_id" = $',
+    within: 'select "board_ids" from "api_keys"',
+    because: "the id is the calling key's, which acts only in its organization",
+  },
 ];

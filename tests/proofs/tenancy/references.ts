@@ -154,6 +154,9 @@ export const REFERENCES: Record<string, Reference[]> = {
   "GET /api/v1/agent/boards/{board_id}/tasks/{task_id}": [
     pathReference("a task with rows of another board", ({ known }) => ({ task_id: known.tangled_task_id! }), 200),
   ],
+  "POST /api/v1/users/me/inbox/read": [
+    foreignReference("notification", "theirs", 200, ({ notification_id }) => ({ ids: [notification_id] })),
+  ],
   "POST /api/v1/agent/inbox/ack": ["message_id", "lead_message_id", "mismatched_message_id"].flatMap((name) => [
     { about: `${name} in a list`, body: ({ known }: Rows) => ({ ids: [known[name]] }), answers: 200 },
     { about: `all through ${name}`, body: ({ known }: Rows) => ({ through: known[name] }), answers: 200 },

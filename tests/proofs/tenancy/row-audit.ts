@@ -33,6 +33,8 @@ const NONDETERMINISTIC: readonly (readonly [RegExp, string])[] = [
   [/"words": ?"(?:[^"\\\\]|\\\\.)*"/g, '"words": "(words)"'],
   // Tokens of 32, 43 and 47 characters, and digests of tokens.
   [/"(?![0-9a-f]{8}-)[\w-]{32,48}=?"/g, '"(token)"'],
+  // A signed link in a command, which has a random id.
+  [/link [\w-]+\.[\w-]+/g, "link (signed)"],
   // The beginning of a key, which is shown.
   [/"bk_[0-9A-Za-z]{6}"/g, '"(prefix)"'],
   [/[0-9a-f]{64}/g, "(digest)"],

@@ -30,6 +30,7 @@ import {
 } from "./seed-edge-cases.ts";
 import { seedForeignDetails, seedForeignTasks, seedInboxes, seedRemoteBoard } from "./seed-agent-work.ts";
 import { seedFailedDeliveries, seedForeignJobs, seedFullOrganization } from "./seed-deliveries.ts";
+import { seedForeignResults, seedPeople } from "./seed-people.ts";
 import { seedUsage } from "./seed-usage.ts";
 import { skipProvisioning } from "../../support/skip-provisioning.ts";
 import { installRowAudit } from "./row-audit.ts";
@@ -102,6 +103,8 @@ export async function createTenancyFixture(world: World): Promise<TenancyFixture
   await seedFullOrganization(world, theirs);
   await seedFailedDeliveries(world, [known, theirs, elsewhere]);
   await seedForeignJobs(world, theirs, spare_gateway_id);
+  await seedForeignResults(world, known, elsewhere);
+  const { notification_id } = await seedPeople(world, callers, { known, elsewhere, neighbour, theirs });
   await seedUsage(world, [known, elsewhere, theirs], theirs);
   await skipProvisioning(world.db);
   await registerAgentsOnHost(world, host, [known, theirs, elsewhere, neighbour]);
@@ -109,7 +112,8 @@ export async function createTenancyFixture(world: World): Promise<TenancyFixture
   const sendAndRollBack = createRollingBackSender(world, host, rowAudit.read);
   const { normalize } = rowAudit;
   const more = { spare_gateway_id, moved_field_id, tangled_task_id, ...messages, ...remote };
-  return { callers, known: { ...known, ...more }, theirs, elsewhere, sendAndRollBack, normalize, close: () => host.close() };
+  const found = { known: { ...known, ...more }, theirs: { ...theirs, notification_id: notification_id! }, elsewhere };
+  return { callers, ...found, sendAndRollBack, normalize, close: () => host.close() };
 }
 
 /** Adds the agents of every board to the host, with a session each. */

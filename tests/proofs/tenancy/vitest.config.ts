@@ -5,7 +5,6 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["*.test.ts"],
-    globalSetup: ["../../support/database-template.ts"],
     hookTimeout: 60_000,
   },
 });
