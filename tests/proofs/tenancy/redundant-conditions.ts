@@ -37,6 +37,8 @@ const OTHER_FORM = "requests across boards send another form of the same code, i
 const ACTING = "and set_config('changes.actor', $, true) is not null)";
 const HELD_AGENT = `"agents"."id" = $ and "agents"."board_id" = $ and "gateways"."organization_id" = $) ${ACTING} for update of "agents"`;
 const HOME = '"tasks"."board_id" = (select id from "boards" where id = $ and organization_id = $ for key share)';
+/** The end of an update of one task, which was locked before. */
+const OF_ONE_TASK = 'where ("tasks"."id" = $ and "tasks"."board_id" = $';
 const OF_ORGANIZATION = '(select id from "boards" where organization_id = $)';
 
 const PATTERNS = 'and "task_custom_field_definitions"."validation_regex" is not null)';
@@ -152,7 +154,8 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
     because: SAME_ROW,
   },
   { condition: HOME, within: '"tasks"."id" in (select unnest($::uuid[]) )', because: OTHER_FORM },
-  { condition: '"tasks"."board_id" = $', within: 'update "tasks" set', because: SAME_ROW },
+  { condition: '"tasks"."board_id" = $', within: `"updated_at" = now() ${OF_ONE_TASK}`, because: SAME_ROW },
+  { condition: '"tasks"."board_id" = $', within: `"updated_at" = "tasks"."updated_at" ${OF_ONE_TASK}`, because: SAME_ROW },
   { condition: '"tasks"."board_id" = $', within: "pg_advisory_xact_lock_shared", because: SAME_ROW },
   {
     condition: '"tasks"."board_id" = $',
