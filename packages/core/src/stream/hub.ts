@@ -1,11 +1,12 @@
-import { setImmediate, setTimeout as pause } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context/context.ts";
 import { DomainError } from "../values/errors.ts";
 import { errorText } from "../values/log.ts";
 import { type Cursor, isAfter } from "./cursor.ts";
 import { catchUp, type Follower, type GrantResult, sendBatch, type ReadBatch } from "./follower.ts";
-import { readHorizon } from "./horizon.ts";
-import { readBatch, type Source } from "./source.ts";
+import { createHints } from "./hints.ts";
+import { type Horizon, readHorizon } from "./horizon.ts";
+import { type Batch, readBatch, type Source } from "./source.ts";
 import { createLimiter } from "../values/concurrency.ts";
 
 export const POLL_MS = 2_000;
@@ -25,11 +26,10 @@ export interface Hub {
 }
 
 /**
- * The pause before a poll that was requested by `pollSoon` is repeated, while an open transaction may hide the rows. The constant
- * below limits the repetitions.
+ * A poll that was requested by `pollSoon` checks access again after this time at the latest if it finds no rows. Under load such
+ * polls come many times a second.
  */
-const HINT_RETRY_MS = 40;
-const MAX_HINT_RETRIES = 5;
+const RENEW_AFTER_MS = 500;
 
 /** Limits the database connections that streams use, so that some stay free for requests. */
 const MAX_CONCURRENT_READS = 4;
@@ -54,8 +54,8 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const limit = createLimiter(MAX_CONCURRENT_READS);
   let timer: NodeJS.Timeout | undefined;
   let isPolling = false;
-  const hinted = new Set<string>();
-  let isFollowingHints = false;
+  const renewedAt = new WeakMap<Follower, number>();
+  const hints = createHints(pollHinted, logFailure);
   const fetchHorizon = async () => (await limit(() => readHorizon(context()))).horizon;
 
   /** A failed poll loses nothing: a follower's position moves only when rows are sent, so the next poll reads the same rows. */
@@ -67,7 +67,7 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     if (isPolling) return;
     isPolling = true;
     try {
-      void pollSources(followers, await fetchHorizon());
+      void pollSources(followers, await fetchHorizon(), renewGrants);
     } catch (error) {
       logFailure(error);
     } finally {
@@ -76,12 +76,12 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   }
 
   /** Polls the sources of these followers, except sources that are already being polled. Returns the polls. */
-  function pollSources(some: Iterable<Follower>, horizon: bigint): Promise<void>[] {
+  function pollSources(some: Iterable<Follower>, horizon: bigint, renew: Renew): Promise<void>[] {
     const polls: Promise<void>[] = [];
     for (const [key, group] of Map.groupBy(some, sourceKeyOf)) {
       if (sourcesBeingPolled.has(key)) continue;
       sourcesBeingPolled.add(key);
-      const poll = pollSource(group, horizon)
+      const poll = pollSource(group, horizon, renew)
         .catch(logFailure)
         .finally(() => sourcesBeingPolled.delete(key));
       polls.push(poll);
@@ -92,42 +92,19 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const followersOf = (organizations: ReadonlySet<string>) =>
     [...followers].filter(({ source }) => source !== null && organizations.has(source.organization_id));
 
-  /**
-   * Only one call runs at a time. Hints that arrive meanwhile are collected for its next round, so many calls of `pollSoon` stay
-   * cheap.
-   */
-  async function followHints(): Promise<void> {
-    if (isFollowingHints) return;
-    isFollowingHints = true;
-    try {
-      while (hinted.size > 0) {
-        const organizations = new Set(hinted);
-        hinted.clear();
-        if (followersOf(organizations).length > 0) await pollHinted(organizations);
-      }
-    } catch (error) {
-      logFailure(error);
-    } finally {
-      isFollowingHints = false;
-    }
-  }
-
-  async function pollHinted(organizations: ReadonlySet<string>): Promise<void> {
-    for (let retries = 0; ; retries++) {
-      const { horizon, xmax } = await limit(() => readHorizon(context()));
-      await Promise.all(pollSources(followersOf(organizations), horizon));
-      if (horizon >= xmax || retries === MAX_HINT_RETRIES) return;
-      await pause(HINT_RETRY_MS, undefined, { ref: false });
-    }
+  async function pollHinted(organizations: ReadonlySet<string>): Promise<Horizon> {
+    const horizon = await limit(() => readHorizon(context()));
+    await Promise.all(pollSources(followersOf(organizations), horizon.horizon, renewIfDue));
+    return horizon;
   }
 
   /** Reads rows before it renews grants, so that a follower only gets rows that were committed while it had access. */
-  async function pollSource(group: Follower[], horizon: bigint): Promise<void> {
+  async function pollSource(group: Follower[], horizon: bigint, renew: Renew): Promise<void> {
     const source = group[0]!.source;
     const read = readBelow(horizon);
     const live = group.filter((follower) => follower.isLive);
     let batch = live.length > 0 ? await read(source, { after: minCursor(live), since: null }) : null;
-    const renewed = await renewGrants(group, source);
+    const renewed = await renew(group, source, batch);
     while (batch) {
       const receivers = live.filter((follower) => renewed.has(follower) && follower.isLive && follower.source === source);
       for (const receiversOfChunk of chunk(receivers, SEND_BATCH_SIZE)) {
@@ -156,6 +133,7 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
           remove(follower);
           follower.client.end();
         } else {
+          renewedAt.set(follower, performance.now());
           follower.source = result?.key === source?.key ? source : result;
           renewed.add(follower);
         }
@@ -165,6 +143,13 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     await Promise.all(batches.map((groups) => renewBatch(groups).catch(logFailure)));
     return renewed;
   }
+
+  /** Without rows, access that was checked shortly before is not checked again. */
+  const renewIfDue: Renew = async (group, source, batch) => {
+    const since = performance.now() - RENEW_AFTER_MS;
+    const isRenewed = (follower: Follower) => follower.isLive && (renewedAt.get(follower) ?? Number.NEGATIVE_INFINITY) > since;
+    return batch?.events.length === 0 && group.every(isRenewed) ? new Set(group) : renewGrants(group, source);
+  };
 
   /** Reads rows for a follower that is behind, either because it is new or because its client was slow. */
   function startCatchUp(follower: Follower, getHorizon: () => Promise<bigint>): void {
@@ -199,14 +184,16 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
       startCatchUp(follower, async () => horizon);
     },
     pollSoon(organizations) {
-      if (followers.size === 0) return;
-      for (const id of organizations) hinted.add(id);
-      void followHints();
+      const followed = new Set(followersOf(organizations).map(({ source }) => source!.organization_id));
+      if (followed.size > 0) hints.add(followed);
     },
     resume: (follower) => startCatchUp(follower, fetchHorizon),
     remove,
   };
 }
+
+/** Returns the followers of a source that may get the rows of a batch. */
+type Renew = (group: Follower[], source: Source | null, batch: Batch | null) => Promise<Set<Follower>>;
 
 /** Followers without a source form a separate group. */
 const sourceKeyOf = ({ source }: Follower) => source?.key ?? "";
