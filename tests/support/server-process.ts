@@ -9,6 +9,8 @@ export interface Usage {
   memory_mb: number;
   /** The longest time in milliseconds that the event loop was blocked. */
   stall_ms: number;
+  /** The processor time of its threads in milliseconds. */
+  processor_ms: number;
 }
 
 export interface ServerProcess extends Program {
@@ -28,6 +30,14 @@ export interface ServerProcessOptions {
   heap_mb?: number;
   /** The launcher of another version of the service. */
   launcher?: string | undefined;
+}
+
+/** A line of monitor.cjs. */
+interface Sample {
+  at: number;
+  rss: number;
+  stall_ms: number;
+  processor_ms: number;
 }
 
 const MB = 1024 * 1024;
@@ -66,10 +76,14 @@ export async function startServerProcess({
     isAlive: () => alive,
     usageSince(time: number): Usage {
       const lines = existsSync(monitor_file) ? readFileSync(monitor_file, "utf8").split("\n").slice(0, -1) : [];
-      const samples = lines.map((line) => JSON.parse(line) as { at: number; rss: number; stall_ms: number });
+      const samples = lines.map((line) => JSON.parse(line) as Sample);
       const recent = samples.filter(({ at }) => at >= time);
       const most = (values: number[]) => Math.round(values.reduce((a, b) => Math.max(a, b), 0));
-      return { memory_mb: most(recent.map(({ rss }) => rss / MB)), stall_ms: most(recent.map(({ stall_ms }) => stall_ms)) };
+      return {
+        memory_mb: most(recent.map(({ rss }) => rss / MB)),
+        stall_ms: most(recent.map(({ stall_ms }) => stall_ms)),
+        processor_ms: (recent.at(-1)?.processor_ms ?? 0) - (samples.findLast(({ at }) => at < time)?.processor_ms ?? 0),
+      };
     },
   });
 }

@@ -1,19 +1,13 @@
 /**
- * A small load balancer in front of the processes. Each request goes to the next process, or to another one if that refuses the
- * connection. If the balancer checks their health, processes that are not ready get no requests.
+ * A small load balancer in a separate process. Each request goes to the next process of the service, or to another one if that
+ * refuses the connection. If the balancer checks their health, processes that are not ready get no requests.
  */
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { createProxyServer } from "httpxy";
-
-export interface Balancer {
-  url: string;
-  add(url: string): void;
-  remove(url: string): void;
-  close(): Promise<void>;
-}
+import { serveAsPart } from "./part.ts";
 
 const CHECK_TIMEOUT_MS = 2_000;
 
@@ -26,8 +20,9 @@ const isReady = (url: string): Promise<boolean> =>
     () => false,
   );
 
-/** `check_ms` is the time between two checks of a process; without it, nothing is checked. */
-export async function startBalancer(check_ms?: number): Promise<Balancer> {
+export type BalancerMethods = ReturnType<typeof createBalancer>;
+
+function createBalancer() {
   const targets: string[] = [];
   const unready = new Set<string>();
   const agent = new Agent({ keepAlive: true, maxSockets: 2_000 });
@@ -63,25 +58,23 @@ export async function startBalancer(check_ms?: number): Promise<Balancer> {
     if (await isReady(url)) unready.delete(url);
     else unready.add(url);
   }
-  const checking = check_ms && setInterval(() => targets.forEach((url) => void check(url)), check_ms);
-
   const server = createServer((request, response) => {
     forward(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    add: (url) => void targets.push(url),
-    remove(url) {
+    /** Returns its URL. `check_ms` is the time between two checks of a process; without it, nothing is checked. */
+    async listen(check_ms: number | null): Promise<string> {
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      if (check_ms !== null) setInterval(() => targets.forEach((url) => void check(url)), check_ms);
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    },
+    add: (url: string) => void targets.push(url),
+    remove(url: string) {
       const at = targets.indexOf(url);
       if (at >= 0) targets.splice(at, 1);
     },
-    async close() {
-      clearInterval(checking);
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-      agent.destroy();
-    },
   };
 }
+
+serveAsPart(createBalancer());

@@ -1,11 +1,24 @@
 /** Several processes of the service on one PostgreSQL database, and a world on it that seeds and reads. */
+import path from "node:path";
 import { openServerWorld, type ServerWorld } from "../../support/postgres-world.ts";
 import { type ServerProcess, startServerProcess } from "../../support/server-process.ts";
 import { listen, type Listener, type ListenOptions } from "../../support/sse.ts";
-import { type Balancer, startBalancer } from "./balancer.ts";
+import type { BalancerMethods } from "./balancer.ts";
+import { type Part, startPart } from "./part.ts";
+
+/** Tests that do not set it themselves run with NOTIFY, or without it if this variable says `off`. */
+const DATABASE_NOTIFY = process.env["DATABASE_NOTIFY"] ?? "on";
+const BALANCER = path.join(import.meta.dirname, "balancer.ts");
+
+export interface Balancer {
+  url: string;
+  part: Part<BalancerMethods>;
+}
 
 export interface Cluster extends ServerWorld {
   processes: readonly ServerProcess[];
+  /** The processor time of all processes since a time in milliseconds since 1970, including those that have ended. */
+  processorTimeSince(time: number): number;
   balancer: Balancer;
   /** Starts one more process. */
   start(environment?: Record<string, string>, launcher?: string): Promise<ServerProcess>;
@@ -15,32 +28,36 @@ export interface Cluster extends ServerWorld {
 
 export async function openCluster(size: number, environment: Record<string, string> = {}, check_ms?: number): Promise<Cluster> {
   const shared = await openServerWorld();
-  const balancer = await startBalancer(check_ms);
+  const part = startPart<BalancerMethods>(BALANCER);
+  const balancer = { url: await part.call("listen", check_ms ?? null), part };
   const processes: ServerProcess[] = [];
+  const started: ServerProcess[] = [];
   async function start(own: Record<string, string> = {}, launcher?: string): Promise<ServerProcess> {
     const process = await startServerProcess({
       issuer: shared.world.identities.issuer,
-      environment: { DATABASE_URL: shared.url, ...environment, ...own },
+      environment: { DATABASE_URL: shared.url, DATABASE_NOTIFY, ...environment, ...own },
       launcher,
     });
     processes.push(process);
-    balancer.add(process.url);
+    started.push(process);
+    await part.call("add", process.url);
     return process;
   }
   await Promise.all(Array.from({ length: size }, () => start()));
   return {
     ...shared,
     processes,
+    processorTimeSince: (time) => started.reduce((total, process) => total + process.usageSince(time).processor_ms, 0),
     balancer,
     start,
     async end(process, signal) {
       // The balancer notices the end by its checks, or by a refused connection if it makes no checks.
       await process.stop(signal);
       processes.splice(processes.indexOf(process), 1);
-      balancer.remove(process.url);
+      await part.call("remove", process.url);
     },
     async close() {
-      await balancer.close();
+      await part.stop();
       await Promise.all(processes.map((process) => process.stop()));
       await shared.close();
     },

@@ -18,7 +18,7 @@ test("with a balancer that checks /readyz, and successors that start first, a ro
   task,
 }) => {
   const cluster = await openCluster(PROCESSES, { DRAIN_SECONDS }, CHECK_MS);
-  const load = await startLoad({ world: cluster.world, url: cluster.balancer.url, requests_per_second, streams });
+  const load = await startLoad(cluster, { requests_per_second, streams });
   for (const old of cluster.processes.slice()) {
     await cluster.start();
     await cluster.end(old);

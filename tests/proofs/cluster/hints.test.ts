@@ -66,3 +66,20 @@ test("a revoked token is refused at every process, and its streams end there", a
   };
   await cluster.close();
 });
+
+test("a key that a person revokes at one process is refused at every other", async () => {
+  const cluster = await openCluster(4);
+  const { owner } = await openPullBoard(cluster.world, "keys");
+  const [first, ...others] = cluster.processes;
+  const made = await callAt(first!, "POST", "/api/v1/keys", { token: owner.token, body: { name: "Reports", access: "read" } });
+  const { id, key: token } = made.body;
+  const readAtOthers = async () => {
+    const answers = await Promise.all(others.map((process) => callAt(process, "GET", "/api/v1/boards", { token })));
+    return answers.map(({ status }) => status);
+  };
+  expect(await readAtOthers()).toEqual([200, 200, 200]);
+  const revoked = await callAt(first!, "DELETE", `/api/v1/keys/${id}`, { token: owner.token });
+  expect(revoked.status).toBe(200);
+  expect(await readAtOthers()).toEqual([401, 401, 401]);
+  await cluster.close();
+});

@@ -16,7 +16,7 @@ test.for(["on", "off"])(
   "while processes are restarted in turn, no answer is wrong and no delivery or stream entry is lost, with DATABASE_NOTIFY=%s",
   async (notify, { task }) => {
     const cluster = await openCluster(PROCESSES, { DATABASE_NOTIFY: notify });
-    const load = await startLoad({ world: cluster.world, url: cluster.balancer.url, requests_per_second, streams });
+    const load = await startLoad(cluster, { requests_per_second, streams });
     await pause(BETWEEN_MS);
     for (const old of cluster.processes.slice()) {
       await cluster.end(old);

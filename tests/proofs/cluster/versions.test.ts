@@ -19,7 +19,7 @@ test("the last release and the current one work together while a rolling update 
   // The database already has the tables of the current version, because an update begins with the migration.
   const cluster = await openCluster(0);
   const old = [await cluster.start({}, launcher), await cluster.start({}, launcher)];
-  const load = await startLoad({ world: cluster.world, url: cluster.balancer.url, requests_per_second, streams });
+  const load = await startLoad(cluster, { requests_per_second, streams });
   for (const process of old) {
     await cluster.start();
     await pause(BESIDE_MS);
