@@ -28,7 +28,7 @@ const matches = (pattern: string, text: string): boolean =>
       .join(".*")}$`,
     "i",
   ).test(text);
-const matchesOne = (patterns: readonly string[], text: string) => patterns.some((pattern) => matches(pattern, text));
+export const matchesOne = (patterns: readonly string[], text: string) => patterns.some((pattern) => matches(pattern, text));
 
 function meets({ conditions = [] }: PolicyStatement, secure: boolean): boolean {
   return conditions.every(({ test, variable, values }) => {

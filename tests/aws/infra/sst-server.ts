@@ -70,6 +70,8 @@ export async function startSstServer(options: Options) {
       (error: Error) => response.end(JSON.stringify({ result: null, error: error.message })),
     );
   });
+  // On a busy machine the next request of a connection may come later than the time limit, and would then be cut.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
