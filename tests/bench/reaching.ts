@@ -97,7 +97,7 @@ async function sendAlone({ mail }: BenchEnvironment): Promise<number[]> {
 
 const FEW = 10;
 const MANY = 10_000;
-const REQUESTS = 100;
+const REQUESTS = 20;
 
 /** The time of the request alone, on a board with many followers and on the same board with few. Everybody is notified in between. */
 async function compareFollowers(place: BenchEnvironment): Promise<Row> {
@@ -123,7 +123,7 @@ async function timeRequests(place: BenchEnvironment, followers: number): Promise
     const start = performance.now();
     await request(place, `followed-${followers}-${n}.`);
     times.push(performance.now() - start);
-    if (n % 10 === 9) await place.waitForJobs();
+    if (n % 5 === 4) await place.waitForJobs();
   }
   await place.waitForJobs();
   await place.db.delete(users).where(eq(users.auth_issuer, ISSUER));
