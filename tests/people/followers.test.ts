@@ -26,7 +26,7 @@ const world = await setupWorld({ environment: server.environment });
 async function addFollowers({ organization_id, board_id }: Tenant, number: number, name: string | null): Promise<void> {
   await world.db.execute(sql`with person as (
       insert into ${users} (auth_issuer, auth_subject, email)
-      select 'many', ${name ?? "follower"}::text || '-' || n, ${name}::text || '-' || n || '@example.com' from generate_series(1, ${number}) as n returning id),
+      select 'many', ${name ?? organization_id}::text || '-' || n, ${name}::text || '-' || n || '@example.com' from generate_series(1, ${number}) as n returning id),
     member as (insert into ${organization_members} (organization_id, user_id, role, all_boards_read, all_boards_write)
       select ${organization_id}, id, 'member', true, true from person returning user_id)
     insert into ${follows} (organization_id, board_id, user_id, following)
