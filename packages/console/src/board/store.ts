@@ -113,8 +113,9 @@ export async function moveTask(task: Task, status: Status, comment?: string): Pr
 
 type TaskChange = Parameters<typeof api.patch<"/api/v1/boards/{board_id}/tasks/{task_id}">>[1]["body"];
 
-export async function changeTask({ board_id, id }: Task, body: TaskChange): Promise<void> {
-  const params = { path: { board_id, task_id: id } };
+/** With the ETag of a version, another version is not changed. */
+export async function changeTask({ board_id, id }: Task, body: TaskChange, tag?: string): Promise<void> {
+  const params = { path: { board_id, task_id: id }, ...(tag ? { header: { "If-Match": tag } } : {}) };
   putTask(complete(await api.patch("/api/v1/boards/{board_id}/tasks/{task_id}", { params, body })));
 }
 

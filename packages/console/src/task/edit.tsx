@@ -1,9 +1,38 @@
-import { changeTask } from "../board/store.ts";
+import { api, isStatus } from "../api.ts";
+import { changeTask, complete, putTask } from "../board/store.ts";
 import { useResource } from "../resource.ts";
 import type { Task } from "../types.ts";
-import { Form } from "../ui/form.tsx";
+import { ChangedError, isSame } from "../ui/form-draft.ts";
+import { Form, type Typed } from "../ui/form.tsx";
 import { Dialog, Loading, Problem } from "../ui/parts.tsx";
-import { readTaskChoices, taskFields, toBody, toTyped } from "./fields.ts";
+import { readTaskChoices, type TaskChoices, taskFields, toBody, toTyped } from "./fields.ts";
+
+/** An agent at work changes its task now and then, but hardly several times while a person saves. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * Saves fields unless somebody else has changed the same ones since the person began to type. What others do to the task meanwhile,
+ * such as moving it, does not matter.
+ */
+async function save(task: Task, choices: TaskChoices, changed: Typed, before: Typed): Promise<void> {
+  const params = { path: { board_id: task.board_id, task_id: task.id } };
+  for (let attempt = 1; ; attempt++) {
+    const { data, headers } = await api.send("get", "/api/v1/boards/{board_id}/tasks/{task_id}", { params });
+    const known = complete(data);
+    const current = toTyped(choices, known, data.description ?? "");
+    const isElsewhere = (name: string) => !isSame(current[name], before[name]) && !isSame(current[name], changed[name]);
+    const elsewhere = Object.keys(changed).filter(isElsewhere);
+    if (elsewhere.length > 0) {
+      putTask(known);
+      throw new ChangedError(Object.fromEntries(elsewhere.map((name) => [name, current[name]!])));
+    }
+    try {
+      return await changeTask(task, toBody(choices, changed), headers.get("ETag") ?? undefined);
+    } catch (error) {
+      if (!isStatus(error, 412) || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
 
 interface Props {
   task: Task;
@@ -31,7 +60,7 @@ export function EditTask({ task, description, onClose }: Props) {
           fields={taskFields(data, task)}
           start={toTyped(data, task, description)}
           label="Save"
-          submit={(_typed, changed) => changeTask(task, toBody(data, changed))}
+          submit={(_typed, changed, before) => save(task, data, changed, before)}
           onDone={onClose}
         />
       )}

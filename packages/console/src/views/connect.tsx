@@ -2,8 +2,9 @@ import { type Connection, connectionLines } from "@board/cli/connection-lines";
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import type { Board } from "../types.ts";
+import { type FieldSpec, Form } from "../ui/form.tsx";
 import { Snippet } from "../ui/parts.tsx";
-import { attempt } from "../ui/toast.tsx";
+import { textOf } from "../ui/values.ts";
 
 /** Shows the commands of a connection: the first connects, the second starts the agent, and the third lets it work alone. */
 function Lines({ connection, isOpen }: { connection: Connection; isOpen: boolean }) {
@@ -22,24 +23,15 @@ interface Props {
   onConnected: () => void;
 }
 
+const fieldsFor = (boards: readonly Board[]): FieldSpec[] => [
+  { name: "name", label: "Name of the agent" },
+  { name: "board_id", label: "Board", kind: "choice", options: boards.map(({ id, name }) => [id, name] as const) },
+  { name: "is_board_lead", label: "It leads the board: it creates tasks and reviews them", kind: "check" },
+];
+
 /** Creates an agent and shows the commands to copy. */
 export function Connect({ boards, onConnected }: Props) {
-  const [name, setName] = useState("");
-  const [board_id, setBoard] = useState(boards[0]?.id ?? "");
-  const [isLead, setLead] = useState(false);
-  const [isBusy, setBusy] = useState(false);
   const [created, setCreated] = useState<{ name: string; token: string } | null>(null);
-
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    const isCreated = await attempt("The agent was not created", async () => {
-      const agent = await api.post("/api/v1/agents", { body: { name, board_id, is_board_lead: isLead } });
-      setCreated({ name: agent.name, token: agent.auth_token! });
-    });
-    setBusy(false);
-    if (isCreated) onConnected();
-  };
 
   if (created)
     return (
@@ -54,30 +46,18 @@ export function Connect({ boards, onConnected }: Props) {
       </div>
     );
   return (
-    <form class="form" onSubmit={submit}>
-      <label>
-        Name of the agent
-        <input required maxLength={200} value={name} onInput={(event) => setName(event.currentTarget.value)} />
-      </label>
-      <label>
-        Board
-        <select value={board_id} onChange={(event) => setBoard(event.currentTarget.value)}>
-          {boards.map((board) => (
-            <option key={board.id} value={board.id}>
-              {board.name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="check">
-        <input type="checkbox" checked={isLead} onChange={(event) => setLead(event.currentTarget.checked)} />
-        <span>It leads the board: it creates tasks and reviews them</span>
-      </label>
-      <div class="form-actions">
-        <button type="submit" class="primary" disabled={isBusy}>
-          Create the agent
-        </button>
-      </div>
-    </form>
+    <Form
+      name="agent.new"
+      fields={fieldsFor(boards)}
+      start={{ name: "", board_id: boards[0]?.id ?? "", is_board_lead: false }}
+      label="Create the agent"
+      submit={async (typed) => {
+        const is_board_lead = typed["is_board_lead"] === true;
+        const body = { name: textOf(typed, "name"), board_id: textOf(typed, "board_id"), is_board_lead };
+        const agent = await api.post("/api/v1/agents", { body });
+        setCreated({ name: agent.name, token: agent.auth_token! });
+      }}
+      onDone={onConnected}
+    />
   );
 }

@@ -4,8 +4,10 @@ import { api } from "../api.ts";
 import { toBoard, toView } from "../route.ts";
 import { canWrite, isAdmin, loadBoards } from "../session.ts";
 import type { Board, Webhook } from "../types.ts";
+import { type FieldSpec, Form, type Typed } from "../ui/form.tsx";
 import { Empty, Snippet } from "../ui/parts.tsx";
 import { attempt } from "../ui/toast.tsx";
+import { textOf } from "../ui/values.ts";
 import { sendTest, toCurl } from "../webhook/address.ts";
 import { Payloads } from "../webhook/payloads.tsx";
 import { Connect } from "./connect.tsx";
@@ -36,35 +38,21 @@ function Step({
   );
 }
 
+const BOARD_FIELDS: readonly FieldSpec[] = [
+  { name: "name", label: "Name" },
+  { name: "description", label: "What it is for" },
+];
+
 function MakeBoard({ onMade }: { onMade: (board: Board) => void }) {
-  const [name, setName] = useState("");
-  const [description, setDescription] = useState("");
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    await attempt("The board was not created", async () => {
-      const body = { name, description, gateway: "pull", max_agents: MAX_AGENTS, require_approval_for_done: false } as const;
-      const board = await api.post("/api/v1/boards", { body });
-      await loadBoards();
-      onMade(board);
-    });
+  const make = async (typed: Typed) => {
+    const texts = { name: textOf(typed, "name"), description: textOf(typed, "description") };
+    const body = { ...texts, gateway: "pull", max_agents: MAX_AGENTS, require_approval_for_done: false } as const;
+    const board = await api.post("/api/v1/boards", { body });
+    await loadBoards();
+    onMade(board);
   };
-  return (
-    <form class="form" onSubmit={submit}>
-      <label>
-        Name
-        <input required maxLength={200} value={name} onInput={(event) => setName(event.currentTarget.value)} />
-      </label>
-      <label>
-        What it is for
-        <input required value={description} onInput={(event) => setDescription(event.currentTarget.value)} />
-      </label>
-      <div class="form-actions">
-        <button type="submit" class="primary">
-          Make the board
-        </button>
-      </div>
-    </form>
-  );
+  const start = { name: "", description: "" };
+  return <Form name="board.new" fields={BOARD_FIELDS} start={start} label="Make the board" submit={make} />;
 }
 
 function TestWebhook({ board, onSent }: { board: Board; onSent: () => void }) {
