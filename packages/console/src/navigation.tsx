@@ -97,7 +97,9 @@ export function Navigation() {
           <button type="button" class="plain keyboard" onClick={() => (isHelpOpen.value = true)}>
             Keyboard <kbd>?</kbd>
           </button>
-          <a href="/docs">API reference</a>
+          <a class="reference" href="/docs">
+            API reference
+          </a>
           <button type="button" class="plain" onClick={leave}>
             Sign out
           </button>

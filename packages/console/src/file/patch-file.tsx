@@ -25,6 +25,8 @@ const FOLD_LINES = 600;
 /** Number of lines that are drawn together when they are about to scroll into view. */
 const BLOCK = 50;
 const LINE_PX = 20;
+/** The common part of two lines must be at least this share of the part that differs. */
+const MIN_COMMON = 1 / 3;
 
 /** One file of a diff: its lines, with comments below the lines that they are about. */
 export function PatchFileView({ patch, isReviewed, onReviewed, comments, draft, onComment }: Props) {
@@ -43,7 +45,9 @@ export function PatchFileView({ patch, isReviewed, onReviewed, comments, draft, 
         <span class="muted">
           +{patch.added} −{patch.removed}
         </span>
-        {comments.length > 0 && <span class="badge accent">{comments.length} comments</span>}
+        {comments.length > 0 && (
+          <span class="badge accent">{comments.length === 1 ? "1 comment" : `${comments.length} comments`}</span>
+        )}
         <label class="check">
           <input
             type="checkbox"
@@ -194,8 +198,9 @@ const LineComment = memo(function LineComment({ comment }: { comment: Comment })
 function Words({ text, other }: { text: string; other: string | null }) {
   if (other === null) return <>{toPlain(text)}</>;
   const [start, end] = changedPart(text, other);
-  // If the lines have nothing in common, marking all of the text would be pointless.
-  if (start === 0 && end === text.length) return <>{toPlain(text)}</>;
+  // If the lines have little in common, nearly all of the text would be marked, which shows nothing.
+  const common = text.slice(0, start).trim().length + text.slice(end).trim().length;
+  if (common < (end - start) * MIN_COMMON) return <>{toPlain(text)}</>;
   return (
     <>
       {toPlain(text.slice(0, start))}

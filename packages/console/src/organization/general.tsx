@@ -49,8 +49,9 @@ export function General() {
         <section class="card-panel danger-zone">
           <h2>Danger zone</h2>
           <p>
-            Deleting the organization removes its {boards.value?.length ?? 0} boards with all tasks, agents, files and history.
-            Nothing can be restored.
+            Deleting the organization removes{" "}
+            {boards.value?.length === 1 ? "its board" : `its ${boards.value?.length ?? 0} boards`} with all tasks, agents, files
+            and history. Nothing can be restored.
           </p>
           <Confirm
             label="Delete the organization"

@@ -46,10 +46,12 @@ export function SavedViews({ board_id, onClose }: { board_id: string; onClose: (
         {(view) => (
           <div class="row" key={view.name}>
             <div class="grow">
-              <a href={addressOf(view)} dir="auto" onClick={onClose}>
-                {view.name}
-              </a>
-              {view.query === query && <span class="badge accent">shown now</span>}
+              <span class="row-head">
+                <a href={addressOf(view)} dir="auto" onClick={onClose}>
+                  {view.name}
+                </a>
+                {view.query === query && <span class="badge accent">shown now</span>}
+              </span>
             </div>
             <button type="button" class="small" aria-label={`Remove the view ${view.name}`} onClick={() => remove(view.name)}>
               Remove

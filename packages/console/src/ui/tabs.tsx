@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import "../styles/parts.css";
 
 interface TabsProps {
@@ -8,8 +9,14 @@ interface TabsProps {
 }
 
 export function Tabs({ label, tabs, current }: TabsProps) {
+  const list = useRef<HTMLElement>(null);
+  // On a phone the tabs scroll sideways, and the present one may be out of sight.
+  useEffect(
+    () => list.current?.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" }),
+    [current],
+  );
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav class="tabs" aria-label={label} ref={list}>
       {tabs.map(([address, text]) => (
         <a key={address} href={address} aria-current={address === current ? "page" : undefined}>
           {text}

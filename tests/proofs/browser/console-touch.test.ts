@@ -1,0 +1,104 @@
+import { expect, test, vi } from "vitest";
+import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
+
+const { browser, service } = await setupConsole();
+const { api } = service;
+const { id: board_id } = await makeBoard(api, "Harbour");
+const { id: task_id } = await makeTask(api, board_id, "Paint the fence", { description: "In white" });
+const params = { path: { board_id } };
+
+const WIDTH = 390;
+const view = await openConsole(await browser.createBrowserContext(), service.link);
+await view.hasCards("inbox", ["Paint the fence"]);
+// A page becomes one with touch by being loaded again.
+await view.page.setViewport({ width: WIDTH, height: 844, isMobile: true, hasTouch: true });
+await view.hasCards("inbox", ["Paint the fence"]);
+const tools = await view.page.createCDPSession();
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+const touch = (type: "touchStart" | "touchMove" | "touchEnd", ...touchPoints: Point[]) =>
+  tools.send("Input.dispatchTouchEvent", { type, touchPoints });
+const centerOf = async (selector: string): Promise<Point> => {
+  await view.page.waitForSelector(selector);
+  return (await view.page.evaluate(
+    `(() => { const box = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect();
+      return { x: box.x + Math.min(60, box.width / 2), y: box.y + Math.min(20, box.height / 2) }; })()`,
+  )) as Point;
+};
+async function tap(selector: string): Promise<void> {
+  await touch("touchStart", await centerOf(selector));
+  await touch("touchEnd");
+}
+const CARD = `[data-task="${task_id}"]`;
+
+test("a finger opens a card, answers in it and closes it", async () => {
+  await tap(CARD);
+  await view.sees(".story", "In white");
+  await view.page.evaluate(`document.querySelector(".story textarea").scrollIntoView({ block: "center" })`);
+  await tap(".story textarea");
+  expect(await view.page.evaluate("document.activeElement.matches('.story textarea')")).toBe(true);
+  await view.page.keyboard.type("It dries");
+  await tap(".comment-form .primary");
+  await view.sees(".comments", "It dries");
+  await tap('[aria-label="Close the task"]');
+  await vi.waitFor(async () => expect(await view.count(".story")).toBe(0), WAIT);
+  expect(view.errors).toEqual([]);
+});
+
+test("a finger that moves at once scrolls the board, and one that rests on a card moves it to another column", async () => {
+  const scrolled = () => view.page.evaluate("document.querySelector('.board').scrollLeft") as Promise<number>;
+  const from = await centerOf(CARD);
+  const before = await scrolled();
+  await touch("touchStart", { x: 340, y: from.y });
+  for (let x = 330; x >= 100; x -= 10) await touch("touchMove", { x, y: from.y });
+  await touch("touchEnd");
+  await vi.waitFor(async () => expect(await scrolled()).toBeGreaterThan(before), WAIT);
+  await view.page.evaluate("document.querySelector('.board').scrollTo({ left: 0, behavior: 'instant' })");
+  await vi.waitFor(async () => expect(await scrolled()).toBe(0), WAIT);
+  expect((await api.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params: { path: { board_id, task_id } } })).status).toBe(
+    "inbox",
+  );
+
+  const start = await centerOf(CARD);
+  await touch("touchStart", start);
+  await view.page.waitForSelector(".ghost");
+  const edge = { x: WIDTH - 10, y: start.y };
+  await touch("touchMove", edge);
+  // The board scrolls while the card is held at its edge.
+  const isOver = `document.querySelector('[data-status="in_progress"].target') !== null`;
+  await vi.waitFor(async () => expect(await view.page.evaluate(isOver)).toBe(true), WAIT);
+  await touch("touchMove", { x: WIDTH / 2, y: start.y });
+  const column = await vi.waitUntil(
+    async () => (await view.page.evaluate("document.querySelector('.target')?.dataset.status")) as string | undefined,
+    WAIT,
+  );
+  await touch("touchEnd");
+  await view.hasCards(column!, ["Paint the fence"]);
+  expect(column).not.toBe("inbox");
+  await vi.waitFor(async () => {
+    const path = { board_id, task_id };
+    expect((await api.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params: { path } })).status).toBe(column);
+  }, WAIT);
+  expect(view.errors).toEqual([]);
+});
+
+test("a finger decides an approval", async () => {
+  const { id } = await api.post("/api/v1/boards/{board_id}/approvals", {
+    params,
+    body: { action_type: "Buy the paint", description: "For the fence", task_id },
+  });
+  await tap('.nav-links a[href="#/needs-you"]');
+  await view.sees("main", "Buy the paint");
+  await tap("main .approval .primary");
+  await vi.waitFor(async () => {
+    const path = { board_id, approval_id: id };
+    const { status } = await api.get("/api/v1/boards/{board_id}/approvals/{approval_id}", { params: { path } });
+    expect(status).toBe("approved");
+  }, WAIT);
+  await vi.waitFor(async () => expect(await view.text("main")).not.toContain("Buy the paint"), WAIT);
+  expect(view.errors).toEqual([]);
+});
