@@ -1,4 +1,4 @@
-// Measures the console in a real browser: `npm run bench:console`.
+// Measures the console in a real browser: `npm run bench:console`, or only a long diff: `npm run bench:console -- diff`.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -26,6 +26,17 @@ const SCROLL = `(async () => {
   const list = document.querySelector(".cards");
   for (let step = 0; step < 60; step++) {
     list.scrollTop += 400;
+    await new Promise(requestAnimationFrame);
+  }
+})()`;
+
+const DIFF_LINES = 10_000;
+const SCROLL_DIFF = `(async () => {
+  const view = document.querySelector(".file-view");
+  const list = view.scrollHeight > view.clientHeight ? view : document.querySelector(".story");
+  for (let at = -1; at !== list.scrollTop; ) {
+    at = list.scrollTop;
+    list.scrollTop += 600;
     await new Promise(requestAnimationFrame);
   }
 })()`;
@@ -91,6 +102,42 @@ async function measureSize(api: Client, link: string, size: number): Promise<voi
   const following = await longestTask(page, () => inParallel(BURST, changer(api, board_id, ids)));
   console.log(`${size} tasks: cards after ${first} ms; longest task at start ${atStart}, moving a card ${moving},`);
   console.log(`  scrolling ${scrolling}, following ${BURST} changes at once ${following}`);
+  await browser.close();
+}
+
+/** A diff in which every tenth line is changed, in several files of which the first is by far the longest. */
+function makeDiff(): string {
+  const fileOf = (name: string, lines: number) => {
+    const body = Array.from({ length: lines / 2 }, (_, n) =>
+      n % 5 === 0 ? `-const value${n} = ${n};\n+const value${n} = ${n + 1};\n` : ` call(value${n}, "text ${n}");\n call(${n});\n`,
+    );
+    const [kept, changed] = [body.filter((text) => text.startsWith(" ")).length * 2, Math.ceil(lines / 10)];
+    return `--- a/${name}\n+++ b/${name}\n@@ -1,${kept + changed} +1,${kept + changed} @@\n${body.join("")}`;
+  };
+  return fileOf("src/long.ts", DIFF_LINES - 1_000) + fileOf("src/short.ts", 500) + fileOf("src/other.ts", 500);
+}
+
+async function measureDiff(api: Client, link: string): Promise<void> {
+  const { board_id, ids } = await makeBoard(api, 1);
+  const { id } = await api.post("/api/v1/boards/{board_id}/tasks/{task_id}/artifacts", {
+    params: { path: { board_id, task_id: ids[0]! } },
+    body: { name: "long.diff", content_type: "text/x-diff", content: Buffer.from(makeDiff()).toString("base64") },
+  });
+  const browser = await openBrowser();
+  const page = await openBoard(browser, link, board_id);
+  const opening = await longestTask(page, async () => {
+    await page.evaluate(`void (location.hash = "#/boards/${board_id}/tasks/${ids[0]}/files/${id}")`);
+    await page.locator(".patch").wait();
+  });
+  const unfolding = await longestTask(page, async () => {
+    await page.evaluate(`document.querySelector('.patch-name[aria-expanded="false"]').click()`);
+    await page.locator(".patch-line").wait();
+  });
+  const scrolling = await longestTask(page, () => page.evaluate(SCROLL_DIFF));
+  console.log(
+    `a diff of ${DIFF_LINES} lines: longest task when it opens ${opening}, when its longest file is unfolded ${unfolding},`,
+  );
+  console.log(`  scrolling through it ${scrolling}`);
   await browser.close();
 }
 
@@ -187,8 +234,11 @@ try {
   for (const name of readdirSync(assets).filter((file) => file.endsWith(".js.gz")))
     console.log(`${name.padEnd(32)} ${(readFileSync(path.join(assets, name)).length / 1024).toFixed(1)} KB`);
   const api = createClient({ url, token });
-  await measureBusy(api, link);
-  for (const size of SIZES) await measureSize(api, link, size);
+  await measureDiff(api, link);
+  if (!process.argv.includes("diff")) {
+    await measureBusy(api, link);
+    for (const size of SIZES) await measureSize(api, link, size);
+  }
 } finally {
   service.kill();
   service.once("exit", () => rmSync(folder, { recursive: true, force: true }));
