@@ -75,6 +75,7 @@ export interface Console {
 /** Opens a page of a service, and watches for everything that must not happen in it. */
 export async function openConsole(context: BrowserContext, address: string, origins: string[] = []): Promise<Console> {
   const page = await context.newPage();
+  page.setDefaultTimeout(WAIT.timeout);
   const errors: string[] = [];
   const outside: string[] = [];
   const allowed = [new URL(address).origin, ...origins];

@@ -8,6 +8,8 @@ const { id: task_id } = await makeTask(api, board_id, "Paint the fence", { descr
 const params = { path: { board_id } };
 
 const WIDTH = 390;
+/** Between attempts to tap, so that a page that is still moving comes to rest. */
+const SLOW = { ...WAIT, interval: 1_000 };
 const view = await openConsole(await browser.createBrowserContext(), service.link);
 await view.hasCards("inbox", ["Paint the fence"]);
 // A page becomes one with touch by being loaded again.
@@ -38,18 +40,25 @@ const CARD = `[data-task="${task_id}"]`;
 test("a finger opens a card, answers in it and closes it", async () => {
   await tap(CARD);
   await view.sees(".story", "In white");
-  await view.page.evaluate(`document.querySelector(".story textarea").scrollIntoView({ block: "center" })`);
-  await tap(".story textarea");
-  expect(await view.page.evaluate("document.activeElement.matches('.story textarea')")).toBe(true);
+  await view.sees(".story", "Nobody has commented.");
+  // The parts of the story move while they are loaded.
+  await vi.waitFor(async () => {
+    await view.page.evaluate(`document.querySelector(".story textarea").scrollIntoView({ block: "center" })`);
+    await tap(".story textarea");
+    expect(await view.page.evaluate("document.activeElement.matches('.story textarea')")).toBe(true);
+  }, SLOW);
   await view.page.keyboard.type("It dries");
   await tap(".comment-form .primary");
   await view.sees(".comments", "It dries");
   await tap('[aria-label="Close the task"]');
   await vi.waitFor(async () => expect(await view.count(".story")).toBe(0), WAIT);
+  expect(await view.page.evaluate("document.documentElement.scrollWidth")).toBe(WIDTH);
   expect(view.errors).toEqual([]);
 });
 
 test("a finger that moves at once scrolls the board, and one that rests on a card moves it to another column", async () => {
+  await view.go(`#/boards/${board_id}`);
+  await vi.waitFor(async () => expect(await view.count(".story")).toBe(0), WAIT);
   const scrolled = () => view.page.evaluate("document.querySelector('.board').scrollLeft") as Promise<number>;
   const from = await centerOf(CARD);
   const before = await scrolled();
@@ -57,8 +66,11 @@ test("a finger that moves at once scrolls the board, and one that rests on a car
   for (let x = 330; x >= 100; x -= 10) await touch("touchMove", { x, y: from.y });
   await touch("touchEnd");
   await vi.waitFor(async () => expect(await scrolled()).toBeGreaterThan(before), WAIT);
-  await view.page.evaluate("document.querySelector('.board').scrollTo({ left: 0, behavior: 'instant' })");
-  await vi.waitFor(async () => expect(await scrolled()).toBe(0), WAIT);
+  // The board first comes to rest at a column.
+  await vi.waitFor(async () => {
+    await view.page.evaluate("document.querySelector('.board').scrollTo({ left: 0, behavior: 'instant' })");
+    expect(await scrolled()).toBe(0);
+  }, SLOW);
   expect((await api.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params: { path: { board_id, task_id } } })).status).toBe(
     "inbox",
   );
@@ -68,12 +80,12 @@ test("a finger that moves at once scrolls the board, and one that rests on a car
   await view.page.waitForSelector(".ghost");
   const edge = { x: WIDTH - 10, y: start.y };
   await touch("touchMove", edge);
-  // The board scrolls while the card is held at its edge.
-  const isOver = `document.querySelector('[data-status="in_progress"].target') !== null`;
-  await vi.waitFor(async () => expect(await view.page.evaluate(isOver)).toBe(true), WAIT);
+  // The board scrolls while the card is held at its edge, until another column is in the middle.
+  const isInside = `document.querySelector('[data-status="in_progress"]').getBoundingClientRect().left < ${WIDTH / 2 - 60}`;
+  await vi.waitFor(async () => expect(await view.page.evaluate(isInside)).toBe(true), WAIT);
   await touch("touchMove", { x: WIDTH / 2, y: start.y });
   const column = await vi.waitUntil(
-    async () => (await view.page.evaluate("document.querySelector('.target')?.dataset.status")) as string | undefined,
+    () => view.page.evaluate("document.querySelector('.target:not([data-status=inbox])')?.dataset.status") as Promise<string>,
     WAIT,
   );
   await touch("touchEnd");
@@ -87,11 +99,14 @@ test("a finger that moves at once scrolls the board, and one that rests on a car
 });
 
 test("a finger decides an approval", async () => {
+  await view.go(`#/boards/${board_id}`);
+  await vi.waitFor(async () => expect(await view.count(".story")).toBe(0), WAIT);
   const { id } = await api.post("/api/v1/boards/{board_id}/approvals", {
     params,
     body: { action_type: "Buy the paint", description: "For the fence", task_id },
   });
   await tap('.nav-links a[href="#/needs-you"]');
+  await view.sees("main", "Needs you");
   await view.sees("main", "Buy the paint");
   await tap("main .approval .primary");
   await vi.waitFor(async () => {

@@ -6,7 +6,13 @@ const { api } = service;
 const { id: board_id } = await makeBoard(api, "Harbour");
 const { id: task_id } = await makeTask(api, board_id, "Paint the fence", { description: "In white" });
 const params = { path: { board_id } };
-const open = async () => openConsole(await browser.createBrowserContext(), service.link);
+
+/** Another window, in which the person is signed in. */
+async function open() {
+  const view = await openConsole(await browser.createBrowserContext(), service.link);
+  await view.page.waitForSelector(".board");
+  return view;
+}
 
 const field = (form: string, name: string) => `[id="field-${form}-${name}"]`;
 const readTask = () => api.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params: { path: { board_id, task_id } } });
