@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { removeEventsBefore } from "@board/core/activity/retention";
 import { isUnfinished } from "@board/core/artifact/retention";
 import { removeAuditEventsBefore } from "@board/core/audit/retention";
@@ -112,6 +113,6 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
   // A repeated key is recognized for as long as its entry is kept.
   "usage entries": { table: usage_entries, since: usage_entries.stored_at, days: 7, batch: 5_000 },
   // The longest range of a report is a year, and it may begin in the middle of a month.
-  "sums of usage": { table: usage_counts, since: usage_counts.start, days: 400, batch: 5_000 },
+  "sums of usage": { table: usage_counts, since: sql`start + 0`, days: 400, batch: 5_000 },
   "sums of tasks": { table: usage_tasks, since: usage_tasks.last_day, days: 400, batch: 5_000 },
 };

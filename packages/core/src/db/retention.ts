@@ -1,4 +1,4 @@
-import { getTableName, type SQL, sql } from "drizzle-orm";
+import { getTableName, is, SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context/context.ts";
@@ -22,8 +22,8 @@ export type Retention = {
 } & (PlainRetention | OwnRetention);
 
 interface PlainRetention {
-  /** The time from which the age is measured. The column has an index, unless the table is small. */
-  since: PgColumn;
+  /** The time from which the age is measured. The column or expression has an index, unless the table is small. */
+  since: PgColumn | SQL;
   /** Rows per transaction. */
   batch: number;
   /** A condition in addition to the age. */
@@ -58,7 +58,7 @@ export async function removeOldRows(ctx: Context, retention: Retention): Promise
   if ("removeBefore" in retention) return retention.removeBefore(ctx, time);
   const { table, since, batch, remove = removeFrom(table) } = retention;
   const isOld = await conditionOf(ctx, retention, time);
-  const column = sql.identifier(since.name);
+  const column = toSql(since);
   await removeInBatches(batch, (size, from) =>
     remove(
       ctx,
@@ -79,8 +79,10 @@ export async function hasOverdueRows(ctx: ReadContext, retention: Retention): Pr
   return rowsOf(result).length > 0;
 }
 
+const toSql = (since: PgColumn | SQL): SQL => (is(since, SQL) ? since : sql`${sql.identifier(since.name)}`);
+
 async function conditionOf(ctx: ReadContext, { since, where }: PlainRetention, before: Date): Promise<SQL> {
-  const isOld = sql`${sql.identifier(since.name)} < ${toTimestamp(before)}`;
+  const isOld = sql`${toSql(since)} < ${toTimestamp(before)}`;
   return where ? sql`${isOld} and ${await where(ctx, before)}` : isOld;
 }
 

@@ -98,7 +98,9 @@ export const usage_counts = pgTable(
       name: "usage_counts_pk",
       columns: [t.organization_id, t.dimension, t.span, t.start, t.board_id, t.agent_id, t.task_id, t.model, t.is_idle],
     }),
-    index("usage_counts_by_age").on(t.start),
+    // For the removal of old rows. It is on an expression, because PostgreSQL would otherwise prefer it to the primary key for a
+    // report, and read the rows of all dimensions and organizations.
+    index("usage_counts_by_age").on(sql`(${t.start} + 0)`).concurrently(),
     // For the sums of the few tasks on a page. The index does not contain the sums, so that updating them stays cheap.
     index("usage_counts_by_task").on(t.organization_id, t.task_id, t.span, t.start).where(sql`dimension = 'task'`).concurrently(),
     check("usage_counts_dimension", isOneOf(t.dimension, USAGE_DIMENSIONS)),

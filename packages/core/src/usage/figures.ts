@@ -47,17 +47,22 @@ export async function readTotals(ctx: Context, window: Window): Promise<Pick<Fig
 
 const DIMENSIONS = { day: "board", board: "board", agent: "agent", model: "agent", task: "task" } as const;
 
-/** The rows of a dimension that make up the window. `named` limits the rows to boards, `only` to certain groups. */
-function countsOf(dimension: "board" | "agent" | "task", named: boolean, by_day: boolean, only = sql`true`): SQL {
-  const where = (span: "day" | "month", condition: SQL) => sql`
+/**
+ * The parts of the window: whole months, and the days before them, or only days. The planner does not see the values, so it plans
+ * for few rows and starts no parallel workers, whose start takes longer than the query.
+ */
+const partsOf = (by_day: boolean): SQL => {
+  const [from, month] = [sql`${sql.placeholder("from")}::date`, sql`${sql.placeholder("month")}::date`];
+  const parts = by_day ? sql`('day', ${from}, 'infinity'::date)` : sql`('day', ${from}, ${month}), ('month', ${month}, 'infinity')`;
+  return sql`part as materialized (select * from (values ${parts}) as part(span, first, until))`;
+};
+
+/** The rows of a dimension in the parts of the window. `named` limits the rows to boards, `only` to certain groups. */
+const countsOf = (dimension: "board" | "agent" | "task", named: boolean, only = sql`true`): SQL => sql`
+  select counts.* from part cross join lateral (
     select * from ${usage_counts} where organization_id = ${sql.placeholder("organization_id")}::uuid
-      and dimension = ${sql.raw(`'${dimension}'`)} and span = ${sql.raw(`'${span}'`)} and ${condition}
-      and ${named ? sql`board_id = any(${sql.placeholder("board_ids")}::uuid[])` : sql`true`} and ${only}`;
-  const from = sql`start >= ${sql.placeholder("from")}::date`;
-  const month = sql`${sql.placeholder("month")}::date`;
-  if (by_day) return where("day", from);
-  return sql`${where("day", sql`${from} and start < ${month}`)} union all ${where("month", sql`start >= ${month}`)}`;
-}
+      and dimension = ${sql.raw(`'${dimension}'`)} and span = part.span and start >= part.first and start < part.until
+      and ${named ? sql`board_id = any(${sql.placeholder("board_ids")}::uuid[])` : sql`true`} and ${only} offset 0) as counts`;
 
 /** The sums of the rows of a group, as columns with the prefix `work_` or `idle_`. */
 const sumsOf = (kind: "work" | "idle"): SQL => {
@@ -124,7 +129,7 @@ const rankedTasks = (named: boolean) => sql`
       select task.task_id, counted.cost, counted.tokens
       from ${usage_tasks} as task cross join lateral (
         select sum(cost_usd) as cost, sum(input_tokens + output_tokens) as tokens
-        from (${countsOf("task", named, false, sql`task_id = task.task_id`)}) as counts) as counted
+        from (${countsOf("task", named, sql`task_id = task.task_id`)}) as counts) as counted
       where ${tasksOf(named)} and first_day < ${sql.placeholder("from")}::date and last_day >= ${sql.placeholder("from")}::date
         and ((select cost from bound) is null or cost_usd >= (select cost from bound))
     ) as candidates order by cost desc nulls last, tokens desc, task_id limit ${sql.placeholder("limit")}::int
@@ -140,11 +145,11 @@ const selectFigures = preparedQuery((_db, grouping: Grouping, named: boolean) =>
   const isByDay = grouping === "day";
   const isByTask = grouping === "task";
   const order = isByDay ? sql`key` : sql`cost desc nulls last, tokens desc, key`;
-  const counts = countsOf(DIMENSIONS[grouping], named, isByDay);
-  const ofRanked = countsOf("task", named, false, sql`task_id = ranked.task_id`);
+  const counts = countsOf(DIMENSIONS[grouping], named);
+  const ofRanked = countsOf("task", named, sql`task_id = ranked.task_id`);
   const source = isByTask ? sql`ranked cross join lateral (${ofRanked}) as counts` : sql`(${counts}) as counts`;
   return sql`
-    with ${isByTask ? rankedTasks(named) : sql``} summed as materialized (
+    with ${partsOf(isByDay)}, ${isByTask ? rankedTasks(named) : sql``} summed as materialized (
       select ${KEYS[grouping]} as key, max(name) as stored_name, sum(cost_usd) as cost,
         sum(input_tokens + output_tokens) as tokens, ${sumsOf("work")}, ${sumsOf("idle")}
       from ${source} group by 1
@@ -159,6 +164,7 @@ const selectFigures = preparedQuery((_db, grouping: Grouping, named: boolean) =>
 
 const selectTotals = preparedQuery(
   (_db, named: boolean) => sql`
+    with ${partsOf(false)}
     select ${toObject("work")}, ${toObject("idle")}
-    from (select ${sumsOf("work")}, ${sumsOf("idle")} from (${countsOf("board", named, false)}) as counts) as summed`,
+    from (select ${sumsOf("work")}, ${sumsOf("idle")} from (${countsOf("board", named)}) as counts) as summed`,
 );
