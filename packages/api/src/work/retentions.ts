@@ -1,4 +1,3 @@
-import { sql } from "drizzle-orm";
 import { removeEventsBefore } from "@board/core/activity/retention";
 import { isUnfinished } from "@board/core/artifact/retention";
 import { removeAuditEventsBefore } from "@board/core/audit/retention";
@@ -22,7 +21,7 @@ import { skill_pack_syncs } from "@board/core/schema/skill-pack.sql";
 import { subscription_deliveries } from "@board/core/schema/subscription.sql";
 import { sync_runs } from "@board/core/schema/sync.sql";
 import { user_notifications } from "@board/core/schema/people.sql";
-import { usage_counts, usage_entries, usage_tasks } from "@board/core/schema/usage.sql";
+import { startOfUsageCounts, usage_counts, usage_entries, usage_tasks } from "@board/core/schema/usage.sql";
 import { board_webhook_payloads, webhook_delivery_ids } from "@board/core/schema/webhook.sql";
 import { REMEMBERED_DAYS } from "@board/core/webhook/delivery-id";
 import { isNotPending, removeOldPayloads } from "@board/core/webhook/retention";
@@ -113,6 +112,6 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
   // A repeated key is recognized for as long as its entry is kept.
   "usage entries": { table: usage_entries, since: usage_entries.stored_at, days: 7, batch: 5_000 },
   // The longest range of a report is a year, and it may begin in the middle of a month.
-  "sums of usage": { table: usage_counts, since: sql`start + 0`, days: 400, batch: 5_000 },
+  "sums of usage": { table: usage_counts, since: startOfUsageCounts, days: 400, batch: 5_000 },
   "sums of tasks": { table: usage_tasks, since: usage_tasks.last_day, days: 400, batch: 5_000 },
 };

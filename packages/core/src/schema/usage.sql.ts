@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import {
   bigint,
   boolean,
@@ -107,6 +107,9 @@ export const usage_counts = pgTable(
     check("usage_counts_span", isOneOf(t.span, USAGE_SPANS)),
   ],
 );
+
+/** The expression of the index by age. */
+export const startOfUsageCounts: SQL = sql`start + 0`;
 
 /**
  * The sums of each task over all days, so that a page can find the most expensive tasks of a year without adding up all days. If
