@@ -53,7 +53,9 @@ const DIMENSIONS = { day: "board", board: "board", agent: "agent", model: "agent
  */
 const partsOf = (by_day: boolean): SQL => {
   const [from, month] = [sql`${sql.placeholder("from")}::date`, sql`${sql.placeholder("month")}::date`];
-  const parts = by_day ? sql`('day', ${from}, 'infinity'::date)` : sql`('day', ${from}, ${month}), ('month', ${month}, 'infinity')`;
+  const parts = by_day
+    ? sql`('day', ${from}, 'infinity'::date)`
+    : sql`('day', ${from}, ${month}), ('month', ${month}, 'infinity')`;
   return sql`part as materialized (select * from (values ${parts}) as part(span, first, until))`;
 };
 
