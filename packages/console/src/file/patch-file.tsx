@@ -23,7 +23,7 @@ interface Props {
 /** Larger files begin folded. */
 const FOLD_LINES = 600;
 /** Number of lines that are drawn together when they are about to scroll into view. */
-const BLOCK = 50;
+const BLOCK = 20;
 const LINE_PX = 20;
 /** The common part of two lines must be at least this share of the part that differs. */
 const MIN_COMMON = 1 / 3;
