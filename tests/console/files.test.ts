@@ -173,3 +173,10 @@ test("the page learns how people sign in, but no secret", async () => {
   expect(config).toBe('{"auth":{"mode":"local"}}');
   await local.close();
 });
+
+test("no picture of the documents is larger than 60 KB", () => {
+  const folder = path.resolve(PACKAGE, "../../docs/pictures");
+  const sizes = readdirSync(folder).map((name) => [name, readFileSync(path.join(folder, name)).length] as const);
+  expect(sizes.filter(([, size]) => size > MAX_PAGE_BYTES)).toEqual([]);
+  expect(sizes.length).toBeGreaterThan(100);
+});

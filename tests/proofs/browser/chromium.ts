@@ -4,6 +4,7 @@ export interface Page {
   reload(): Promise<unknown>;
   url(): string;
   close(): Promise<void>;
+  setDefaultTimeout(ms: number): void;
   bringToFront(): Promise<void>;
   /** Evaluates an expression in the page and returns its value through JSON. */
   evaluate(expression: string): Promise<unknown>;
@@ -23,7 +24,7 @@ export interface Page {
   mouse: { move(x: number, y: number, options?: { steps: number }): Promise<void>; down(): Promise<void>; up(): Promise<void> };
   setViewport(size: { width: number; height: number; isMobile?: boolean; hasTouch?: boolean }): Promise<void>;
   emulateMediaFeatures(features: { name: string; value: string }[]): Promise<void>;
-  screenshot(options: { path: string }): Promise<unknown>;
+  screenshot(options: { path: string; type?: "png" | "webp"; quality?: number }): Promise<unknown>;
   tracing: { start(options: { categories: string[] }): Promise<void>; stop(): Promise<Uint8Array | undefined> };
   createCDPSession(): Promise<DevTools>;
   on(event: "pageerror", listener: (error: Error) => void): void;
