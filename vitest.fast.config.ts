@@ -4,6 +4,7 @@ import durations from "./tests/durations.json" with { type: "json" };
 
 /** Files that need more than one process: a started service, a Lambda, a crash or another program. */
 const OTHER_PROCESSES = [
+  "tests/accounts/{start,migrate}.test.ts",
   "tests/*/*races.test.ts",
   "tests/activity/{counts,feed-order}.test.ts",
   "tests/api/logging.test.ts",

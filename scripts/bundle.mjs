@@ -15,7 +15,7 @@ import {
 import path from "node:path";
 import { root } from "./node-folder.mjs";
 
-export const PROGRAMS = ["main", "demo", "doctor", "jobs", "migrate", "template"];
+export const PROGRAMS = ["main", "demo", "doctor", "jobs", "migrate", "accounts-migrate", "template"];
 
 export const folder = path.join(root, "dist/local");
 const list = path.join(folder, "inputs.json");

@@ -12,7 +12,7 @@ import { MCP_NAME, NAME, OLDEST_NODE, REPOSITORY } from "./name.mjs";
 
 const folder = import.meta.dirname;
 const TARGET = `node${OLDEST_NODE.join(".")}`;
-const PROGRAMS = ["main", "doctor", "jobs", "migrate"];
+const PROGRAMS = ["main", "doctor", "jobs", "migrate", "accounts-migrate"];
 /** The files of Swagger UI that the reference at /docs loads. Its package has 12 MB and a script that runs after installing. */
 const REFERENCE = ["swagger-ui.css", "swagger-ui-bundle.js"];
 

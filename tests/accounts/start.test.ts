@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
-import { cleanUpPrograms, dataFolder, runProgram, startProgram } from "../support/program.ts";
+import { cleanUpPrograms, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
 
 afterEach(cleanUpPrograms);
 
@@ -10,23 +11,28 @@ const signIn = (url: string, token: string) =>
     body: JSON.stringify({ token }),
   });
 
-test("the doctor prints a link that signs in as the owner once, in a data folder that was in local mode before", async () => {
-  const folder = dataFolder();
-  const before = startProgram("main", { DATA_DIR: folder, PORT: "0" });
-  await before.waitForOutput(/is ready at (\S+)/);
-  await before.stop();
-  const environment = { DATA_DIR: folder, PORT: "0", AUTH_MODE: "accounts" };
-  const printed = await runProgram("doctor", environment, ["--owner-link"]);
-  expect([printed.code, printed.stderr]).toEqual([0, ""]);
-  const token = /#link=(\S+)/.exec(printed.stdout)![1]!;
+const LINK = /#link=(\S+)/;
+
+test("in a new folder people have accounts: the link in a file signs in as the owner once, and the doctor prints another", async () => {
+  const environment = { DATA_DIR: temporaryFolder(), PORT: "0" };
   const service = startProgram("main", environment);
   const [, url] = await service.waitForOutput(/is ready at (\S+)/);
-  const answer = await signIn(url!, token);
+  const [, file] = await service.waitForOutput(/^ {2}link +in (\S+)$/m);
+  const [, tokenFile] = await service.waitForOutput(/^ {2}token +in (\S+)$/m);
+  await service.waitForOutput(/^ {2}data +/m);
+  const [, token] = LINK.exec(readFileSync(file!, "utf8"))!;
+  const answer = await signIn(url!, token!);
   const cookie = answer.headers.getSetCookie().find((line) => line.startsWith("board.session_token="))!;
   expect(cookie).toMatch(/HttpOnly; SameSite=Lax/i);
-  const me = await fetch(`${url}/api/v1/users/me`, { headers: { cookie: cookie.split(";")[0]! } });
-  expect(await me.json()).toMatchObject({ clerk_user_id: "local-auth-user" });
-  expect((await signIn(url!, token)).status).toBe(401);
+  const readMe = async (headers: Record<string, string>) => (await fetch(`${url}/api/v1/users/me`, { headers })).json();
+  const owner = await readMe({ cookie: cookie.split(";")[0]! });
+  expect(owner).toMatchObject({ clerk_user_id: "local-auth-user" });
+  // The key of programs is this owner's, so what was written for local mode goes on.
+  expect(await readMe({ authorization: `Bearer ${readFileSync(tokenFile!, "utf8").trim()}` })).toEqual(owner);
+  expect((await signIn(url!, token!)).status).toBe(401);
   // Output that does not go to a terminal may be stored, so it must not show the link.
-  expect(service.stdout).not.toContain("#link=");
+  expect(service.stdout + service.stderr).not.toMatch(/#link=|accounts:migrate/);
+  await service.stop();
+  const printed = await runProgram("doctor", environment, ["--owner-link"]);
+  expect(printed).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(LINK) });
 }, 180_000);

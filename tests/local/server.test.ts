@@ -18,7 +18,7 @@ describe("the data folder", () => {
     expect((await first.call("GET", "/api/v1/users/me")).status).toBe(200);
     const mode = (name: string) => (statSync(path.join(folder, name)).mode & 0o777).toString(8);
     const secrets = readdirSync(path.join(folder, "secrets"));
-    expect(secrets.toSorted()).toEqual(["encryption_key", "local_auth_token", "token_pepper"]);
+    expect(secrets.toSorted()).toEqual(["encryption_key", "local_auth_token", "owner_link", "token_pepper"]);
     for (const name of secrets) expect(mode(`secrets/${name}`)).toBe("600");
     expect(mode("database")).toBe("700");
 

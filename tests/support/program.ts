@@ -29,7 +29,7 @@ const running = new Set<Program>();
 
 /** Starts a program of packages/local without the settings of the developer's environment. `node` is what runs `launcher`. */
 export function startProgram(
-  name: "main" | "demo" | "jobs" | "doctor" | "migrate",
+  name: "main" | "demo" | "jobs" | "doctor" | "migrate" | "accounts-migrate",
   environment: Record<string, string>,
   args: string[] = [],
   node: readonly [string, ...string[]] = [process.execPath],

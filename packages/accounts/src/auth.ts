@@ -14,6 +14,7 @@ import { type AuditAccount, auditChange } from "./audit.ts";
 import { AUTH_PATH } from "./auth-path.ts";
 import { connection, type Connections } from "./connection-plugin.ts";
 import { type Invites, invitation } from "./invite-plugin.ts";
+import { ACCOUNTS_ISSUER } from "./issuer.ts";
 import { accessLink } from "./link-plugin.ts";
 import { type CreateMemberLink, memberLink } from "./member-link-plugin.ts";
 import { oauthPlugins } from "./oauth.ts";
@@ -158,9 +159,6 @@ async function endUnprovenPasskeys({ id }: { id: string }, ctx: GenericEndpointC
   if (ctx?.path !== "/magic-link/verify") return;
   await ctx.context.adapter.deleteMany({ model: "passkey", where: [{ field: "userId", value: id }] });
 }
-
-/** The issuer of accounts that are not users of an earlier mode. It is not a URL, so no identity provider can have the same. */
-export const ACCOUNTS_ISSUER = "accounts";
 
 const toProvider = ({ client_id, client_secret }: { client_id: string; client_secret: string }) => ({
   clientId: client_id,

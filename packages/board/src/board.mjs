@@ -6,7 +6,7 @@ import { watchShell } from "../../../scripts/watch-shell.mjs";
 import { NAME, OLDEST_NODE } from "../name.mjs";
 
 /** Programs of the service that `service <program>` starts. */
-const PROGRAMS = ["doctor", "health", "jobs", "migrate"];
+const PROGRAMS = ["accounts-migrate", "doctor", "health", "jobs", "migrate"];
 
 const root = import.meta.dirname;
 const [first = "start", second, ...rest] = process.argv.slice(2);

@@ -9,10 +9,13 @@ export const isPublished: boolean = name !== null;
 /** The command line as a person types it. In a clone, npx finds it in the workspace. */
 export const COMMAND_LINE: string = name === null ? "npx board" : process.env["npm_command"] === "exec" ? `npx ${name}` : "board";
 
-const SCRIPT = /npm (?:run )?(start|doctor|jobs|migrate)(?: --(?= ))?/g;
+const SCRIPT = /npm (?:run )?(start|doctor|jobs|migrate|accounts:migrate)(?: --(?= ))?/g;
 
 /** Replaces the scripts of a clone in a text by the commands of the published package. */
 export const asInstalled = (text: string): string =>
   isPublished
-    ? text.replaceAll(SCRIPT, (_, program: string) => `${COMMAND_LINE} ${program === "start" ? program : `service ${program}`}`)
+    ? text.replaceAll(
+        SCRIPT,
+        (_, program: string) => `${COMMAND_LINE} ${program === "start" ? program : `service ${program.replace(":", "-")}`}`,
+      )
     : text;

@@ -28,11 +28,20 @@ const CHECK_MS = 500;
 async function openService(folder: string) {
   const { PORT, HOST, LOG_LEVEL, CORS_ORIGINS, LOCAL_AUTH_TOKEN } = process.env;
   const level = LOG_LEVEL?.trim() || "error";
-  const chosen = { DATA_DIR: folder, PORT: PORT?.trim() || "0", HOST, LOG_LEVEL: level, CORS_ORIGINS, LOCAL_AUTH_TOKEN };
+  // Only one person uses the data before it is deleted, and their token is wanted in a shell too.
+  const chosen = {
+    AUTH_MODE: "local",
+    DATA_DIR: folder,
+    PORT: PORT?.trim() || "0",
+    HOST,
+    LOG_LEVEL: level,
+    CORS_ORIGINS,
+    LOCAL_AUTH_TOKEN,
+  };
   const settings = parseSettings(withGeneratedSecrets(chosen), "local");
   const server = await startServer(settings, withRefusedOrigins(createLog(settings.log_level)));
   const token = settings.auth.mode === "local" ? settings.auth.token : "";
-  return { server, token, signIn: signInLines(server.url, settings.auth, chosen, server.first_link) };
+  return { server, token, signIn: signInLines(server.url, settings, chosen, server.first_link) };
 }
 
 /** Logs refused origins at every level, because a dashboard on the demo would otherwise show an empty page without a reason. */

@@ -4,10 +4,11 @@ import { errorText } from "@board/core/values/log";
 import { listMisspelt } from "@board/core/config/misspelt-settings";
 import { describeRemoved } from "@board/core/config/removed-settings";
 import { parseSettings } from "@board/core/config/settings";
-import { isPublished } from "./command.ts";
+import { asInstalled, isPublished } from "./command.ts";
 import { openBrowser } from "./open-browser.ts";
-import { dataFolder, withGeneratedSecrets } from "./secrets.ts";
-import { signInLines } from "./sign-in-lines.ts";
+import { findMode } from "./folder-mode.ts";
+import { dataFolder, storeOwnerLink, withGeneratedSecrets } from "./secrets.ts";
+import { signInLines, toOwnerLink } from "./sign-in-lines.ts";
 import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } from "./terminal.ts";
 
 /** Longer than the grace periods of everything that is stopped. */
@@ -23,6 +24,7 @@ const HELP = `Starts the service. Without settings it uses an embedded database 
   HOST          another address; 0.0.0.0 for all of this machine
   DATA_DIR      another folder for the embedded database and the generated secrets
   DATABASE_URL  a PostgreSQL database instead of the embedded one
+  AUTH_MODE     how people sign in, by default with accounts of this service; local means one shared token
 
 The settings come from the environment; docs/settings.md lists all. npm run doctor checks them. Ctrl-C stops the service.`;
 
@@ -32,6 +34,7 @@ async function main(): Promise<void> {
     process.stderr.write(`${name} is not a setting. Did you mean ${meant}?\n`);
   for (const line of describeRemoved(process.env)) process.stderr.write(`${line}\n`);
   const started = performance.now();
+  const isShared = findMode(process.env, dataFolder(process.env)).by === "old folder";
   const settings = parseSettings(withGeneratedSecrets(process.env), "local");
   // Loading the service takes a second, so the settings are checked first.
   const { startServer } = await import("./server.ts");
@@ -63,11 +66,17 @@ async function main(): Promise<void> {
   const server = await starting;
   if (stopping) return;
   printLine(`Board coordination is ready at ${server.url} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
-  const signIn = signInLines(server.url, settings.auth, process.env, server.first_link);
+  if (settings.auth.mode === "accounts") {
+    const page = `${settings.base_url ?? server.url}/`;
+    storeOwnerLink(process.env, server.first_link === null ? null : toOwnerLink(page, server.first_link));
+  }
+  const signIn = signInLines(server.url, settings, process.env, server.first_link);
   printLine(`  console    ${signIn.console}`);
+  if (signIn.link !== null) printLine(`  link       ${signIn.link}`);
   printLine(`  reference  ${server.url}/docs`);
   if (signIn.token !== null) printLine(`  token      ${signIn.token}`);
   if (signIn.shell !== null) printLine(`  shell      ${signIn.shell}`);
+  if (isShared) printLine(asInstalled("  people     share this token; npm run accounts:migrate gives each an account"));
   if (isPublished && process.stdout.isTTY && signIn.console.includes("#")) openBrowser(signIn.console, dataFolder(process.env));
   printLine(`  data       ${settings.database.driver === "pglite" ? settings.data_dir : settings.database.driver}`);
 }

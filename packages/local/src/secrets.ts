@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { findMode, writeMark } from "./folder-mode.ts";
 
 /** The secrets that a local server generates at its first start. */
 const SECRET_GENERATORS = {
@@ -12,16 +13,22 @@ const SECRET_GENERATORS = {
 const OWNER_ONLY = 0o600;
 
 /**
- * Returns the environment with missing secrets added. They are read from DATA_DIR, where the first start generates them (mode
- * 0600). Environment variables take precedence.
+ * Returns the environment with AUTH_MODE and missing secrets added. They are read from DATA_DIR, where the first start generates
+ * them (secrets with mode 0600). Environment variables take precedence.
  */
-export function withGeneratedSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function withGeneratedSecrets(given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const folder = dataFolder(given);
+  const { mode, by } = findMode(given, folder);
+  // Marked before anything else, because a folder with data and without a mark counts as old.
+  if (by === "new folder") writeMark(folder, "accounts");
+  const environment = { ...given, AUTH_MODE: mode };
   const secrets = missingSecrets(environment).map(({ name, generate, file }) => [name, readOrCreate(file, generate)]);
   return { ...environment, ...Object.fromEntries(secrets) };
 }
 
 /** Does the same without creating files. Secrets without a file are listed in `missing` and get temporary values. */
-export function findSecrets(environment: NodeJS.ProcessEnv): { filled: NodeJS.ProcessEnv; missing: string[] } {
+export function findSecrets(given: NodeJS.ProcessEnv): { filled: NodeJS.ProcessEnv; missing: string[] } {
+  const environment = { ...given, AUTH_MODE: findMode(given, dataFolder(given)).mode };
   const secrets = missingSecrets(environment).map(({ name, generate, file }) => ({ name, generate, value: readIfExists(file) }));
   return {
     filled: {
@@ -30,6 +37,19 @@ export function findSecrets(environment: NodeJS.ProcessEnv): { filled: NodeJS.Pr
     },
     missing: secrets.filter(({ value }) => value === null).map(({ name }) => name),
   };
+}
+
+/** The file with the link that signs in as the owner, for starts whose output no terminal shows. */
+export const ownerLinkFile = (environment: NodeJS.ProcessEnv): string =>
+  path.join(dataFolder(environment), "secrets", "owner_link");
+
+/** Stores the link of this start, and removes that of an earlier one. */
+export function storeOwnerLink(environment: NodeJS.ProcessEnv, link: string | null): void {
+  const file = ownerLinkFile(environment);
+  rmSync(file, { force: true });
+  if (link === null) return;
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  writeFileSync(file, `${link}\n`, { mode: OWNER_ONLY });
 }
 
 /** The folder that contains the embedded database and the secrets. */

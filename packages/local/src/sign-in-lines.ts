@@ -1,16 +1,20 @@
 import path from "node:path";
 import type { Settings } from "@board/core/config/settings";
 import { COMMAND_LINE } from "./command.ts";
-import { dataFolder } from "./secrets.ts";
+import { dataFolder, ownerLinkFile } from "./secrets.ts";
 
 /** The instructions for signing in that a start prints. */
 interface SignInLines {
   /** The address of the console. */
   console: string;
+  /** Where the link is that signs in as the owner; null if it is shown, or if there is none. */
+  link: string | null;
   /** The token, or a hint where to find it, and the command that signs in. Both are null with an identity provider. */
   token: string | null;
   shell: string | null;
 }
+
+type Auth = Pick<Settings, "auth" | "base_url">;
 
 /**
  * Output often ends up in logs, so a token is shown only on a terminal, and only if the service generated it. Other output names
@@ -18,33 +22,38 @@ interface SignInLines {
  */
 export function signInLines(
   url: string,
-  auth: Settings["auth"],
+  { auth, base_url }: Auth,
   environment: NodeJS.ProcessEnv,
   first_link: string | null,
   isTerminal = process.stdout.isTTY,
 ): SignInLines {
-  if (auth.mode === "accounts") {
-    const link = first_link !== null && isTerminal ? `#link=${first_link}` : "";
-    const shell = `${LOGIN} --url ${toLocalUrl(url)} < ${quote(tokenFile(environment))}`;
-    return { console: `${url}/${link}`, token: null, shell: environment["LOCAL_AUTH_TOKEN"]?.trim() ? null : shell };
-  }
-  if (auth.mode !== "local") return { console: `${url}/`, token: null, shell: null };
+  if (auth.mode === "oidc") return { console: `${url}/`, link: null, token: null, shell: null };
   const login = `${LOGIN} --url ${toLocalUrl(url)}`;
-  if (environment["LOCAL_AUTH_TOKEN"]?.trim()) return { console: `${url}/`, token: "as set in LOCAL_AUTH_TOKEN", shell: login };
-  const file = tokenFile(environment);
-  const shell = `${login} < ${quote(file)}`;
-  return isTerminal
-    ? { console: `${url}/#token=${auth.token}`, token: auth.token, shell }
-    : { console: `${url}/`, token: `in ${file}`, shell };
+  const isGiven = Boolean(environment["LOCAL_AUTH_TOKEN"]?.trim());
+  const file = near(path.join(dataFolder(environment), "secrets/local_auth_token"));
+  const shell = isGiven ? login : `${login} < ${quote(file)}`;
+  const token = isGiven ? "as set in LOCAL_AUTH_TOKEN" : `in ${file}`;
+  if (auth.mode === "accounts") {
+    // The cookie of a session belongs to the public address.
+    const page = `${base_url ?? url}/`;
+    const isShown = first_link !== null && isTerminal;
+    const link = first_link === null || isShown ? null : `in ${near(ownerLinkFile(environment))}`;
+    return { console: isShown ? toOwnerLink(page, first_link) : page, link, token, shell };
+  }
+  return isTerminal && !isGiven
+    ? { console: `${url}/#token=${auth.token}`, link: null, token: auth.token, shell }
+    : { console: `${url}/`, link: null, token, shell };
 }
+
+export const toOwnerLink = (page: string, link: string): string => `${page}#link=${link}`;
 
 const LOGIN = `${COMMAND_LINE} login`;
 const toLocalUrl = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//127.0.0.1:");
 
-function tokenFile(environment: NodeJS.ProcessEnv): string {
-  const file = path.join(dataFolder(environment), "secrets/local_auth_token");
-  const near = path.relative(".", file);
-  return near.startsWith("..") ? file : near;
+/** A file as a person types it in the folder of the start. */
+function near(file: string): string {
+  const relative = path.relative(".", file);
+  return relative.startsWith("..") ? file : relative;
 }
 
 const quote = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

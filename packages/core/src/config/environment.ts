@@ -35,7 +35,10 @@ export const Environment = lazyObject(() => ({
     ),
   BASE_URL: httpUrl.optional().describe("Public URL of the service, used in links and in files of agents."),
   STREAM_URL: httpUrl.optional().describe("Public URL of the streams when it differs from BASE_URL."),
-  AUTH_MODE: z.enum(["local", "oidc", "accounts"]).default("local").describe("How users sign in."),
+  AUTH_MODE: z
+    .enum(["local", "oidc", "accounts"])
+    .default("local")
+    .describe("How users sign in. When unset, a local server takes accounts in a new DATA_DIR, and what that folder says later."),
   LOCAL_AUTH_TOKEN: z
     .string()
     .refine((text) => !FORBIDDEN_TOKENS.includes(text.toLowerCase()), { error: "must not be a placeholder" })

@@ -1,0 +1,2 @@
+/** The issuer of accounts that are not users of an earlier mode. It is not a URL, so no identity provider can have the same. */
+export const ACCOUNTS_ISSUER = "accounts";

@@ -1,0 +1,61 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { migrateAccounts } from "@board/local/accounts-migration";
+import { findSecrets, withGeneratedSecrets } from "@board/local/secrets";
+import { afterEach, describe, expect, test } from "vitest";
+import { cleanUpPrograms, temporaryFolder } from "../support/program.ts";
+
+afterEach(cleanUpPrograms);
+
+const TOKEN = { LOCAL_AUTH_TOKEN: "o".repeat(60) };
+
+/** Makes a folder with some of what a service leaves in it. */
+function folderWith(...content: ("database" | "secrets" | "accounts" | "local")[]): string {
+  const folder = temporaryFolder();
+  for (const name of content) {
+    if (name === "database" || name === "secrets") mkdirSync(path.join(folder, name));
+    else writeFileSync(path.join(folder, "auth_mode"), `${name}\n`);
+  }
+  return folder;
+}
+
+describe("the mode of a start", () => {
+  test.each([
+    ["accounts in an empty folder", [], {}, "accounts"],
+    ["local in a folder with a database from before accounts", ["database"], {}, "local"],
+    ["local in a folder that has only secrets, because the database is elsewhere", ["secrets"], {}, "local"],
+    ["local in an empty folder if LOCAL_AUTH_TOKEN is set", [], TOKEN, "local"],
+    ["accounts in a folder that was migrated", ["database", "accounts"], {}, "accounts"],
+    ["accounts in a folder that was migrated, even if LOCAL_AUTH_TOKEN is set", ["database", "accounts"], TOKEN, "accounts"],
+    ["local in a folder that was migrated back", ["database", "local"], {}, "local"],
+    ["what AUTH_MODE says in an empty folder", [], { AUTH_MODE: "local" }, "local"],
+    ["what AUTH_MODE says in a folder that was migrated", ["database", "accounts"], { AUTH_MODE: "oidc" }, "oidc"],
+  ] as const)("is %s, for commands before and after the first start", (_what, content, environment, mode) => {
+    const folder = folderWith(...content);
+    const read = () => findSecrets({ DATA_DIR: folder, ...environment }).filled["AUTH_MODE"];
+    expect(read()).toBe(mode);
+    expect(withGeneratedSecrets({ DATA_DIR: folder, ...environment })["AUTH_MODE"]).toBe(mode);
+    expect(read()).toBe(mode);
+  });
+
+  test("is refused if the folder names one that does not exist", () => {
+    const folder = folderWith("database");
+    writeFileSync(path.join(folder, "auth_mode"), "everybody\n");
+    expect(() => findSecrets({ DATA_DIR: folder })).toThrow(/auth_mode must contain accounts or local/);
+  });
+});
+
+describe("the migration of accounts", () => {
+  test("is refused in an empty folder, and leaves it empty", async () => {
+    const folder = temporaryFolder();
+    await expect(migrateAccounts({ DATA_DIR: folder }, "accounts")).rejects.toThrow(/There is no service in .+ yet/);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test.each(["local", "oidc"])("is refused while AUTH_MODE=%s decides", async (mode) => {
+    const folder = folderWith("database");
+    await expect(migrateAccounts({ DATA_DIR: folder, AUTH_MODE: mode }, "accounts")).rejects.toThrow(
+      `AUTH_MODE=${mode} counts more than the data folder.`,
+    );
+  });
+});
