@@ -42,7 +42,7 @@ const ALLOWED: Record<string, RegExp> = {
     /^(packages\/local\/|node:|@board\/(core|openclaw|api|client|accounts)\/|@board\/functions\/(manifest|body-bucket|file-bucket|event-bus|environment|queue-state)$|@hono\/node-server|@opentelemetry\/|croner$|zod$)/,
   /** The console is a client like any other: nothing of the service itself. It shows the lines that the command line prints. */
   console:
-    /^(packages\/console\/|preact(\/hooks|\/compat)?$|@preact\/signals$|marked$|dompurify$|@board\/client\/|@board\/cli\/connection-lines$)/,
+    /^(packages\/console\/|preact(\/hooks|\/compat)?$|@preact\/signals$|marked$|dompurify$|oauth4webapi$|@board\/client\/|@board\/cli\/connection-lines$)/,
   infra: /^(infra\/|packages\/functions\/src\/manifest\.ts$|packages\/core\/src\/config\/(budgets|removed-settings)\.ts$)/,
 };
 
