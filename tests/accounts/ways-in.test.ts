@@ -184,7 +184,15 @@ const linkTo = async (email: string) => {
   await vi.waitFor(() => expect(mailsTo(email)).toHaveLength(before + 1), { timeout: 10_000 });
   return new URL(/https:\S+/.exec(mailsTo(email).at(-1)!.text!)![0]);
 };
-const follow = (url: URL, browser = openBrowser()) => browser.send("GET", `${url.pathname}${url.search}`).then(() => browser);
+const VERIFY = "/api/auth/magic-link/verify";
+/** What the page behind the link sends when its button is pressed. */
+async function follow(url: URL, browser = openBrowser()) {
+  const { status, body } = await browser.send("POST", VERIFY, { token: tokenOf(url) });
+  expect([200, 401]).toContain(status);
+  expect(JSON.stringify(body)).not.toMatch(/session|token"/);
+  return browser;
+}
+const tokenOf = (url: URL) => new URLSearchParams(url.hash.slice(1)).get("mail")!;
 
 test("a link in a mail signs in once, and the address counts as verified from then on", async () => {
   const person = await addMember("mia@example.com");
@@ -194,6 +202,27 @@ test("a link in a mail signs in once, and the address counts as verified from th
   expect(link.origin).toBe(ORIGIN);
   expect(await whoIs(await follow(link))).toEqual({ id, email: "mia@example.com" });
   expect(await whoIs(await follow(link))).toBeNull();
+});
+
+test("a program that follows the link of a mail does not use it up, and neither does a page of another site", async () => {
+  const person = await addMember("scanned@example.com");
+  const { id } = (await whoIs(person))!;
+  const link = await linkTo("scanned@example.com");
+  const scanner = openBrowser();
+  const query = new URLSearchParams({ token: tokenOf(link) });
+  for (const path of [link.pathname, `${VERIFY}?${query}`]) await scanner.send("GET", path);
+  expect((await scanner.send("GET", `${VERIFY}?${query}`)).status).toBe(404);
+  const elsewhere = { origin: "https://evil.example" };
+  expect((await scanner.send("POST", VERIFY, { token: tokenOf(link) }, elsewhere)).status).toBe(403);
+  for (const body of [{}, { token: 7 }, { token: "x".repeat(300) }])
+    expect((await openBrowser().send("POST", VERIFY, body)).status).toBe(400);
+  expect(await whoIs(scanner)).toBeNull();
+  expect(await whoIs(await follow(link))).toMatchObject({ id });
+});
+
+test("the page learns which other ways to sign in the service has", async () => {
+  const read = async (from: Pick<Browser, "send">) => (await from.send("GET", "/console/config.json")).body;
+  expect(await read(openBrowser())).toEqual({ auth: { mode: "accounts", ways: ["github", "google", "mail"] } });
 });
 
 test("a person who asks for a link does not find out whether the address has an account, and an address without one gets no mail", async () => {

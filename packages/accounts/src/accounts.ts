@@ -17,6 +17,7 @@ import { and, arrayContains, eq, gt, isNull, or, type SQL } from "drizzle-orm";
 import { toRefusal } from "./api-error.ts";
 import { ADDRESS_HEADER, createAuth } from "./auth.ts";
 import { LINK_HOURS, mintLinkToken, toIdentifier } from "./link.ts";
+import { answerMailLink, MAIL_LINK_PATH } from "./mail-link.ts";
 import { ACCESS_PREFIX, mcpResource, toStored } from "./oauth.ts";
 import { oauthAccessToken } from "./oauth-tables.sql.ts";
 import { createRowRemover } from "./old-rows.ts";
@@ -188,7 +189,10 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       const headers = await withSession(new Headers(request.headers));
       headers.set(ADDRESS_HEADER, address);
       const client = { address, user_agent: headers.get("user-agent") };
-      const answer = await clients.run(client, () => auth.handler(new Request(request, { headers })));
+      const received = new Request(request, { headers });
+      const answer = await clients.run(client, () =>
+        pathname === MAIL_LINK_PATH ? answerMailLink(received, auth.handler) : auth.handler(received),
+      );
       // Only requests that change something add rows, so these remove them too.
       if (request.method === "POST") await removeOldRows();
       return toRefusal(pathname, answer);

@@ -18,6 +18,7 @@ import { ACCOUNTS_ISSUER } from "./issuer.ts";
 import { accessLink } from "./link-plugin.ts";
 import { type CreateMemberLink, memberLink } from "./member-link-plugin.ts";
 import { oauthPlugins } from "./oauth.ts";
+import { toMailLink } from "./mail-link.ts";
 import * as oauthTables from "./oauth-tables.sql.ts";
 import { firstPassword } from "./password-plugin.ts";
 import { MAX_PASSWORD, MIN_PASSWORD, requireUncommonPassword } from "./password.ts";
@@ -107,7 +108,7 @@ export function createAuth(options: AccountsOptions) {
       memberLink(createMemberLink),
       firstPassword(),
       passkey({ rpID: new URL(origin).hostname, rpName: "Board", origin }),
-      ...(mail ? [signInByMail(mail, log)] : []),
+      ...(mail ? [signInByMail(mail, log, origin)] : []),
       ...oauthPlugins(settings, { db, http }, connections),
       connection(db, connections),
       sessionToken(),
@@ -206,12 +207,12 @@ const noteResult = (attempts: Attempts, audit: AuditAccount) =>
  * The mail is sent after the answer, so that the time of the answer does not show whether the account exists. Only accounts get
  * mails.
  */
-const signInByMail = (mail: Mailer, log: Log) =>
+const signInByMail = (mail: Mailer, log: Log, origin: string) =>
   magicLink({
     disableSignUp: true,
     storeToken: "hashed",
-    async sendMagicLink({ email, url }, ctx) {
-      const text = `This link signs you in once, within five minutes:\n\n${url}\n`;
+    async sendMagicLink({ email, token }, ctx) {
+      const text = `This link signs you in once, within five minutes:\n\n${toMailLink(origin, token)}\n`;
       const send = async () => {
         if (await ctx?.context.internalAdapter.findUserByEmail(email))
           await mail.send({ to: email, subject: "Sign in to Board", text });

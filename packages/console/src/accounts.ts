@@ -1,4 +1,5 @@
 import { SESSION, useToken } from "./api.ts";
+import { replace } from "./route.ts";
 
 /** Calls the sign-in of accounts mode. Throws with the reason that the service gives. */
 export async function callAuth<Answer>(method: "GET" | "POST", path: string, body: object | null = null): Promise<Answer> {
@@ -28,9 +29,39 @@ export async function signInByPassword(email: string, password: string): Promise
   useToken(SESSION);
 }
 
+const LEFT_KEY = "board.left-to-sign-in";
+
+/** Goes to another service, at which the person has an account. It leads back to this page. */
+export async function leaveToService(provider: "github" | "google"): Promise<void> {
+  const { url } = await post<{ url: string }>("/sign-in/social", { provider, callbackURL: "/" });
+  sessionStorage.setItem(LEFT_KEY, provider);
+  location.assign(url);
+}
+
+/** Signs in by the session that the service has made when the person came back. Throws with the reason if there is none. */
+export async function returnFromService(): Promise<void> {
+  if (sessionStorage.getItem(LEFT_KEY) === null) return;
+  sessionStorage.removeItem(LEFT_KEY);
+  const error = new URLSearchParams(location.search).get("error");
+  if (error) replace("/");
+  if (await callAuth("GET", "/get-session")) useToken(SESSION);
+  else if (error)
+    throw new Error(`That account signs nobody in here (${error}). An invite or another way to sign in comes first.`);
+}
+
+export async function askForMail(email: string): Promise<void> {
+  await post("/sign-in/magic-link", { email });
+}
+
+/** Signs in by the link of a mail. */
+export async function signInByMail(token: string): Promise<void> {
+  await post("/magic-link/verify", { token });
+  useToken(SESSION);
+}
+
 /** Creates an account by the link of an invite, which also signs in. */
 export async function joinByInvite(token: string, name: string, password: string): Promise<void> {
-  await post("/sign-up/invite", { token, name, password });
+  await post("/sign-up/invite", { token, name, ...(password ? { password } : {}) });
   useToken(SESSION);
 }
 

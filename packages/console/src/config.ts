@@ -1,8 +1,11 @@
 import { hasReturned, type Provider } from "./oidc.ts";
 
+/** Ways to sign in that only some services have. */
+export type Way = "github" | "google" | "mail";
+
 export type Auth =
   | { mode: "local" }
-  | { mode: "accounts" }
+  | { mode: "accounts"; ways: readonly Way[] }
   | ({ mode: "oidc" } & Omit<Provider, "client_id"> & { client_id: string | null });
 
 let reading: Promise<Auth> | undefined;

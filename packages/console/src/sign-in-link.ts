@@ -21,14 +21,19 @@ async function checkToken(candidate: string): Promise<void> {
 /** The invite from a link that was opened. The page asks for a name and a password. */
 export const openedInvite = signal<string | null>(null);
 
+/** The link of a mail that was opened. The page signs in when its button is pressed, because mail programs open links too. */
+export const openedMail = signal<string | null>(null);
+
 /** Removes the token from the address bar, and then signs in with it. A local server prints such links. */
 async function openLink(): Promise<void> {
   const fields = new URLSearchParams(location.hash.slice(1));
   const [candidate, link, invite] = [fields.get("token"), fields.get("link"), fields.get("invite")];
-  if (!candidate && !link && !invite) return;
+  const mail = fields.get("mail");
+  if (!candidate && !link && !invite && !mail) return;
   replace("/");
   openedInvite.value = invite;
-  if (invite) return;
+  openedMail.value = mail;
+  if (invite || mail) return;
   isCheckingLink.value = true;
   await (link ? openSignInLink(link) : checkToken(candidate!)).catch((error: unknown) =>
     showError("The link did not sign you in", error),

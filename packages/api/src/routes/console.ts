@@ -34,7 +34,8 @@ const SUFFIXES = { br: ".br", gzip: ".gz" } as const;
 
 const ConsoleConfig = lazyObject(() => ({
   auth: z.union([
-    z.object({ mode: z.enum(["local", "accounts"]) }),
+    z.object({ mode: z.literal("local") }),
+    z.object({ mode: z.literal("accounts"), ways: z.array(z.enum(["github", "google", "mail"])) }),
     z.object({
       mode: z.literal("oidc"),
       issuer: z.string(),
@@ -128,8 +129,13 @@ const nullIfMissing = <T>(file: Promise<T>): Promise<T | null> =>
     throw error;
   });
 
-function toConfig({ auth }: Settings): z.infer<typeof ConsoleConfig> {
-  if (auth.mode !== "oidc") return { auth: { mode: auth.mode } };
+function toConfig({ auth, mail }: Settings): z.infer<typeof ConsoleConfig> {
+  if (auth.mode === "local") return { auth: { mode: "local" } };
+  if (auth.mode === "accounts") {
+    const offered = { github: auth.github, google: auth.google, mail };
+    const ways = (["github", "google", "mail"] as const).filter((way) => offered[way] !== null);
+    return { auth: { mode: "accounts", ways } };
+  }
   const { client_id, scope } = auth.console;
   return { auth: { mode: "oidc", issuer: auth.issuer, client_id, scope, audience: auth.audience } };
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { api } from "../api.ts";
+import { api, SESSION, token } from "../api.ts";
 import { toBoard, toView } from "../route.ts";
 import { canWrite, isAdmin, loadBoards } from "../session.ts";
 import type { Board, Webhook } from "../types.ts";
@@ -11,6 +11,7 @@ import { textOf } from "../ui/values.ts";
 import { sendTest, toCurl } from "../webhook/address.ts";
 import { Payloads } from "../webhook/payloads.tsx";
 import { Connect } from "./connect.tsx";
+import { InvitePerson } from "./invite-person.tsx";
 
 const MAX_AGENTS = 5;
 
@@ -87,11 +88,12 @@ function TestWebhook({ board, onSent }: { board: Board; onSent: () => void }) {
   );
 }
 
-/** Leads from an empty service to a board with an agent and a webhook, in three steps. */
+/** Leads from an empty service to a board with an agent and a webhook, step by step. */
 export function FirstUse() {
   const [board, setBoard] = useState<Board | null>(null);
   const [isConnected, setConnected] = useState(false);
   const [isTested, setTested] = useState(false);
+  const [isInvited, setInvited] = useState(false);
   if (!isAdmin.value)
     return (
       <main class="view">
@@ -103,7 +105,7 @@ export function FirstUse() {
       <div>
         <h1>Begin with a board</h1>
         <p class="muted">
-          Three steps, at any pace. <code>npm run demo</code> instead shows a board that agents fill by themselves.
+          A few steps, at any pace. <code>npm run demo</code> instead shows a board that agents fill by themselves.
         </p>
       </div>
       <div class="steps">
@@ -133,6 +135,15 @@ export function FirstUse() {
             <p class="muted">Other systems post work for an agent.</p>
           )}
         </Step>
+        {token.value === SESSION && (
+          <Step number={4} title="Invite a person" isDone={isInvited}>
+            {board ? (
+              <InvitePerson board={board} onInvited={() => setInvited(true)} />
+            ) : (
+              <p class="muted">Each person has an account, which a link makes.</p>
+            )}
+          </Step>
+        )}
       </div>
       {board && (
         <p>

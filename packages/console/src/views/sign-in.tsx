@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
-import { joinByInvite, signInByPasskey, signInByPassword } from "../accounts.ts";
+import { returnFromService } from "../accounts.ts";
 import { isAccepted, messageOf, useToken } from "../api.ts";
 import { type Auth, readAuth } from "../config.ts";
-import { openedInvite } from "../sign-in-link.ts";
 import { finishSignIn, hasReturned, leaveToSignIn, type Provider } from "../oidc.ts";
+import { AccountForm } from "./account-form.tsx";
 
 /** The two ways to sign in. Shown as a page, and above a page whose token has expired. */
 export function SignInForm() {
@@ -22,6 +22,7 @@ export function SignInForm() {
       const found = await readAuth();
       setAuth(found);
       if (hasReturned() && isProvider(found)) useToken(await finishSignIn(found));
+      if (found.mode === "accounts") await returnFromService();
     });
   }, []);
 
@@ -33,7 +34,7 @@ export function SignInForm() {
         </p>
       )}
       {auth?.mode === "local" && <TokenForm isBusy={isBusy} attempt={attempt} />}
-      {auth?.mode === "accounts" && <AccountForm isBusy={isBusy} attempt={attempt} />}
+      {auth?.mode === "accounts" && <AccountForm ways={auth.ways} isBusy={isBusy} attempt={attempt} />}
       {auth?.mode === "oidc" &&
         (isProvider(auth) ? (
           <button type="button" class="primary" disabled={isBusy} onClick={() => attempt(() => leaveToSignIn(auth))}>
@@ -83,55 +84,6 @@ function TokenForm({ isBusy, attempt }: { isBusy: boolean; attempt: (act: () => 
     </form>
   );
 }
-
-/** Signs in by password, or joins by the invite of the link that was opened. */
-function AccountForm({ isBusy, attempt }: { isBusy: boolean; attempt: (act: () => Promise<unknown>) => Promise<void> }) {
-  const [who, setWho] = useState("");
-  const [password, setPassword] = useState("");
-  const invite = openedInvite.value;
-  const submit = (event: Event) => {
-    event.preventDefault();
-    void attempt(() => (invite ? joinByInvite(invite, who.trim(), password) : signInByPassword(who.trim(), password)));
-  };
-  return (
-    <form class="form" onSubmit={submit}>
-      <label>
-        {invite ? "Name" : "E-mail"}
-        <input
-          type="text"
-          inputMode={invite ? "text" : "email"}
-          required
-          autofocus
-          autocomplete={invite ? "name" : "username"}
-          value={who}
-          onInput={(event) => setWho(event.currentTarget.value)}
-        />
-      </label>
-      <label>
-        Password
-        <input
-          type="password"
-          required
-          minLength={invite ? MIN_PASSWORD : undefined}
-          autocomplete={invite ? "new-password" : "current-password"}
-          value={password}
-          onInput={(event) => setPassword(event.currentTarget.value)}
-        />
-      </label>
-      {invite && <p class="muted">At least {MIN_PASSWORD} characters.</p>}
-      <button type="submit" class="primary" disabled={isBusy}>
-        {invite ? "Join" : "Sign in"}
-      </button>
-      {!invite && "PublicKeyCredential" in globalThis && (
-        <button type="button" disabled={isBusy} onClick={() => attempt(signInByPasskey)}>
-          Sign in with a passkey
-        </button>
-      )}
-    </form>
-  );
-}
-
-const MIN_PASSWORD = 12;
 
 export function SignInPage() {
   return (

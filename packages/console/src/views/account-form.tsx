@@ -1,0 +1,122 @@
+import { useState } from "preact/hooks";
+import { askForMail, joinByInvite, leaveToService, signInByMail, signInByPasskey, signInByPassword } from "../accounts.ts";
+import type { Way } from "../config.ts";
+import { openedInvite, openedMail } from "../sign-in-link.ts";
+import { showInfo } from "../ui/toast.tsx";
+
+const MIN_PASSWORD = 12;
+const SERVICES = { github: "GitHub", google: "Google" } as const;
+
+interface Props {
+  ways: readonly Way[];
+  isBusy: boolean;
+  attempt: (act: () => Promise<unknown>) => Promise<void>;
+}
+
+/** Signs in, or joins by the invite of the link that was opened. */
+export function AccountForm(props: Props) {
+  if (openedMail.value !== null) return <MailButton {...props} token={openedMail.value} />;
+  if (openedInvite.value !== null) return <JoinForm {...props} invite={openedInvite.value} />;
+  return <WaysForm {...props} />;
+}
+
+function MailButton({ token, isBusy, attempt }: Props & { token: string }) {
+  const signIn = () => attempt(() => signInByMail(token).finally(() => (openedMail.value = null)));
+  return (
+    <button type="button" class="primary" autofocus disabled={isBusy} onClick={signIn}>
+      Sign in
+    </button>
+  );
+}
+
+function JoinForm({ invite, isBusy, attempt }: Props & { invite: string }) {
+  const [name, setName] = useState("");
+  const [password, setPassword] = useState("");
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void attempt(() => joinByInvite(invite, name.trim(), password));
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <label>
+        Name
+        <input required autofocus autocomplete="name" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+      </label>
+      <label>
+        Password
+        <input
+          type="password"
+          minLength={MIN_PASSWORD}
+          autocomplete="new-password"
+          value={password}
+          onInput={(event) => setPassword(event.currentTarget.value)}
+        />
+      </label>
+      <p class="muted">At least {MIN_PASSWORD} characters. You can also set it, or a passkey, later under You, Account.</p>
+      <button type="submit" class="primary" disabled={isBusy}>
+        Join
+      </button>
+    </form>
+  );
+}
+
+function WaysForm({ ways, isBusy, attempt }: Props) {
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void attempt(() => signInByPassword(email.trim(), password));
+  };
+  const mail = () =>
+    attempt(async () => {
+      if (!email.trim()) throw new Error("Enter your e-mail address first.");
+      await askForMail(email.trim());
+      showInfo("If the address has an account, a link is on its way.");
+    });
+  return (
+    <form class="form" onSubmit={submit}>
+      <label>
+        E-mail
+        <input
+          type="text"
+          inputMode="email"
+          required
+          autofocus
+          autocomplete="username"
+          value={email}
+          onInput={(event) => setEmail(event.currentTarget.value)}
+        />
+      </label>
+      <label>
+        Password
+        <input
+          type="password"
+          required
+          autocomplete="current-password"
+          value={password}
+          onInput={(event) => setPassword(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="primary" disabled={isBusy}>
+        Sign in
+      </button>
+      {"PublicKeyCredential" in globalThis && (
+        <button type="button" disabled={isBusy} onClick={() => attempt(signInByPasskey)}>
+          Sign in with a passkey
+        </button>
+      )}
+      {ways.includes("mail") && (
+        <button type="button" disabled={isBusy} onClick={mail}>
+          Send a link by e-mail
+        </button>
+      )}
+      {(["github", "google"] as const)
+        .filter((way) => ways.includes(way))
+        .map((way) => (
+          <button key={way} type="button" disabled={isBusy} onClick={() => attempt(() => leaveToService(way))}>
+            Sign in with {SERVICES[way]}
+          </button>
+        ))}
+    </form>
+  );
+}
