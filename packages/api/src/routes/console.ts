@@ -20,7 +20,7 @@ const NOT_BUILT_HTML = `<!doctype html>
 `;
 
 /** The name of a built file contains a hash of its content. */
-const ASSET = /^[\w-]+-[\w-]{8}\.(?:js|css|svg)$/;
+const ASSET = /^[\w.-]+-[\w-]{8}\.(?:js|css|svg)$/;
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
