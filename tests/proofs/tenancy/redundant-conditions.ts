@@ -6,7 +6,7 @@ import { REDUNDANT_USAGE_CONDITIONS } from "./redundant-usage-conditions.ts";
 export interface RedundantCondition {
   /** The condition as written in the statement, without the numbers of parameters. */
   condition: string;
-  /** A part of the statement, or of the subselect around the condition. */
+  /** A part of the statement, or of the subselect around the condition. After `^`, it is how that begins. */
   within: string;
   /** An operation that sends it, when the condition has an effect in other operations. */
   operation?: string;
@@ -19,7 +19,8 @@ export function matchesResult(
 ): boolean {
   const { condition, within, operation } = entry;
   const [text, place] = name.split(/ \(\d+\) in (.*)/s);
-  return text === condition && place!.includes(within) && (operation === undefined || operations.includes(operation));
+  const isThere = within.startsWith("^") ? place!.startsWith(within.slice(1)) : place!.includes(within);
+  return text === condition && isThere && (operation === undefined || operations.includes(operation));
 }
 
 const LOCK = "it only limits what is locked: without it other transactions wait longer";

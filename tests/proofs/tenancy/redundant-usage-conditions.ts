@@ -5,6 +5,7 @@ import { OWN_AGENT } from "./redundant-search-conditions.ts";
 const HOME_OF_USAGE = 'false as is_latest from "boards" where';
 
 const OF_TASK = "the task was found by its organization and boards, and all its sums are of them";
+const SUMS_OF_TASK = `( select * from "usage_counts" where organization_id = $::uuid and dimension = 'task' and span = part.span and start >= part.first and start < part.until and`;
 const FOUND = "the request is refused unless a second subselect with the same condition finds the board";
 const GRANTED = 'access.organization_member_id = $ and access.board_id = "boards".id and (access.can_read or access.can_write)';
 
@@ -36,8 +37,13 @@ export const REDUNDANT_USAGE_CONDITIONS: readonly RedundantCondition[] = [
     within: 'select task.task_id, counted.cost, counted.tokens from "usage_tasks" as task',
     because: "the sums of a task in the range, by which it is ranked and shown, are found by the board too",
   },
-  { condition: "organization_id = $::uuid", within: "and task_id = task.task_id", because: OF_TASK },
-  { condition: "board_id = any($::uuid[])", within: "and task_id = task.task_id union all", because: OF_TASK },
+  { condition: "organization_id = $::uuid", within: `^${SUMS_OF_TASK} true and task_id = task.task_id`, because: OF_TASK },
+  {
+    condition: "organization_id = $::uuid",
+    within: `^${SUMS_OF_TASK} board_id = any($::uuid[]) and task_id = task.task_id`,
+    because: OF_TASK,
+  },
+  { condition: "board_id = any($::uuid[])", within: "and task_id = task.task_id offset 0", because: OF_TASK },
   {
     condition: '"budgets"."organization_id" = "gateways"."organization_id"',
     within: '(select true from "budgets"',
