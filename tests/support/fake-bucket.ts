@@ -1,10 +1,18 @@
 /** The few calls of S3 that the service makes, on loopback. It speaks the wire protocol, so the tests use the real client. */
 import { once } from "node:events";
 import { createHash } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
+
+/** A rule as `put-bucket-cors` takes it. */
+export interface CorsRule {
+  AllowedOrigins: string[];
+  AllowedMethods: string[];
+  AllowedHeaders: string[];
+  ExposeHeaders: string[];
+}
 
 export interface FakeBucket {
   readonly url: string;
@@ -12,6 +20,8 @@ export interface FakeBucket {
   readonly objects: Map<string, Buffer>;
   /** Method and path of every call, with the range that it asks for. */
   readonly calls: string[];
+  /** The CORS rule of the bucket. Without one, pages of other origins get no answer. */
+  cors: CorsRule | null;
   /** `up` answers, `refusing` forbids every call, `failing` answers 503, and `silent` never answers. */
   state: "up" | "refusing" | "failing" | "silent";
   close(): Promise<void>;
@@ -22,7 +32,12 @@ const toError = (code: string) =>
 
 export async function startFakeBucket(): Promise<FakeBucket> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const body = await buffer(request);
+    if (request.method === "OPTIONS") return preflight(request, response);
+    for (const [name, value] of Object.entries(corsHeaders(bucket.cors, request.headers.origin, request.method!)))
+      response.setHeader(name, value);
+    // A sender that goes away stores nothing.
+    const body = await buffer(request).catch(() => null);
+    if (body === null) return;
     const { pathname, searchParams } = new URL(request.url!, "http://bucket");
     const { range } = request.headers;
     bucket.calls.push([request.method, pathname, ...(range ? [range] : [])].join(" "));
@@ -50,18 +65,27 @@ export async function startFakeBucket(): Promise<FakeBucket> {
     }
     const object = bucket.objects.get(pathname);
     if (!object) return refuse(404, "NoSuchKey");
-    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? "") ?? [];
-    const part = last === undefined ? object : object.subarray(Number(first), Number(last) + 1);
+    const part = partOf(object.length, range);
+    if (part === null) return refuse(416, "InvalidRange");
     const wanted = {
       disposition: searchParams.get("response-content-disposition"),
       type: searchParams.get("response-content-type"),
     };
     const headers = {
-      "content-length": part.length,
+      "accept-ranges": "bytes",
+      "content-length": part.end - part.start,
+      ...(part.isRange && { "content-range": `bytes ${part.start}-${part.end - 1}/${object.length}` }),
       ...(wanted.disposition && { "content-disposition": wanted.disposition }),
       ...(wanted.type && { "content-type": wanted.type }),
     };
-    return response.writeHead(last === undefined ? 200 : 206, headers).end(part);
+    return response.writeHead(part.isRange ? 206 : 200, headers).end(object.subarray(part.start, part.end));
+  };
+  const preflight = (request: IncomingMessage, response: ServerResponse) => {
+    const { origin, "access-control-request-method": method, "access-control-request-headers": asked } = request.headers;
+    const names = asked?.split(",").map((name) => name.trim()) ?? [];
+    const headers = corsHeaders(bucket.cors, origin, String(method), names);
+    bucket.calls.push(`OPTIONS ${method}`);
+    return response.writeHead(headers["access-control-allow-origin"] === undefined ? 403 : 200, headers).end();
   };
   const server = createServer((request, response) => void answer(request, response));
   server.listen(0, "127.0.0.1");
@@ -70,6 +94,7 @@ export async function startFakeBucket(): Promise<FakeBucket> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     objects: new Map(),
     calls: [],
+    cors: null,
     state: "up",
     async close() {
       server.close();
@@ -78,6 +103,36 @@ export async function startFakeBucket(): Promise<FakeBucket> {
     },
   };
   return bucket;
+}
+
+/** What S3 adds to an answer to a page: nothing if the rule does not allow the request. */
+function corsHeaders(
+  rule: CorsRule | null,
+  origin: string | undefined,
+  method: string,
+  asked: string[] = [],
+): OutgoingHttpHeaders {
+  const allows = (list: string[], name: string) =>
+    list.some((entry) => entry === "*" || entry.toLowerCase() === name.toLowerCase());
+  if (!rule || origin === undefined || !allows(rule.AllowedOrigins, origin) || !allows(rule.AllowedMethods, method)) return {};
+  if (!asked.every((name) => allows(rule.AllowedHeaders, name))) return {};
+  return {
+    "access-control-allow-origin": rule.AllowedOrigins.includes("*") ? "*" : origin,
+    "access-control-allow-methods": rule.AllowedMethods.join(", "),
+    ...(asked.length > 0 && { "access-control-allow-headers": asked.join(", ") }),
+    "access-control-expose-headers": rule.ExposeHeaders.join(", "),
+  };
+}
+
+/** The part of an object that a range asks for. Null if it begins behind the end. S3 ignores a range that it does not understand. */
+function partOf(size: number, range: string | undefined): { start: number; end: number; isRange: boolean } | null {
+  const whole = { start: 0, end: size, isRange: false };
+  const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(range ?? "") ?? [];
+  if ((first ?? "") === "" && (last ?? "") === "") return whole;
+  if (first === "") return { start: Math.max(0, size - Number(last)), end: size, isRange: true };
+  if (last !== "" && Number(last) < Number(first)) return whole;
+  if (Number(first) >= size) return null;
+  return { start: Number(first), end: last === "" ? size : Math.min(size, Number(last) + 1), isRange: true };
 }
 
 const sha256 = (body: Buffer) => createHash("sha256").update(body).digest("base64");

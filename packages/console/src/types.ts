@@ -38,6 +38,7 @@ export type SkillPack = Schemas["SkillPack"];
 export type SkillPackSync = Schemas["SkillPackSyncRun"];
 export type TemplateSync = Schemas["TemplateSyncRun"];
 export type Artifact = Schemas["Artifact"];
+export type NewArtifact = Schemas["NewArtifact"];
 export type Dashboard = Schemas["Dashboard"];
 export type OnboardingSession = Schemas["OnboardingSession"];
 export type UserUpdate = Schemas["UserUpdate"];

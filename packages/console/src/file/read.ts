@@ -1,5 +1,5 @@
 import { api } from "../api.ts";
-import type { Artifact } from "../types.ts";
+import type { Artifact, NewArtifact } from "../types.ts";
 import { saveAs } from "../ui/save.ts";
 
 const LIMIT = 200;
@@ -28,21 +28,32 @@ const toHex = (bytes: ArrayBuffer): string =>
 export async function addFile(board_id: string, task_id: string, file: File): Promise<void> {
   const sha256 = toHex(await crypto.subtle.digest("SHA-256", await file.arrayBuffer()));
   const body = { name: file.name, size: file.size, sha256, ...(file.type ? { content_type: file.type } : {}) };
-  const { id, status, upload } = await api.post(LIST, { params: { path: { board_id, task_id } }, body });
-  if (status === "ready" || !upload) return;
-  const path = { board_id, artifact_id: id };
-  if (upload.authenticated)
-    await api.put(`${ITEM}/content`, {
-      params: { path },
-      headers: upload.headers,
-      body: file as never,
-      bodySerializer: (bytes: unknown) => bytes as Blob,
-    });
-  else {
-    const answer = await fetch(upload.url, { method: "PUT", headers: upload.headers, body: file });
-    if (!answer.ok) throw new Error(`The storage answered ${answer.status}.`);
+  const announced = await api.post(LIST, { params: { path: { board_id, task_id } }, body });
+  if (announced.status === "ready" || !announced.upload) return;
+  try {
+    const params = { path: { board_id, artifact_id: announced.id } };
+    await sendBytes(announced.upload, params, file);
+    await api.post(`${ITEM}/complete`, { params });
+  } catch (error) {
+    // Otherwise the file would take room for a day and look as if it were still being sent.
+    await removeFile(announced).catch(() => undefined);
+    throw error;
   }
-  await api.post(`${ITEM}/complete`, { params: { path } });
+}
+
+type Upload = NonNullable<NewArtifact["upload"]>;
+
+async function sendBytes(upload: Upload, params: { path: { board_id: string; artifact_id: string } }, file: File): Promise<void> {
+  if (upload.authenticated) {
+    const bodySerializer = (bytes: unknown) => bytes as Blob;
+    await api.put(`${ITEM}/content`, { params, headers: upload.headers, body: file as never, bodySerializer });
+    return;
+  }
+  // The bucket is another origin, so a page learns nothing about a refusal without a rule that allows its origin.
+  const answer = await fetch(upload.url, { method: "PUT", headers: upload.headers, body: file }).catch(() => null);
+  if (answer?.ok) return;
+  const what = answer === null ? "did not answer, or does not allow this page" : `answered ${answer.status}`;
+  throw new Error(`The storage of files ${what}. Ask who runs the service.`);
 }
 
 const UNITS = ["bytes", "KB", "MB", "GB"];
