@@ -3,6 +3,7 @@ import { LongestFirst } from "./tests/support/sequencer.ts";
 
 /** Files that take minutes together, because they fill disks, answers or connections, or wait for hosts: `npm run test:slow`. */
 export const SLOW_FILES = [
+  "tests/artifact/cut-uploads.test.ts",
   "tests/accounts/migrate.test.ts",
   "tests/api/answer-size.test.ts",
   "tests/local/{full-disk,jobs-command,server-crashes,unfinished-bodies}.test.ts",

@@ -8,6 +8,7 @@ const OTHER_PROCESSES = [
   "tests/*/*races.test.ts",
   "tests/activity/{counts,feed-order}.test.ts",
   "tests/api/logging.test.ts",
+  "tests/artifact/cut-uploads.test.ts",
   "tests/aws/{functions,board-events,dead-letters,syncs,meter,emulators}.test.ts",
   "tests/board-event/eventbridge.test.ts",
   "tests/cli/*.test.ts",

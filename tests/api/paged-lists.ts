@@ -231,6 +231,7 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
     run(`${b}/runs`, owner),
     run(`${b}/tasks/{task_id}/runs`, lead),
     artifact(`${b}/tasks/{task_id}/artifacts`, owner),
+    artifact("/api/v1/artifacts", owner),
     approval(`${b}/approvals`, owner),
     approval(`${a}/approvals`, lead),
     memory(`${b}/memory`, owner),

@@ -1,6 +1,7 @@
 import { artifact_usage, artifacts } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
+import type { CallOptions } from "../support/http.ts";
 import { setupWorld } from "../support/fixtures.ts";
 import { addTask } from "../support/task.ts";
 import { createWorld } from "../support/world.ts";
@@ -171,6 +172,27 @@ test("an organization stores no more bytes than its limit", async () => {
   } finally {
     await small.close();
   }
+});
+
+test("members find the largest files of their boards, and how much all files of the organization take", async () => {
+  const tenant = await world.tenant("large");
+  const task = await addTask(world, tenant, { title: "Keep the log" });
+  const { add } = artifactsOf(world, tenant, task.id);
+  for (const [name, content] of Object.entries({ "some.txt": "12", "most.txt": "123", "few.txt": "1" }))
+    await add({ name, content: base64(content) });
+  const read = async (url: string, who: CallOptions) => (await world.call("GET", url, who)).body;
+  const owner = { token: tenant.owner.token };
+  const { items } = await read("/api/v1/artifacts", owner);
+  expect(items.map(({ name, size, task_title }: Record<string, unknown>) => [name, size, task_title])).toEqual([
+    ["most.txt", 3, "Keep the log"],
+    ["some.txt", 2, "Keep the log"],
+    ["few.txt", 1, "Keep the log"],
+  ]);
+  const usage = { used: 6, limit: 5_368_709_120 };
+  expect(await read("/api/v1/artifacts/usage", owner)).toEqual(usage);
+  const onlooker = await world.member("onlooker", tenant);
+  expect((await read("/api/v1/artifacts", { token: onlooker.token })).items).toEqual([]);
+  expect(await read("/api/v1/artifacts/usage", { token: onlooker.token })).toEqual(usage);
 });
 
 test("mirrors see a new file and its removal in the changes feed", async () => {

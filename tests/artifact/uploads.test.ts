@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { scheduled } from "@board/api/work/schedules";
@@ -85,6 +85,15 @@ test("an upload whose client disconnects in the middle stores nothing", async ()
   const init = { method: "PUT", headers: { authorization: `Bearer ${home.owner.token}` }, body, duplex: "half" };
   const answer = await world.app.request(`${item(id)}/content`, init as RequestInit);
   expect([answer.status, files().includes(id), (await complete(id)).status]).toEqual([400, false, 409]);
+});
+
+test("what is left of an upload whose process was killed is removed an hour later, and an upload that is running is kept", async () => {
+  mkdirSync(path.join(folder, "parts"), { recursive: true });
+  const hourAgo = Date.now() / 1_000 - 3_601;
+  for (const name of ["killed", "running"]) writeFileSync(path.join(folder, "parts", name), "half");
+  utimesSync(path.join(folder, "parts", "killed"), hourAgo, hourAgo);
+  await scheduled.retention(world.context());
+  expect(readdirSync(path.join(folder, "parts"))).toEqual(["running"]);
 });
 
 test("a file above 64 KB that is sent with its creation is in the storage, and a smaller one in the database", async () => {

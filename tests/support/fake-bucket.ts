@@ -1,7 +1,7 @@
 /** The few calls of S3 that the service makes, on loopback. It speaks the wire protocol, so the tests use the real client. */
 import { once } from "node:events";
 import { createHash } from "node:crypto";
-import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
@@ -111,7 +111,7 @@ function corsHeaders(
   origin: string | undefined,
   method: string,
   asked: string[] = [],
-): OutgoingHttpHeaders {
+): Record<string, string> {
   const allows = (list: string[], name: string) =>
     list.some((entry) => entry === "*" || entry.toLowerCase() === name.toLowerCase());
   if (!rule || origin === undefined || !allows(rule.AllowedOrigins, origin) || !allows(rule.AllowedMethods, method)) return {};

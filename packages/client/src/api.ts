@@ -2318,6 +2318,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List artifacts of the organization
+         * @description Those on the boards that the caller may read, largest first, with those whose upload is not complete.
+         */
+        get: operations["list_artifacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifacts/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the room that artifacts take
+         * @description The bytes that count for the limit of the organization, with those on boards that the caller may not read.
+         */
+        get: operations["get_artifacts_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/boards/{board_id}/artifacts/{artifact_id}": {
         parameters: {
             query?: never;
@@ -8791,6 +8831,71 @@ export interface components {
              */
             expires_at: string;
         };
+        /** @description A page of a list. */
+        OrganizationArtifactPage: {
+            /** @description The items of this page, in the order of the list. */
+            items: components["schemas"]["OrganizationArtifact"][];
+            /** @description Total number of items in the list; -1 with `cursor`. */
+            total: number;
+            /** @description The limit that was applied. */
+            limit: number;
+            /** @description The offset that was applied. */
+            offset: number;
+        };
+        /** @description An artifact in the list of all that an organization stores. */
+        OrganizationArtifact: {
+            /**
+             * Format: uuid
+             * @description Id of the artifact.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Board of the task.
+             */
+            board_id: string;
+            /**
+             * Format: uuid
+             * @description Task that the file belongs to.
+             */
+            task_id: string;
+            /** @description Run in which it was made; null if it was made outside of runs. */
+            run_id: string | null;
+            /** @description Name of the file, without a folder. */
+            name: string;
+            /** @description Media type: once the artifact is ready, by its content and not by its name. Other binary types are `application/octet-stream`, and texts that a browser would execute are `text/plain`. */
+            content_type: string;
+            /** @description Bytes of the content. */
+            size: number;
+            /** @description SHA-256 of the content, in hex digits. */
+            sha256: string;
+            /**
+             * @description `uploading` until the content is there and checked.
+             * @enum {string}
+             */
+            status: "uploading" | "ready";
+            /** @description Agent that added it. */
+            agent_id: string | null;
+            /** @description Person who added it. */
+            user_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it was announced.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /** @description When its content was complete. */
+            completed_at: string | null;
+            /** @description Title of the task. */
+            task_title: string;
+        };
+        /** @description The room that the artifacts of an organization take. */
+        ArtifactUsage: {
+            /** @description Bytes of all artifacts of the organization, with those that are being uploaded. */
+            used: number;
+            /** @description Bytes that they may have together; null if there is no limit. */
+            limit: number | null;
+        };
         /** @description The files of a diff that a person has reviewed. */
         ReviewedFiles: {
             /**
@@ -11028,6 +11133,9 @@ export type ArtifactPage = components['schemas']['ArtifactPage'];
 export type Artifact = components['schemas']['Artifact'];
 export type NewArtifact = components['schemas']['NewArtifact'];
 export type ArtifactUpload = components['schemas']['ArtifactUpload'];
+export type OrganizationArtifactPage = components['schemas']['OrganizationArtifactPage'];
+export type OrganizationArtifact = components['schemas']['OrganizationArtifact'];
+export type ArtifactUsage = components['schemas']['ArtifactUsage'];
 export type ReviewedFiles = components['schemas']['ReviewedFiles'];
 export type DecisionResult = components['schemas']['DecisionResult'];
 export type SlackCommandReply = components['schemas']['SlackCommandReply'];
@@ -16716,6 +16824,64 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_artifacts: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganizationArtifactPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_artifacts_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactUsage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };

@@ -42,6 +42,8 @@ export function createFileBucket({ bucket, prefix, endpoint }: BodyBucketOptions
       await withStorageErrors(() => client.send(new DeleteObjectCommand(toObject(key))));
     },
 
+    removeUnfinished: async () => {},
+
     presign: {
       // The bucket refuses any other length or content, because both are signed.
       upload: (key, { size, sha256 }) =>

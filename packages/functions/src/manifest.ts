@@ -91,7 +91,11 @@ export const groups = {
    * Files of tasks. Clients exchange large ones with the bucket directly, but the completion of an upload reads the whole file.
    */
   artifacts: {
-    routes: anyMethodBelow("/api/v1/boards/{board_id}/artifacts", "/api/v1/boards/{board_id}/tasks/{task_id}/artifacts"),
+    routes: anyMethodBelow(
+      "/api/v1/artifacts",
+      "/api/v1/boards/{board_id}/artifacts",
+      "/api/v1/boards/{board_id}/tasks/{task_id}/artifacts",
+    ),
     memory_mb: 512,
     timeout_seconds: 28,
     enqueues: false,

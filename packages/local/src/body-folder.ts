@@ -4,7 +4,7 @@ import path from "node:path";
 import { type BodyStorage, BodyStorageError } from "@board/core/context/body-storage";
 import type { ByteRange, FileStorage } from "@board/core/context/file-storage";
 
-/** Files that are being written. After a crash they remain here. */
+/** Files that are being written. After a crash they remain here until a scheduled job removes them. */
 const PARTS = "parts";
 const MAX_PART_AGE_MS = 3_600_000;
 const PIECE_BYTES = 65_536;
@@ -15,12 +15,9 @@ const FOLDER_MODE = 0o700;
 export function createBodyFolder(folder: string): BodyStorage & FileStorage {
   const toFile = (key: string) => path.join(folder, ...key.split("/"));
   const parts = path.join(folder, PARTS);
-  let isClean = false;
 
   async function openPart(file: string): Promise<{ part: string; handle: FileHandle }> {
     for (const made of [parts, path.dirname(file)]) await mkdir(made, { recursive: true, mode: FOLDER_MODE });
-    if (!isClean) await removeOldParts(parts);
-    isClean = true;
     const part = path.join(parts, randomUUID());
     return { part, handle: await open(part, "wx", FILE_MODE) };
   }
@@ -77,6 +74,8 @@ export function createBodyFolder(folder: string): BodyStorage & FileStorage {
         await access(folder);
         await rm(toFile(key), { force: true });
       }),
+
+    removeUnfinished: () => withStorageErrors(() => removeOldParts(parts)),
   };
 }
 
@@ -141,7 +140,12 @@ async function readStart(file: string, max_bytes = Number.POSITIVE_INFINITY): Pr
 /** Removes only old files, because another process may still write newer ones. */
 async function removeOldParts(parts: string): Promise<void> {
   const before = Date.now() - MAX_PART_AGE_MS;
-  for (const name of await readdir(parts)) {
+  const names = await readdir(parts).catch((error: unknown) => {
+    // Nothing has been written yet.
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  for (const name of names) {
     const part = path.join(parts, name);
     const { mtimeMs } = await stat(part).catch(() => ({ mtimeMs: before }));
     if (mtimeMs < before) await rm(part, { force: true });

@@ -1,25 +1,14 @@
 import { expect, test, vi } from "vitest";
-import { dataFolder, runProgram } from "../../support/program.ts";
-import { freePort, makeBoard, openConsole, setupBrowser, startService, WAIT } from "./console-fixture.ts";
+import { startAccounts } from "./accounts-fixture.ts";
+import { openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
 
-const OWNER_KEY = "o".repeat(60);
 const PASSWORD = "a green fence by the sea";
 
 const browser = await setupBrowser();
-const folder = dataFolder();
-const port = await freePort();
-/** Passkeys belong to a name, and an address is none. */
-const origin = `http://localhost:${port}`;
-const environment = { LOCAL_AUTH_TOKEN: OWNER_KEY, BASE_URL: origin };
-const before = await startService(folder, port, environment);
-await makeBoard(before.api, "Harbour");
-await before.program.stop();
-const printed = await runProgram("doctor", { DATA_DIR: folder, AUTH_MODE: "accounts", ...environment }, ["--owner-link"]);
-const ownerLink = /#link=(\S+)/.exec(printed.stdout)![1]!;
-await startService(folder, port, { AUTH_MODE: "accounts", ...environment });
+const { origin, owner_link } = await startAccounts();
 
 const openPage = async (address: string) => openConsole(await browser.createBrowserContext(), `${origin}/${address}`);
-const owner = await openPage(`#link=${ownerLink}`);
+const owner = await openConsole(await browser.createBrowserContext(), owner_link);
 await owner.sees("h1", "Harbour");
 /** A device that confirms every passkey by itself. */
 const devices = await owner.page.createCDPSession();

@@ -1,44 +1,11 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { type Client, createClient } from "@board/client/client";
 import { expect, test, vi } from "vitest";
-import { type Page } from "./chromium.ts";
+import { findings, inEveryLook } from "./axe.ts";
 import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-const SCHEMES = ["light", "dark"];
-const WIDTHS = [1280, 390];
-/** The page's background in each scheme: it shows that a check ran in the scheme that it names. */
-const BACKGROUNDS: Record<string, string> = { light: "rgb(247, 247, 249)", dark: "rgb(15, 16, 20)" };
 
 const DIFF = "--- a/a.ts\n+++ b/a.ts\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n";
 
 const { browser, service } = await setupConsole();
-
-/** Returns axe's findings on the page in its current state, as text. */
-async function findings(page: Page, what: string): Promise<string[]> {
-  await page.evaluate(AXE);
-  const found = (await page.evaluate(
-    `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
-      violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))`,
-  )) as string[];
-  return found.map((text) => `${what}: ${text}`);
-}
-
-/** Runs a check in light and in dark, on a desktop and on a phone. */
-async function inEveryLook(page: Page, check: (look: string) => Promise<void>): Promise<void> {
-  for (const scheme of SCHEMES)
-    for (const width of WIDTHS) {
-      await page.emulateMediaFeatures([
-        { name: "prefers-color-scheme", value: scheme },
-        { name: "prefers-reduced-motion", value: "reduce" },
-      ]);
-      await page.setViewport({ width, height: 800 });
-      expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe(BACKGROUNDS[scheme]);
-      await check(`${scheme} ${width}`);
-    }
-}
 
 /** A board with something to see in every view. */
 async function fill() {
@@ -154,6 +121,7 @@ const VIEWS: Record<string, Shown[]> = {
     ["organization/invites", "main", "Nobody is invited."],
     ["organization/tags", ".rows", "Urgent"],
     ["organization/fields", ".rows", "region"],
+    ["organization/files", ".rows", "change.diff"],
     ["organization/groups", ".rows", "Coast"],
     ["organization/slack", "main", "Connect Slack"],
     ["organization/keys", "main", "There are no keys."],

@@ -88,6 +88,26 @@ test("a file is added and removed by a person", async () => {
   expect(view.errors).toEqual([]);
 });
 
+test("the files of all tasks are listed with the largest first, with what they take together, and are removed there", async () => {
+  const [one, two] = [await makeTask(api, board_id, "Small ones"), await makeTask(api, board_id, "Large ones")];
+  await addFile(api, one.id, "small.txt", "text/plain", "a");
+  await addFile(api, two.id, "large.txt", "text/plain", "a".repeat(200_000));
+  await addFile(api, two.id, "larger.txt", "text/plain", "a".repeat(250_000));
+  await view.go("#/organization/files");
+  await view.sees(".rows", "Large ones");
+  const named = await view.page.evaluate(`[...document.querySelectorAll(".rows .row-head a")].map((link) => link.textContent)`);
+  expect((named as string[]).slice(0, 2)).toEqual(["larger.txt", "large.txt"]);
+  const before = await api.get("/api/v1/artifacts/usage");
+  expect(await view.text("main")).toContain("of 5.0 GB");
+  await view.page.locator(".row:first-child ::-p-aria(Remove)").click();
+  await view.click("Remove the file");
+  await vi.waitFor(async () => expect(await view.text(".rows")).not.toContain("larger.txt"), WAIT);
+  expect(await api.get("/api/v1/artifacts/usage")).toEqual({ used: before.used - 250_000, limit: 5_368_709_120 });
+  await view.page.locator("::-p-aria(large.txt)").click();
+  await view.sees(".file-view", "195.3 KB");
+  expect(view.errors).toEqual([]);
+});
+
 /** Known ways to run a script from Markdown, and to load something from outside. */
 const ATTACKS = `# Title
 **bold** <script>window.attacked = 1</script><img src="https://outside.example/x.png" onerror="window.attacked = 1">

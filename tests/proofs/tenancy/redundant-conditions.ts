@@ -48,6 +48,12 @@ const ON_GATEWAY = '"boards"."organization_id" = $ and "boards"."gateway_id" = $
 const OWN_TASKS = '"boards"."organization_id" = "gateways"."organization_id" and "boards"."gateway_id" = "agents"."gateway_id"';
 
 export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
+  // Files.
+  {
+    condition: '"boards"."organization_id" = "artifacts"."organization_id"',
+    within: 'from "artifacts" join "boards"',
+    because: "it lets the index by size be used: a file always belongs to the organization of its board, whose rights are checked",
+  },
   // People and organizations.
   { condition: '"organization_members"."user_id" = $', within: '(select "organization_id" from', because: LOCK },
   {

@@ -1,9 +1,15 @@
 import { Artifact, getArtifact, listArtifacts, removeArtifact, requireRemovable } from "@board/core/artifact/artifact";
 import { openContent } from "@board/core/artifact/content";
 import { CreateArtifact, createArtifact, NewArtifact } from "@board/core/artifact/create";
+import {
+  ArtifactUsage,
+  getArtifactUsage,
+  listOrganizationArtifacts,
+  OrganizationArtifact,
+} from "@board/core/artifact/organization-files";
 import { getReviewedFiles, ReviewedFiles, SetReviewedFiles, setReviewedFiles } from "@board/core/artifact/reviewed-files";
 import { completeArtifact, requireUploading, uploadContent } from "@board/core/artifact/upload";
-import { user, userOrAgent } from "@board/core/context/actor";
+import { member, user, userOrAgent } from "@board/core/context/actor";
 import { longPageQuery, pageOf } from "@board/core/lists/page";
 import { getTask } from "@board/core/task/list";
 import { Ok, ok } from "@board/core/values/wire";
@@ -13,6 +19,8 @@ import { endpoint } from "../endpoint.ts";
 
 const ofTask = "/api/v1/boards/{board_id}/tasks/{task_id}/artifacts";
 const item = "/api/v1/boards/{board_id}/artifacts/{artifact_id}";
+
+const all = "/api/v1/artifacts";
 
 /** Files of tasks, and what people have reviewed of them. */
 export const artifacts = [
@@ -44,6 +52,29 @@ export const artifacts = [
       returns: NewArtifact,
     },
     (ctx, { params, body }) => createArtifact(ctx, params.board_id, params.task_id, body),
+  ),
+  endpoint(
+    "GET",
+    all,
+    {
+      as: member,
+      summary: "List artifacts of the organization",
+      description: "Those on the boards that the caller may read, largest first, with those whose upload is not complete.",
+      query: longPageQuery(),
+      returns: pageOf(OrganizationArtifact),
+    },
+    (ctx, { query }) => listOrganizationArtifacts(ctx, query),
+  ),
+  endpoint(
+    "GET",
+    `${all}/usage`,
+    {
+      as: member,
+      summary: "Get the room that artifacts take",
+      description: "The bytes that count for the limit of the organization, with those on boards that the caller may not read.",
+      returns: ArtifactUsage,
+    },
+    (ctx) => getArtifactUsage(ctx),
   ),
   endpoint("GET", item, { as: userOrAgent, summary: "Get an artifact", returns: Artifact }, (ctx, { params }) =>
     getArtifact(ctx, params.board_id, params.artifact_id),

@@ -19,7 +19,8 @@ export async function readContent({ board_id, id }: Artifact, signal?: AbortSign
 
 export const saveFile = async (file: Artifact): Promise<void> => saveAs(file.name, await readContent(file));
 
-export const removeFile = ({ board_id, id }: Artifact) => api.delete(ITEM, { params: { path: { board_id, artifact_id: id } } });
+export const removeFile = ({ board_id, id }: Pick<Artifact, "board_id" | "id">) =>
+  api.delete(ITEM, { params: { path: { board_id, artifact_id: id } } });
 
 const toHex = (bytes: ArrayBuffer): string =>
   [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -28,8 +28,8 @@ function knownTargets(): Target[] {
     ...shownLinks().map(({ view, label }) => page(label, toView(view))),
     page("How you are notified", toView("personal", "notifications")),
     ...list.map(({ id, name }) => page(`Settings of ${name}`, toBoardView(id, "settings"))),
-    ...["members", "tags", "fields", "groups", "budgets", "general", ...(isAdmin.value ? ["keys", "audit"] : [])].map((tab) =>
-      page(`Organization: ${tab === "fields" ? "custom fields" : tab}`, toView("organization", tab)),
+    ...["members", "tags", "fields", "groups", "budgets", "files", "general", ...(isAdmin.value ? ["keys", "audit"] : [])].map(
+      (tab) => page(`Organization: ${tab === "fields" ? "custom fields" : tab}`, toView("organization", tab)),
     ),
     page("Your keys", toView("personal", "keys")),
     ...(isAdmin.value ? [page("New board", toView("start")), page("Skill packs", toView("skills", "packs"))] : []),

@@ -14,6 +14,7 @@ import { Tags } from "./tags.tsx";
 import "../styles/usage.css";
 
 const Keys = lazy("the keys", async () => (await import("../key/keys.tsx")).OrganizationKeys);
+const StoredFiles = lazy("the files", async () => (await import("../file/stored.tsx")).StoredFiles);
 const Audit = lazy("the audit log", async () => (await import("../audit/audit.tsx")).Audit);
 
 const Slack = lazy("the Slack app", async () => (await import("./slack.tsx")).Slack);
@@ -35,6 +36,7 @@ const TABS: readonly Tab[] = [
   { name: "slack", label: "Slack", page: Slack, isForAdmins: true },
   { name: "keys", label: "Keys", page: Keys, isForAdmins: true },
   { name: "budgets", label: "Budgets", page: Budgets },
+  { name: "files", label: "Files", page: StoredFiles },
   { name: "audit", label: "Audit", page: Audit, isForAdmins: true },
   { name: "general", label: "General", page: General },
 ];

@@ -21,10 +21,11 @@ interface Orphan {
   organization_id: string;
 }
 
-/** Deletes the objects of removed artifacts from the file storage. */
+/** Deletes the objects of removed artifacts, and what uploads have left whose process was killed, from the file storage. */
 export async function removeOrphanedFiles(ctx: Context): Promise<void> {
   const { files } = ctx;
   if (!files) return;
+  await files.removeUnfinished().catch((error: unknown) => warn(ctx, error));
   const start = performance.now();
   let failure: unknown = null;
   const shouldStop = () => failure !== null || performance.now() - start > MAX_RUN_MS;
@@ -42,8 +43,13 @@ export async function removeOrphanedFiles(ctx: Context): Promise<void> {
     await ctx.db.execute(sql`delete from ${artifact_orphans} where artifact_id = any(${sql.param(deleted)}::uuid[])`);
     if (due.length < BATCH_SIZE) break;
   }
-  if (failure instanceof BodyStorageError) ctx.log.warn("artifact.files_not_deleted", failure.message);
-  else if (failure !== null) throw failure;
+  if (failure !== null) warn(ctx, failure);
+}
+
+/** The next run tries again what a failing storage refused. */
+function warn(ctx: Context, error: unknown): void {
+  if (!(error instanceof BodyStorageError)) throw error;
+  ctx.log.warn("artifact.files_not_deleted", error.message);
 }
 
 /** Claims objects that are due for deletion, so that no other run takes them before this one has ended. */

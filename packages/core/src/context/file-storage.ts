@@ -28,6 +28,8 @@ export interface FileStorage {
   read(key: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array> | null>;
   /** Deletes an object. Does nothing if it does not exist. */
   delete(key: string): Promise<void>;
+  /** Removes what is left of writes that ended long ago with the end of their process. */
+  removeUnfinished(): Promise<void>;
   /** Set if clients upload and download files without going through the service. */
   presign?: {
     upload(key: string, plan: UploadPlan): Promise<PresignedUpload>;
@@ -43,6 +45,8 @@ export function createLazyFileStorage(open: () => Promise<Required<FileStorage>>
     write: async (...call) => (await opening()).write(...call),
     read: async (...call) => (await opening()).read(...call),
     delete: async (...call) => (await opening()).delete(...call),
+    // Only buckets are opened late, and they store an object completely or not at all.
+    removeUnfinished: async () => {},
     presign: {
       upload: async (...call) => (await opening()).presign.upload(...call),
       download: async (...call) => (await opening()).presign.download(...call),
