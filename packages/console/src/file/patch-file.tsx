@@ -85,23 +85,31 @@ interface BlockProps extends Pick<Props, "patch" | "comments" | "draft" | "onCom
   start: number;
 }
 
-/** Some lines of a file. They are drawn just before they scroll into view, so that a diff of 10,000 lines opens at once. */
+/**
+ * Some lines of a file. They are drawn just before they scroll into view and removed far from it, so that a diff of 10,000 lines stays
+ * quick. A block in which somebody writes stays.
+ */
 function Block({ patch, start, comments, draft, onComment }: BlockProps) {
   const place = useRef<HTMLDivElement>(null);
-  const [isNear, setNear] = useState(false);
   const lines = patch.lines.slice(start, start + BLOCK);
+  const [isNear, setNear] = useState(false);
+  const [height, setHeight] = useState(lines.length * LINE_PX);
   useEffect(() => {
-    if (isNear || !place.current) return;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setNear(true), {
-      root: place.current.closest(".file-view"),
-      rootMargin: "600px",
-    });
-    observer.observe(place.current);
+    const block = place.current!;
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        if (!entry || block.querySelector("form") || block.contains(document.activeElement)) return;
+        if (!entry.isIntersecting && entry.boundingClientRect.height > 0) setHeight(entry.boundingClientRect.height);
+        setNear(entry.isIntersecting);
+      },
+      { root: block.closest(".file-view"), rootMargin: "600px" },
+    );
+    observer.observe(block);
     return () => observer.disconnect();
-  }, [isNear]);
-  if (!isNear) return <div ref={place} style={{ height: `${lines.length * LINE_PX}px` }} />;
+  }, []);
+  if (!isNear) return <div ref={place} style={{ height: `${height}px` }} />;
   return (
-    <div>
+    <div ref={place}>
       {lines.map((line, index) => (
         <Line
           key={index}
