@@ -46,6 +46,8 @@ async function readBoard(board_id: string): Promise<void> {
   earliest = Date.now() + SPACING_MS;
   try {
     const snapshot = await api.get("/api/v1/boards/{board_id}/snapshot", { params: { path: { board_id } } });
+    // Parsing a large board and drawing it are two tasks of the page, so that what the person does comes in between.
+    await new Promise((resolve) => setTimeout(resolve));
     if (current !== board_id) return;
     batch(() => {
       problem.value = null;

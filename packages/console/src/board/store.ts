@@ -51,6 +51,13 @@ export function blockersOf(task: Task): string[] {
   });
 }
 
+/** Whether two versions of a task are shown alike. Most of its fields are texts and numbers, so only few are compared as JSON. */
+const isSameTask = (one: Task, other: Task): boolean =>
+  (Object.keys(other) as (keyof Task)[]).every((field) => {
+    const [before, now] = [one[field], other[field]];
+    return before === now || (typeof now === "object" && JSON.stringify(before) === JSON.stringify(now));
+  });
+
 /** Replaces the tasks but keeps the objects of unchanged ones, so that their cards are not drawn again. */
 export function replaceTasks(read: readonly Task[]): void {
   const before = tasks.value;
@@ -60,7 +67,7 @@ export function replaceTasks(read: readonly Task[]): void {
     read.map((task) => {
       const known = before.get(task.id);
       if (!isFirst && known?.status !== task.status) moved.push(task.id);
-      return [task.id, known && JSON.stringify(known) === JSON.stringify(task) ? known : task];
+      return [task.id, known && isSameTask(known, task) ? known : task];
     }),
   );
   markArrived(moved);
