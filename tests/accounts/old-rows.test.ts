@@ -1,5 +1,6 @@
 import { oauthClient } from "@board/accounts/oauth-tables.sql";
-import { session } from "@board/accounts/tables.sql";
+import { rateLimit, session } from "@board/accounts/tables.sql";
+import { like } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { connect, startProgram } from "./program.ts";
 import { setupAccounts } from "./support.ts";
@@ -34,6 +35,21 @@ test("clients that registered and never connected are removed, and those that pe
   expect(left).toContain("Connected");
   expect(left).not.toContain("Abandoned");
   expect(left).not.toContain("Half an hour later");
+});
+
+test("counters of addresses that have stopped guessing are removed", async () => {
+  const counters = () => world.db.$count(rateLimit);
+  const guess = (address: string) => openBrowser(address).send("POST", "/api/auth/sign-in/link", { token: "a guess" });
+  for (const address of ["10.8.0.1", "10.8.0.2", "10.8.0.3"]) await guess(address);
+  const before = await counters();
+  const isOld = like(rateLimit.key, "10.8.0.%");
+  await world.db
+    .update(rateLimit)
+    .set({ lastRequest: world.now().getTime() - 2 * HOUR_MS })
+    .where(isOld);
+  world.elapse(HOUR_MS / 2);
+  await guess("10.8.0.4");
+  expect(await counters()).toBe(before - 3 + 1);
 });
 
 test("expired sessions are removed, and other sessions continue", async () => {

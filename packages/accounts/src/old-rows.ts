@@ -17,7 +17,7 @@ const BATCH = 1_000;
 
 interface OldRows {
   table: PgTable;
-  since: PgColumn;
+  since: PgColumn | SQL;
   kept_ms: number;
   where?: SQL;
 }
@@ -32,6 +32,8 @@ const hasNone = (table: PgTable, client: PgColumn): SQL => sql`not exists (selec
 const OLD_ROWS: readonly OldRows[] = [
   { table: tables.verification, since: tables.verification.expiresAt, kept_ms: HOUR_MS },
   { table: tables.session, since: tables.session.expiresAt, kept_ms: DAY_MS },
+  // Guesses leave a row for each address and path.
+  { table: tables.rateLimit, since: sql`to_timestamp(${tables.rateLimit.lastRequest} / 1000.0)`, kept_ms: HOUR_MS },
   { table: oauth.deviceCode, since: oauth.deviceCode.expiresAt, kept_ms: HOUR_MS },
   { table: oauth.oauthClientAssertion, since: oauth.oauthClientAssertion.expiresAt, kept_ms: HOUR_MS },
   { table: oauth.oauthAccessToken, since: oauth.oauthAccessToken.expiresAt, kept_ms: DAY_MS },

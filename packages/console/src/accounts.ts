@@ -29,10 +29,14 @@ export async function signInByPassword(email: string, password: string): Promise
   useToken(SESSION);
 }
 
+/** Other services at which people have accounts. */
+export const SERVICES = { github: "GitHub", google: "Google" } as const;
+export type Service = keyof typeof SERVICES;
+
 const LEFT_KEY = "board.left-to-sign-in";
 
 /** Goes to another service, at which the person has an account. It leads back to this page. */
-export async function leaveToService(provider: "github" | "google"): Promise<void> {
+export async function leaveToService(provider: Service): Promise<void> {
   const { url } = await post<{ url: string }>("/sign-in/social", { provider, callbackURL: "/" });
   sessionStorage.setItem(LEFT_KEY, provider);
   location.assign(url);
@@ -47,6 +51,11 @@ export async function returnFromService(): Promise<void> {
   if (await callAuth("GET", "/get-session")) useToken(SESSION);
   else if (error)
     throw new Error(`That account signs nobody in here (${error}). An invite or another way to sign in comes first.`);
+}
+
+/** Goes to another service to add the account there to the person's ways to sign in. */
+export async function leaveToConnect(provider: Service): Promise<void> {
+  location.assign((await post<{ url: string }>("/link-social", { provider, callbackURL: "/" })).url);
 }
 
 export async function askForMail(email: string): Promise<void> {

@@ -66,11 +66,10 @@ async function main(): Promise<void> {
   const server = await starting;
   if (stopping) return;
   printLine(`Board coordination is ready at ${server.url} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
-  if (settings.auth.mode === "accounts") {
-    const page = `${settings.base_url ?? server.url}/`;
-    storeOwnerLink(process.env, server.first_link === null ? null : toOwnerLink(page, server.first_link));
-  }
-  const signIn = signInLines(server.url, settings, process.env, server.first_link);
+  const { first_link } = server;
+  if (settings.auth.mode === "accounts")
+    storeOwnerLink(process.env, first_link === null ? null : toOwnerLink(settings, server.url, first_link));
+  const signIn = signInLines(server.url, settings, process.env, first_link);
   printLine(`  console    ${signIn.console}`);
   if (signIn.link !== null) printLine(`  link       ${signIn.link}`);
   printLine(`  reference  ${server.url}/docs`);

@@ -35,17 +35,18 @@ export function signInLines(
   const token = isGiven ? "as set in LOCAL_AUTH_TOKEN" : `in ${file}`;
   if (auth.mode === "accounts") {
     // The cookie of a session belongs to the public address.
-    const page = `${base_url ?? url}/`;
+    const page = `${base_url ?? toLocalUrl(url)}/`;
     const isShown = first_link !== null && isTerminal;
     const link = first_link === null || isShown ? null : `in ${near(ownerLinkFile(environment))}`;
-    return { console: isShown ? toOwnerLink(page, first_link) : page, link, token, shell };
+    return { console: isShown ? toOwnerLink({ base_url }, url, first_link) : page, link, token, shell };
   }
   return isTerminal && !isGiven
     ? { console: `${url}/#token=${auth.token}`, link: null, token: auth.token, shell }
     : { console: `${url}/`, link: null, token, shell };
 }
 
-export const toOwnerLink = (page: string, link: string): string => `${page}#link=${link}`;
+export const toOwnerLink = ({ base_url }: Pick<Settings, "base_url">, url: string, link: string): string =>
+  `${base_url ?? toLocalUrl(url)}/#link=${link}`;
 
 const LOGIN = `${COMMAND_LINE} login`;
 const toLocalUrl = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//127.0.0.1:");

@@ -4,6 +4,7 @@ import { Form, type Typed } from "../ui/form.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
 import { showInfo } from "../ui/toast.tsx";
 import { textOf } from "../ui/values.ts";
+import { Elsewhere } from "./elsewhere.tsx";
 import { Passkeys } from "./passkeys.tsx";
 import { Sessions } from "./sessions.tsx";
 
@@ -88,6 +89,7 @@ export function AccountPage() {
       </section>
       {data && <Password hasPassword={data.hasPassword} onDone={reload} />}
       <Passkeys />
+      <Elsewhere />
       <Sessions />
     </>
   );

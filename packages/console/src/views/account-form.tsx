@@ -1,11 +1,18 @@
 import { useState } from "preact/hooks";
-import { askForMail, joinByInvite, leaveToService, signInByMail, signInByPasskey, signInByPassword } from "../accounts.ts";
+import {
+  askForMail,
+  joinByInvite,
+  leaveToService,
+  SERVICES,
+  signInByMail,
+  signInByPasskey,
+  signInByPassword,
+} from "../accounts.ts";
 import type { Way } from "../config.ts";
 import { openedInvite, openedMail } from "../sign-in-link.ts";
 import { showInfo } from "../ui/toast.tsx";
 
 const MIN_PASSWORD = 12;
-const SERVICES = { github: "GitHub", google: "Google" } as const;
 
 interface Props {
   ways: readonly Way[];

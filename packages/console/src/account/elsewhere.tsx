@@ -1,0 +1,48 @@
+import { callAuth, leaveToConnect, type Service, SERVICES } from "../accounts.ts";
+import { readAuth } from "../config.ts";
+import { useResource } from "../resource.ts";
+import { Confirm } from "../ui/confirm.tsx";
+import { Problem } from "../ui/parts.tsx";
+import { attempt } from "../ui/toast.tsx";
+
+const isService = (name: string): name is Service => name in SERVICES;
+
+/** The services that may sign people in here, and whether this person has connected them. */
+async function read(): Promise<{ service: Service; isConnected: boolean }[]> {
+  const [auth, accounts] = await Promise.all([readAuth(), callAuth<{ providerId: string }[]>("GET", "/list-accounts")]);
+  const offered = auth.mode === "accounts" ? auth.ways.filter(isService) : [];
+  return offered.map((service) => ({ service, isConnected: accounts.some(({ providerId }) => providerId === service) }));
+}
+
+/** Accounts at other services that sign the person in. */
+export function Elsewhere() {
+  const { data, error, reload } = useResource(read, [], () => false, true);
+  if (error === null && !data?.length) return null;
+  return (
+    <section class="card-panel">
+      <h2>Accounts elsewhere</h2>
+      <Problem error={error} retry={reload} />
+      <div class="rows">
+        {data?.map(({ service, isConnected }) => (
+          <div class="row" key={service}>
+            <strong class="grow">{SERVICES[service]}</strong>
+            {isConnected ? (
+              <Confirm
+                label="Remove"
+                question="It does not sign you in any more."
+                confirm={`Remove ${SERVICES[service]}`}
+                failure="The account was not removed"
+                act={() => callAuth("POST", "/unlink-account", { providerId: service })}
+                onDone={reload}
+              />
+            ) : (
+              <button type="button" onClick={() => attempt("The account was not added", () => leaveToConnect(service))}>
+                Sign in with {SERVICES[service]} too
+              </button>
+            )}
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { expect, test, vi } from "vitest";
+import { setup } from "../../support/fixtures.ts";
+import { startMailServer } from "../../support/mail-server.ts";
+import { dataFolder, startProgram } from "../../support/program.ts";
+import { freePort, openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
+
+const browser = await setupBrowser();
+const mail = await setup(startMailServer());
+
+/** Starts a service whose people have accounts, and opens pages of people who are not signed in. */
+async function start(environment: Record<string, string> = {}) {
+  const port = await freePort();
+  const origin = `http://localhost:${port}`;
+  const basics = { DATA_DIR: dataFolder(), PORT: String(port), BASE_URL: origin, AUTH_MODE: "accounts", LOG_LEVEL: "error" };
+  const program = startProgram("main", { ...basics, ...environment });
+  const [, file] = await program.waitForOutput(/^ {2}link +in (\S+)$/m);
+  await program.waitForOutput(/^ {2}data +/m);
+  const openPage = async (address = "") => openConsole(await browser.createBrowserContext(), `${origin}/${address}`);
+  return { openPage, ownerLink: new URL(readFileSync(file!, "utf8").trim()).hash };
+}
+
+test("a service without other ways to sign in shows no buttons for them", async () => {
+  const { openPage } = await start();
+  const page = await openPage();
+  await page.sees("main", "E-mail");
+  expect(await page.text("main")).not.toMatch(/GitHub|Google|link by e-mail/);
+});
+
+test("the buttons are those of the ways that the service offers, and the link of a mail signs in when its button is pressed", async () => {
+  const github = { GITHUB_CLIENT_ID: "client", GITHUB_CLIENT_SECRET: "secret" };
+  const { openPage, ownerLink } = await start({ ...mail.environment, ...github });
+  const owner = await openPage(ownerLink);
+  await owner.sees(".nav", "Sign out");
+  await owner.go("#/personal/account");
+  await owner.sees("main", "Sign in with GitHub too");
+  expect(await owner.text("main")).not.toContain("Google");
+  await owner.page.locator('[id="field-account-email"]').fill("olga@example.com");
+  await owner.page.locator('.card-panel:has([id*="account-email"]) button.primary').click();
+  await owner.sees(".notices", "Your account was changed.");
+
+  const elsewhere = await openPage();
+  await elsewhere.sees("main", "Sign in with GitHub");
+  await elsewhere.page.locator('input[autocomplete="username"]').fill("olga@example.com");
+  await elsewhere.click("Send a link by e-mail");
+  await elsewhere.sees(".notices", "a link is on its way");
+  await vi.waitFor(() => expect(mail.mails).toHaveLength(1), WAIT);
+  const link = /#mail=\S+/.exec(mail.mails[0]!.text!)![0];
+  // What only loads the page, as mail programs do, leaves the link as it is.
+  const scanner = await openPage(link);
+  await scanner.sees("main", "Sign in");
+  const opened = await openPage(link);
+  await opened.click("Sign in");
+  await opened.sees(".nav", "Sign out");
+  expect([owner.errors, elsewhere.errors, scanner.errors, opened.errors]).toEqual([[], [], [], []]);
+});
