@@ -37,19 +37,22 @@ test("clients that registered and never connected are removed, and those that pe
   expect(left).not.toContain("Half an hour later");
 });
 
-test("counters of addresses that have stopped guessing are removed", async () => {
-  const counters = () => world.db.$count(rateLimit);
+test("counters of addresses that have stopped guessing are removed, and others stay", async () => {
   const guess = (address: string) => openBrowser(address).send("POST", "/api/auth/sign-in/link", { token: "a guess" });
-  for (const address of ["10.8.0.1", "10.8.0.2", "10.8.0.3"]) await guess(address);
-  const before = await counters();
-  const isOld = like(rateLimit.key, "10.8.0.%");
-  await world.db
-    .update(rateLimit)
-    .set({ lastRequest: world.now().getTime() - 2 * HOUR_MS })
-    .where(isOld);
+  const setLast = (address: string, lastRequest: number) =>
+    world.db
+      .update(rateLimit)
+      .set({ lastRequest })
+      .where(like(rateLimit.key, `${address}%`));
+  const addresses = ["10.8.0.1", "10.8.0.2", "10.8.0.3"];
+  for (const address of addresses) await guess(address);
   world.elapse(HOUR_MS / 2);
-  await guess("10.8.0.4");
-  expect(await counters()).toBe(before - 3 + 1);
+  // The library has the clock of the machine, which this world is ahead of.
+  for (const address of addresses.slice(0, 2)) await setLast(address, world.now().getTime() - 2 * HOUR_MS);
+  await setLast("10.8.0.3", world.now().getTime());
+  await register("Another");
+  const left = await world.db.select({ key: rateLimit.key }).from(rateLimit).where(like(rateLimit.key, "10.8.0.%"));
+  expect(left.map(({ key }) => key)).toEqual([expect.stringContaining("10.8.0.3")]);
 });
 
 test("expired sessions are removed, and other sessions continue", async () => {
