@@ -8,10 +8,10 @@ import { percentilesOf } from "./resource-usage.ts";
 import { rate, round, type Row } from "./row.ts";
 
 /** Rounds take turns with and without budgets, so that other work on the machine affects both alike. */
-const ROUNDS = 8;
-const TURNS = 250;
-const TURNS_ALONE = 100;
-const WARM_UP = 100;
+const ROUNDS = 5;
+const TURNS = 120;
+const TURNS_ALONE = 60;
+const WARM_UP = 30;
 
 /**
  * What budgets add to the cost of taking a task. Each agent submits its task before it takes another, so that it has one run at a
@@ -31,7 +31,7 @@ export async function benchBudgets(place: BenchEnvironment): Promise<Row[]> {
     await runTurns(place, tokens, WARM_UP);
     measured.limited.push(await measureTurns(place, tokens, TURNS));
     measured.limitedAlone.push(await measureTurns(place, tokens.slice(0, 1), TURNS_ALONE));
-    if (n === 0) statements = await place.count((nth) => takeTask(place, tokens[nth]!));
+    if (n === ROUNDS - 1) statements = await place.count((nth) => takeTask(place, tokens[nth]!));
     for (const id of budget_ids) await api("DELETE", `/api/v1/budgets/${id}`);
     await runTurns(place, tokens, WARM_UP);
   }
