@@ -52,7 +52,8 @@ export const REDUNDANT_CONDITIONS: readonly RedundantCondition[] = [
   {
     condition: '"boards"."organization_id" = "artifacts"."organization_id"',
     within: 'from "artifacts" join "boards"',
-    because: "it lets the index by size be used: a file always belongs to the organization of its board, whose rights are checked",
+    because:
+      "it lets the index by size be used: a file always belongs to the organization of its board, whose rights are checked",
   },
   // People and organizations.
   { condition: '"organization_members"."user_id" = $', within: '(select "organization_id" from', because: LOCK },
