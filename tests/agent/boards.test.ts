@@ -29,7 +29,7 @@ test("an agent lists its own board, a main agent the boards of its gateway, newe
   });
 });
 
-test("an agent reads a board as people do, plus its status", async () => {
+test("an agent gets the same fields of a board as people do, and the board's status", async () => {
   const board = (await world.call("GET", `/api/v1/boards/${home.board_id}`, { token: home.owner.token })).body;
   for (const agent of [home.worker.token, main]) {
     expect((await get(agent, `/${home.board_id}`)).body).toEqual({ ...board, status: "active" });

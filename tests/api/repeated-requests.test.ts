@@ -226,7 +226,7 @@ test("a crash between the effect and the stored answer leaves neither of them, a
 const host = { name: "Host", url: "ws://127.0.0.1:9", workspace_root: "/work" };
 const countHosts = () => world.db.$count(gateways, eq(gateways.name, host.name));
 
-test("a POST that waits for a host has one effect per key, and answers of failures are not stored", async () => {
+test("a POST that calls a host takes effect once per idempotency key, and its answer is not stored when the host fails", async () => {
   const first = await post("/api/v1/gateways", "gateway", host);
   const again = await post("/api/v1/gateways", "gateway", host);
   expect([first.status, essence(again)]).toEqual([200, essence(first)]);

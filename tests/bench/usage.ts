@@ -15,7 +15,7 @@ const AGENTS = 200;
 const MODELS = 10;
 /** With this many tasks, each task has twenty entries, like the turns of an agent. */
 const TASKS = 50_000;
-/** Requests one after the other. */
+/** How many requests are sent over one connection, one after the other. */
 const ALONE = 60;
 const REQUESTS = 2_000;
 const WARM_UP = 300;

@@ -89,7 +89,7 @@ test("jobs leased at the same moment are all delivered, and when two choose the 
     await delivered;
   }
   await world.close();
-  // PostgreSQL adds the transactions that a connection rolled back to its statistics when the connection ends.
+  // Closing the connections makes sure that their rollbacks are in PostgreSQL's statistics.
   await database.close();
   expect((await listAll()).filter(({ status }) => status === "done")).toHaveLength(ROUNDS * LANES.length);
   expect((await countRefused()) - before).toBeGreaterThan(0);

@@ -63,7 +63,7 @@ export async function startScriptedHost(
   return { opened, target: targetOf(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`) };
 }
 
-/** Accepts every connection with `payload` as the hello. Returns the number of connections. */
+/** Accepts every connection with `payload` as the hello. Returns a function that returns the number of connections so far. */
 export function acceptAll(
   server: WebSocketServer,
   answer: Answer = () => {},

@@ -106,7 +106,7 @@ test("error details above their limit are dropped, and the error arrives with th
   expect("details" in error.failure).toBe(false);
 });
 
-test("an id in a host's configuration that cannot become text does not stop our entry from being added", () => {
+test("an entry of the service is added to a host's configuration even if another id in it cannot be converted to a string", () => {
   const odd = { id: { toString: 1, valueOf: 1 } };
   expect(createEntriesPatch({ agents: { list: [odd] } }, [{ id: "mc-a", settings: { workspace: "/w" } }])).toEqual({
     agents: { list: [odd, { id: "mc-a", workspace: "/w" }] },

@@ -44,7 +44,7 @@ test.each<[string, () => Promise<unknown>]>([
   expect(await refusalOf(token)).toEqual(REFUSED);
 });
 
-test("an invite of somebody who became an owner or admin again can be accepted", async () => {
+test("an invite can be accepted again once its sender, who was demoted to member, is an admin again", async () => {
   const { token } = await invite();
   await setRole("member");
   expect(await refusalOf(token)).toEqual(REFUSED);

@@ -26,7 +26,7 @@ const waitForBlockedConnection = () =>
   vi.waitUntil(
     async () => {
       const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      // Not on `outside`: a transaction sees other connections' activity as of its first query.
+      // This query must not run on `outside`: in a transaction, pg_stat_activity keeps the state of its first reading.
       return rowsOf(await world.db.execute(waiting)).length > 0;
     },
     { timeout: 10_000, interval: 10 },

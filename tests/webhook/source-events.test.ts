@@ -123,7 +123,7 @@ test.each([
   expect((await memoryOf(payload_id)).length === 1).toBe(isTold);
 });
 
-test("payloads are listed by the name of their event", async () => {
+test("the list of payloads can be filtered by the exact name of an event", async () => {
   const webhook = await createWebhook(world, home, { source: "github" });
   for (const action of ["opened", "closed", "opened"]) await postPayload(world, webhook, ...github("issues", { action }));
   const opened = await list(webhook, "?event_type=issues.opened&limit=1");

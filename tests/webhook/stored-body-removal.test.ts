@@ -95,7 +95,7 @@ test("an object whose payload is removed while it is written is deleted", async 
   expect([await fixture.keysOf(home), await fixture.countOrphans(home)]).toEqual([[], 0]);
 });
 
-test("two runs at the same time move each body once", async () => {
+test("the schedule that moves payload bodies to the body storage writes each body once, even if it runs twice at the same time", async () => {
   const ids = [];
   for (let n = 0; n < 10; n++) ids.push(await fixture.addOld(webhook, `body ${n}`));
   const put: string[] = [];

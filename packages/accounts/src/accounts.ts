@@ -150,7 +150,10 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
   const toCookie = async (token: string): Promise<string> =>
     `${(await auth.$context).authCookies.sessionToken.name}=${token.slice(SESSION_PREFIX.length)}`;
 
-  /** The command line sends its session as a token. The library knows sessions by their cookie, and checks where it is from. */
+  /**
+   * The command line sends its session as a bearer token. The library reads sessions from a cookie, and checks the Origin header
+   * of requests, so both headers are set here.
+   */
   async function withSession(headers: Headers): Promise<Headers> {
     const [, token] = /^Bearer (\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
     if (!token?.startsWith(SESSION_PREFIX)) return headers;

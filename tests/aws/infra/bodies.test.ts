@@ -19,7 +19,7 @@ test("without WEBHOOK_BODY_BUCKET there is no bucket, no schedule of bodies, and
   for (const fn of running(production)) expect(production.variablesOf(fn)).not.toHaveProperty("WEBHOOK_BODY_STORAGE");
 });
 
-test("the bucket is private, encrypted, opened to pages for GET and PUT, refuses connections without TLS, and is retained in production", () => {
+test("the bucket is private and encrypted, allows GET and PUT from web pages, refuses connections without TLS, and is retained in production", () => {
   expect(bucketsOf(graph)).toHaveLength(1);
   expect([bucket?.retained, bucket?.inputs.forceDestroy ?? false]).toEqual([true, false]);
   const [access] = graph.all("aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock");

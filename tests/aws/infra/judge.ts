@@ -14,7 +14,7 @@ export interface AwsRequest {
   role: string;
   action: string;
   resource: string;
-  /** Over TLS, if it is not said. */
+  /** Whether the request uses TLS; true by default. */
   secure?: boolean;
 }
 

@@ -99,7 +99,7 @@ test("an entry that was changed on its way shows as changed", async () => {
   expect(await other.count(".badge.success")).toBe(0);
 });
 
-test("a profile keeps what was typed after a refusal, and shows it after it was saved", async () => {
+test("after a refused save and a reload, the profile form still has what was typed, and the corrected form is saved", async () => {
   const { id } = await api.get("/api/v1/users/me");
   const form = `profile.${id}`;
   await view.go("#/personal");

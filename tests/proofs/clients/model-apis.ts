@@ -5,7 +5,7 @@ export interface ModelApi {
   /** The path of the requests for an answer. */
   readonly path: RegExp;
   read(body: any): Conversation;
-  /** The data of the events of the answer. */
+  /** Returns the data of each event in the streamed answer that expresses the decision. */
   write(decision: Decision, id: string): unknown[];
 }
 

@@ -60,7 +60,7 @@ describe("with everything else that the service talks to", () => {
 });
 // oxlint-enable vitest/expect-expect
 
-test("people get 503 and agents work while keys of the identity provider were never read", async ({ task }) => {
+test("until the keys of the identity provider have been read once, people get 503 and agents can work", async ({ task }) => {
   const { tenant, task_ids } = prepared;
   await surroundings.keys.stop();
   const { server } = await startOnCopy("node-postgres");

@@ -175,7 +175,7 @@ export async function runAttack(
 const failuresOf = (samples: readonly Sample[]) =>
   samples.filter(({ status }) => typeof status === "string" || status >= 300).map(({ kind, status }) => `${kind}: ${status}`);
 
-/** The promise of the proof. */
+/** Expects that the attack did not hurt B: all its requests succeeded, and 99 of 100 took at most MAX_P99_MS. */
 export function expectUnharmed(outcome: Outcome): void {
   expectCorrect(outcome);
   expect(failuresOf(outcome.samples)).toEqual([]);

@@ -1,7 +1,7 @@
 import type { RedundantCondition } from "./redundant-conditions.ts";
 import { OWN_AGENT } from "./redundant-search-conditions.ts";
 
-/** The statement that finds the home board of an agent among the places of its usage. */
+/** Identifies the part of the statement in `usage/place.ts` that reads the agent's own board, where idle usage is counted. */
 const HOME_OF_USAGE = 'false as is_latest from "boards" where';
 
 const OF_TASK = "the task was found by its organization and boards, and all its sums are of them";

@@ -15,8 +15,8 @@ import { addTask } from "../../support/task.ts";
 import type { Tenant, World } from "../../support/world.ts";
 
 /**
- * Stores inconsistent or outdated rows that mix two boards and must have no effect. Returns the task of the home board,
- * which has no marks, since approvals show the titles of their tasks.
+ * Stores inconsistent or outdated rows that mix two boards and must have no effect. Returns the id of the task on the home board.
+ * Its title does not name its board, because an approval on the other board shows the title and would look like a leak.
  */
 export async function seedMismatchedReferences(
   world: World,

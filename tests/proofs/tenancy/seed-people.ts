@@ -17,8 +17,9 @@ interface Places {
 }
 
 /**
- * Stores what people have besides their rights: notifications, preferences, browsers and followed boards. A person has as many
- * browsers as allowed, and an organization without callers as many keys. Returns a notification of the other owner.
+ * Stores what people have besides their rights: notifications, preferences, browsers and followed boards. An extra person has as
+ * many browsers as are allowed, and an extra organization, as which no request is sent, as many API keys as are allowed. Returns
+ * the id of a notification of the caller "another owner".
  */
 export async function seedPeople(world: World, callers: readonly Caller[], places: Places): Promise<Ids> {
   const idOf = await identify(world, callers);

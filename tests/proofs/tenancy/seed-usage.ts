@@ -9,7 +9,7 @@ import type { Ids } from "./seed-tenant.ts";
 export const FOREIGN_MODEL = "model-of-theirs";
 /** The maximum number of budgets in one organization. */
 const MAX_BUDGETS = 10_000;
-/** Days at the ends of the shortest and the longest range, and within them. */
+/** Today, the last day before the shortest range, a day within the longer ranges, and the first day of the longest range. */
 const DAYS_AGO = [0, 2, 20, 365];
 const MONTHS_AGO = [0, 1, 3];
 

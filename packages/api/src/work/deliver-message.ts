@@ -17,8 +17,8 @@ export const deliverMessage = (ctx: Context<System>, job_id: string): Promise<De
   toOutcome(ctx, job_id, () => deliver(ctx, job_id));
 
 /**
- * Runs the head of a lane without a message, for a queue in memory (see `leaseHead`). Returns null if no job could be leased; the
- * relay then decides what happens next.
+ * Runs the first job of a lane that has got no wake-up, for a process with a queue in memory (see `leaseHead`). Returns null if no
+ * job could be leased; the relay then decides what happens next.
  */
 export async function deliverHead(ctx: Context<System>, lane: string) {
   try {

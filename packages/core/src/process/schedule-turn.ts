@@ -2,7 +2,7 @@ import { and, eq, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { schedule_turns } from "../schema/process.sql.ts";
 
-/** How often a process that runs a tick renews its turn. */
+/** While a process runs a schedule, it renews its turn (its claim on this run) this often. */
 export const TURN_RENEW_MS = 10_000;
 /** A turn that was not renewed for this long belongs to a process that has ended. */
 const ABANDONED_AFTER_SECONDS = 30;

@@ -40,7 +40,7 @@ export interface TransitionInput {
   missing_tag_ids: string[];
   /** Why the requested dependencies are not allowed. */
   dependency_error: DomainError | null;
-  /** The ids of the dependencies that are not done, as of after the update. */
+  /** The ids of the dependencies that the task will have after the update and that are not done. */
   open_dependencies: string[];
   review_submitter_id: string | null;
   pending_approval: boolean;
