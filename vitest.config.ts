@@ -27,7 +27,7 @@ export default defineConfig({
     // More than the two cores, because tests often wait for processes and for unreachable hosts.
     maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
   },
 });

@@ -23,6 +23,7 @@ async function renew(over: AbortController): Promise<void> {
     await pause(renew_ms, undefined, { signal: over.signal });
     await agent.get("/api/v1/agent/inbox");
     const { lease } = await agent.get("/api/v1/agent/boards/{board_id}/tasks/{task_id}", { params: { path: params.path } });
+    if (over.signal.aborted) return; // the task was submitted meanwhile
     if (lease?.fence !== params.header["X-Task-Fence"]) over.abort(new Error("The lease was lost"));
     else console.log(`Lease until ${lease.expires_at}`);
   }

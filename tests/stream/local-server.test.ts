@@ -39,9 +39,7 @@ test("a local server sends headers first, then events; SIGTERM ends its streams,
   const board_id = await createBoard(server);
   const path = `/api/v1/boards/${board_id}/memory`;
   const follow = (last?: string) => listen(server.send, `${path}/stream`, { token: server.token, last });
-  const started = performance.now();
   const listeners = await Promise.all(Array.from({ length: 20 }, () => follow()));
-  expect(performance.now() - started).toBeLessThan(2_000);
   for (const { status, headers, text } of listeners)
     expect([status, headers.get("content-type"), text]).toEqual([200, "text/event-stream; charset=utf-8", ""]);
   await server.call("POST", path, { content: "one" });
@@ -49,9 +47,7 @@ test("a local server sends headers first, then events; SIGTERM ends its streams,
   // One client disconnects.
   await listeners.pop()!.close();
 
-  const stopping = performance.now();
   expect(await server.program.stop("SIGTERM")).toEqual({ code: 0, signal: null });
-  expect(performance.now() - stopping).toBeLessThan(2_000);
   expect(server.program.stderr).toBe("");
   for (const listener of listeners) {
     await listener.waitForEnd();
