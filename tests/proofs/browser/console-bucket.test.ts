@@ -96,3 +96,14 @@ test.each([
     await view.page.locator('[aria-label="Close this notice"]').click();
   },
 );
+
+test("when the bucket does not let the page read a file, the page says that the storage failed, not the service", async () => {
+  const task_id = await openTask("Read the other log");
+  await choose("other.txt", 160_000);
+  await view.sees(".story .rows", "156.3 KB");
+  const [file] = await listFiles(task_id);
+  bucket.cors = null;
+  await view.go(`#/boards/${board_id}/tasks/${task_id}/files/${file!.id}`);
+  await view.sees(".file-view", "The storage of files did not answer, or does not allow this page.");
+  expect(await view.page.evaluate("document.body.innerText")).not.toContain("The service does not answer");
+});

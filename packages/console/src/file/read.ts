@@ -1,3 +1,4 @@
+import { ConnectionError } from "@board/client/error";
 import { api } from "../api.ts";
 import type { Artifact, NewArtifact } from "../types.ts";
 import { saveAs } from "../ui/save.ts";
@@ -14,8 +15,19 @@ export async function readContent({ board_id, id }: Artifact, signal?: AbortSign
   // The typed client knows only paths that answer with JSON.
   const path = `${ITEM}/content` as typeof ITEM;
   const params = { path: { board_id, artifact_id: id } };
-  return (await api.get(path, { params, parseAs: "blob", ...(signal ? { signal } : {}) })) as unknown as Blob;
+  const options = { params, ...(signal ? { signal } : {}) };
+  try {
+    return (await api.get(path, { ...options, parseAs: "blob" })) as unknown as Blob;
+  } catch (error) {
+    if (!(error instanceof ConnectionError) || signal?.aborted) throw error;
+    // The service may have redirected to a bucket that failed. If the service itself is down, this request throws.
+    await api.get(ITEM, options);
+    throw storageError(SILENT);
+  }
 }
+
+const SILENT = "did not answer, or does not allow this page";
+const storageError = (what: string) => new Error(`The storage of files ${what}. Ask who runs the service.`);
 
 export const saveFile = async (file: Artifact): Promise<void> => saveAs(file.name, await readContent(file));
 
@@ -53,8 +65,7 @@ async function sendBytes(upload: Upload, params: { path: { board_id: string; art
   // The bucket is another origin, so a page learns nothing about a refusal without a rule that allows its origin.
   const answer = await fetch(upload.url, { method: "PUT", headers: upload.headers, body: file }).catch(() => null);
   if (answer?.ok) return;
-  const what = answer === null ? "did not answer, or does not allow this page" : `answered ${answer.status}`;
-  throw new Error(`The storage of files ${what}. Ask who runs the service.`);
+  throw storageError(answer === null ? SILENT : `answered ${answer.status}`);
 }
 
 const UNITS = ["bytes", "KB", "MB", "GB"];
