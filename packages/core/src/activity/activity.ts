@@ -14,7 +14,7 @@ export type EventRow = typeof activity_events.$inferSelect;
 
 const EVENT_COLUMNS = ["event_type", "organization_id", "message", "board_id", "task_id", "agent_id", "user_id", "tags"] as const;
 
-/** The insert of one event. Its placeholders take the result of `eventValues`. */
+/** Builds the insert of one event. `eventValues` creates the values of its placeholders. */
 export const insertEventRow = (db: Db) =>
   db
     .insert(activity_events)
@@ -44,9 +44,9 @@ export const insertEvents: (events: readonly NewActivityEvent[]) => PreparedWrit
 );
 
 /**
- * Writes the event of a finished job whose rows may have been removed. Without its organization or board the event is dropped; a
- * removed task, agent or user is set to null. Locks each row first, from the organization down as removals do, because a failed
- * foreign key would roll back the end of the job.
+ * Writes the event of a finished job, whose board or task may have been removed. Without the organization or board, nothing is
+ * written; a missing task, agent or user becomes null. It locks the rows first, in the order in which removals lock them, because a
+ * failed foreign key would roll back the transaction that ends the job.
  */
 export async function recordLateEvent(ctx: Context, event_type: EventType, event: EventFields): Promise<void> {
   const { organization_id, message, board_id = null, task_id = null, agent_id = null, user_id = null } = event;

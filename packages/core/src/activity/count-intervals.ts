@@ -13,7 +13,7 @@ export interface EventCount {
   failed: number;
 }
 
-/** A condition on `boards`: whether the board also has counts by day. */
+/** Returns a condition on `boards`: whether the board has daily counts in addition to hourly counts. */
 export const hasDays = (board_id: SQL): SQL =>
   sql`exists (select 1 from ${activity_day_counts} as marker where marker.board_id = ${board_id} and marker.day = '-infinity')`;
 
@@ -42,8 +42,9 @@ const selectValues = selectInputs({
 const placeOf = (time: SQL) => sql`width_bucket(${time}, ${input("edges")})`;
 
 /**
- * `offset 0` makes PostgreSQL read each board separately. The condition compares whole rows, because only the primary key can
- * serve such a comparison: with `hour >= …`, a cached plan used the index over the hours of all boards.
+ * Returns a subquery of the hourly counts of one board. `offset 0` makes PostgreSQL read each board separately. The condition
+ * compares whole rows, so that only the primary key can serve it: with `hour >= …`, a cached plan used the index over the hours of
+ * all boards.
  */
 const countedIn = (from: SQL, until: SQL) => sql`lateral (
   select counts.hour, counts.events, counts.failed from ${activity_counts} as counts

@@ -15,10 +15,10 @@ const BATCH_SIZE = 5_000;
 /** Batches per run. The next run counts the remaining events; until then, readers count them in the log. */
 const MAX_BATCHES = 200;
 
-/** Boards per transaction for which hours are summed up to days. A board may have years of hours. */
+/** Boards per transaction whose hourly counts are summed up to daily counts. A board may have years of hourly counts. */
 const BOARDS_PER_BATCH = 50;
 
-/** Adds new events to the counts, batch by batch. A board with new events but without counts by day gets these as well. */
+/** Adds new events to the counts, batch by batch. It also creates the daily counts of boards with new events that have none yet. */
 export async function countNewEvents(ctx: Context<System>, max_batches = MAX_BATCHES): Promise<void> {
   for (let batch = 0; batch < max_batches; batch++) {
     const { total, without_days } = await countBatch(ctx);
@@ -34,7 +34,7 @@ interface CountedBatch {
 }
 
 /**
- * Counts the next events in commit order. Returns how many it counted, and which of their boards have no counts by day. It stops
+ * Counts the next events in commit order. Returns how many it counted, and which of their boards have no daily counts yet. It stops
  * at the oldest open transaction, so that an event that is committed later always comes after the stored position.
  */
 const countBatch = (ctx: Context): Promise<CountedBatch> =>

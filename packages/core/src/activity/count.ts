@@ -36,28 +36,29 @@ export const isUncounted = sql`event.tx >= ${countedUpTo.tx} and event.tx <= '18
   and (event.tx, event.seq) > (${countedUpTo.tx}, ${countedUpTo.seq})`;
 
 /**
- * The events of a `board` that meet the condition; an index must cover it. `offset 0` keeps the planner from changing the join
- * order and reading the events of all boards of the service.
+ * Returns a subquery of the events of a `board` that meet the condition, which an index must cover. `offset 0` keeps the planner
+ * from changing the join order and reading the events of all boards of the service.
  */
 export const boardEvents = (condition: SQL) => sql`(
   select event.created_at, event.event_type from ${activity_events} as event
   where event.board_id = board.id and ${condition} offset 0) as event`;
 
-/** The hour of an `event` in UTC. The constant below is its day. */
+/** The start of the UTC hour of an `event`. */
 export const eventHour = sql`date_trunc('hour', event.created_at, 'UTC')`;
 export const eventDay = sql`date_trunc('day', event.created_at, 'UTC')`;
 
 /** A condition on `event`: whether it is an error event. */
 export const isFailed = sql`event.event_type like '%failed'`;
 
-/** The number of comments on boards. */
+/** Counts the comments on boards. */
 export async function countComments(ctx: Context, selection: BoardSelection): Promise<number> {
   const total = boardTotal(selection, sql`counts.comments`, sql`event.event_type = 'task.comment'`);
   return toTotal(await ctx.db.execute(selectTotal(total)));
 }
 
 /**
- * The number of events of boards. If `boardless_organization_id` is set, that organization's events without a board count too.
+ * Counts the events of boards. If `boardless_organization_id` is set, it also counts the events of that organization without a
+ * board.
  */
 export async function countActivity(
   ctx: Context,
@@ -70,7 +71,7 @@ export async function countActivity(
 const statements = createStatementCache<unknown>();
 
 /**
- * The number of events on boards that a member may read. With `boardless`, the organization's events without a board count too.
+ * Counts the events on boards that a member may read. With `boardless`, it also counts the organization's events without a board.
  */
 export async function countReadableActivity(ctx: Context, actor: Member, { boardless }: { boardless: boolean }): Promise<number> {
   const filters = [readableBoards(actor)];

@@ -69,7 +69,7 @@ const feedColumns = {
   seq: activity_events.seq,
 };
 
-/** The comments with these ids. A subquery selects the ids, so that skipping rows by offset needs no joins. */
+/** Selects the comments with these ids. The ids come from a subquery, so that skipping rows by offset needs no joins. */
 export const selectFeed = (ctx: Context, ids: SQLWrapper) =>
   ctx.db
     .select(feedColumns)
@@ -96,7 +96,7 @@ const feedList = listOf({
   order: feedOrder,
 });
 
-/** The comments on tasks of boards that the caller may read, newest first. */
+/** Lists the comments on tasks of boards that the caller may read, newest first. */
 export async function listFeed(ctx: Context<Member>, query: FeedQuery): Promise<Page<FeedComment>> {
   const { actor } = ctx;
   const { board_id } = query;

@@ -45,7 +45,7 @@ const activityList = listOf({
   skips_in_index: true,
 });
 
-/** The events that the caller may see, newest first. There is an index for each kind of caller. */
+/** Lists the events that the caller may see, newest first. There is an index for each kind of caller. */
 export function listActivity(ctx: Context<Member | Agent>, query: PageQuery): Promise<Page<Activity>> {
   const { actor } = ctx;
   // All events of an agent belong to its organization, so the condition does not compare the organization.
@@ -89,7 +89,7 @@ function toAction(event_type: string): Activity["action"] {
   return event_type.endsWith(".deleted") || event_type === "agent.delete.direct" ? "deleted" : "updated";
 }
 
-/** The page of the console that shows the event (docs/reference/activity.md#dashboard-routes). */
+/** Returns the page of the console that shows the event (docs/reference/activity.md#dashboard-routes). */
 function toRoute({ id, event_type, board_id, task_id, created_at }: Row): Pick<Activity, "route_name" | "route_params"> {
   const ofTask: Record<string, string> = task_id === null ? {} : { taskId: task_id };
   if (board_id === null)

@@ -5,26 +5,30 @@ import { runWrite } from "../db/prepared-write.ts";
 import { insertJobs, type NewJob } from "../job/job.ts";
 
 /**
- * The alerts of an organization are sent one after the other, so that an organization with many people occupies only one worker.
+ * Returns the lane of an organization's alerts. The lane makes them run one after the other, so that an organization with many
+ * people occupies only one worker.
  */
 const laneOf = (organization_id: string) => `alerts:${organization_id}`;
 
-/** The job that notifies people of an alert. It is stored with the change, and determines the recipients when it runs. */
+/**
+ * Returns the job that notifies people of an alert. The job is stored together with the change, and finds the recipients when it
+ * runs.
+ */
 export const toAlertJob = (alert: Alert): NewJob<"people.tell"> => ({
   kind: "people.tell",
   payload: { ...alert, after: null },
   options: { organization_id: alert.organization_id, lane: laneOf(alert.organization_id) },
 });
 
-/** The job that continues with the people after the one who was notified last. */
+/** Returns the job that continues with the recipients after `after`, the last person who was notified. */
 export const toNextAlertJob = (alert: Alert, after: string): NewJob<"people.tell"> => ({
   ...toAlertJob(alert),
   payload: { ...alert, after },
 });
 
 /**
- * The job that asks the next group of people if nobody has decided in time. It has no lane, because while it waits it would block
- * the organization's other alerts. It keeps the key of the alert, so that nobody is asked twice.
+ * Returns the job that asks the next group of people if nobody has decided in time. It has no lane, because while it waits it would
+ * block the organization's other alerts. It keeps the key of the alert, so that nobody is asked twice.
  */
 export function toEscalationJob(alert: Alert, escalation: Required<Alert>["escalation"], run_at: Date): NewJob<"people.tell"> {
   const { group: _, ...rest } = alert;
@@ -43,6 +47,6 @@ export function toAlertActor(actor: Actor): Alert["actor"] {
   return { type: "system", id: null };
 }
 
-/** A key with which people are notified of the same thing at most once a day. */
+/** Returns a key that limits notifications about the same subject to one a day. */
 export const dailyKey = ({ now }: Pick<Context, "now">, type: Alert["type"], subject_id: string): string =>
   `${type}:${subject_id}:${now().toISOString().slice(0, 10)}`;

@@ -4,8 +4,8 @@ import type { NewJob } from "../job/job.ts";
 import { toAlertJob } from "./alert-job.ts";
 
 /**
- * The hook through which people are notified of events on boards. It returns jobs, and the statement that stores the events
- * inserts them. All other alerts come from `storeAlerts` and `mentionJobs`.
+ * Returns the jobs that notify people of events on boards. The statement that stores the events inserts these jobs. All other
+ * alerts come from `storeAlerts` and `mentionJobs`.
  */
 export const toBoardAlertJobs = (events: readonly BoardEvent[]): NewJob<"people.tell">[] =>
   events.flatMap((event) => {

@@ -47,7 +47,7 @@ const artifactOrder: SortOrder<Pick<ArtifactRow, "created_at" | "id">> = [
 
 const artifactList = listOf({ name: "artifacts", table: artifacts, columns, order: artifactOrder });
 
-/** The artifacts of a task, oldest first. */
+/** Lists the artifacts of a task, oldest first. */
 export async function listArtifacts(
   ctx: CallerContext,
   board_id: string,
@@ -67,7 +67,7 @@ export async function listArtifacts(
 
 const MAX_NAMED = 50;
 
-/** The oldest finished artifacts of a task. The caller must have read the task. */
+/** Returns the oldest finished artifacts of a task. The caller must have read the task. */
 export async function readFinished(ctx: Context, board_id: string, task_id: string): Promise<Artifact[]> {
   const rows = await ctx.db
     .select(columns)
@@ -78,11 +78,11 @@ export async function readFinished(ctx: Context, board_id: string, task_id: stri
   return rows.map(toArtifact);
 }
 
-/** A condition on `artifacts` that selects this artifact of the board. */
+/** Returns a condition on `artifacts` that selects this artifact of the board. */
 export const artifactCondition = (board_id: string, artifact_id: string) =>
   and(eq(artifacts.id, artifact_id), eq(artifacts.board_id, board_id));
 
-/** An artifact that the caller may access. A run token can only access artifacts of the run's task. */
+/** Returns an artifact that the caller may access. A run token can only access artifacts of the run's task. */
 export async function readArtifact(
   ctx: CallerContext,
   board_id: string,

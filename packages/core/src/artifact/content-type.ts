@@ -38,7 +38,7 @@ export function contentTypeOf(head: Uint8Array, declared: string): string {
   return TEXT_TYPES.has(type) ? type : PLAIN;
 }
 
-/** Whether the bytes are UTF-8 without NUL. The last character may be incomplete. */
+/** Checks whether the bytes are UTF-8 without NUL. The last character may be incomplete. */
 function isText(head: Uint8Array): boolean {
   if (head.includes(0)) return false;
   try {

@@ -3,14 +3,14 @@ import type { Context } from "../context/context.ts";
 import type { FileStorage } from "../context/file-storage.ts";
 import { DomainError } from "../values/errors.ts";
 
-/** The key of an artifact's object in the file storage. */
+/** Returns the key of an artifact's object in the file storage. */
 export const fileKeyOf = ({ organization_id, id }: { organization_id: string; id: string }): string =>
   toBodyKey({ organization_id, payload_id: id });
 
 /** In seconds. Storage services are rarely unavailable for longer. */
 const RETRY_AFTER = 30;
 
-/** Uses the file storage for a request. If the storage fails, the error tells the caller to try again. */
+/** Uses the file storage for a request. If the storage fails, the error tells the client to try again. */
 export async function withFiles<T>(ctx: Context, work: (files: FileStorage) => Promise<T>): Promise<T> {
   try {
     if (!ctx.files) throw new BodyStorageError("Files have been stored, but no storage is configured");

@@ -29,7 +29,7 @@ type Row = ArtifactRow & { task_title: string };
 const artifactList = listOf({
   name: "artifacts of the organization",
   table: artifacts,
-  // The second condition of the boards lets PostgreSQL read the artifacts in the order of the index by size.
+  // The join also compares the organization, so that PostgreSQL can read the artifacts in the order of the index by size.
   joins: [
     { table: boards, on: and(eq(boards.id, artifacts.board_id), eq(boards.organization_id, artifacts.organization_id))! },
     { table: tasks, on: and(eq(tasks.id, artifacts.task_id), eq(tasks.board_id, artifacts.board_id))! },
@@ -41,7 +41,7 @@ const artifactList = listOf({
   ),
 });
 
-/** The artifacts on the boards that the member may read, largest first. */
+/** Lists the artifacts on the boards that the member may read, largest first. */
 export const listOrganizationArtifacts = (ctx: Context<Member>, query: PageQuery): Promise<Page<OrganizationArtifact>> =>
   artifactList.read(ctx, query, {
     owner: ctx.actor.active.organization_id,

@@ -13,7 +13,7 @@ const MAX_CONCURRENT = 8;
 /** Time limit of one run. The next run deletes the remaining objects. */
 const MAX_RUN_MS = 20_000;
 
-/** A condition on `artifacts`: whether the content was never uploaded. It matches the partial index. */
+/** Returns a condition on `artifacts`: whether the content was never uploaded. It matches the condition of the partial index. */
 export const isUnfinished = () => sql`status = 'uploading'`;
 
 interface Orphan {
@@ -21,7 +21,10 @@ interface Orphan {
   organization_id: string;
 }
 
-/** Deletes the objects of removed artifacts, and what uploads have left whose process was killed, from the file storage. */
+/**
+ * Deletes two kinds of objects from the file storage: objects of removed artifacts, and remains of uploads whose process was
+ * killed.
+ */
 export async function removeOrphanedFiles(ctx: Context): Promise<void> {
   const { files } = ctx;
   if (!files) return;
@@ -46,7 +49,7 @@ export async function removeOrphanedFiles(ctx: Context): Promise<void> {
   if (failure !== null) warn(ctx, failure);
 }
 
-/** The next run tries again what a failing storage refused. */
+/** Logs a failure of the file storage. The next run tries the same objects again. */
 function warn(ctx: Context, error: unknown): void {
   if (!(error instanceof BodyStorageError)) throw error;
   ctx.log.warn("artifact.files_not_deleted", error.message);

@@ -29,7 +29,7 @@ export const SetReviewedFiles = lazyObject(() => ({
 })).meta({ id: "ReviewedFilesUpdate" });
 export type SetReviewedFiles = z.infer<typeof SetReviewedFiles>;
 
-/** The files of a diff that the calling person has reviewed. */
+/** Returns the files of a diff that the calling person has reviewed. */
 export async function getReviewedFiles(ctx: Context<User>, board_id: string, artifact_id: string): Promise<ReviewedFiles> {
   const { id } = await readArtifact(ctx, board_id, artifact_id, "read");
   const [row] = await ctx.db

@@ -18,7 +18,7 @@ export const ArtifactUpload = lazyObject(() => ({
 })).meta({ id: "ArtifactUpload", description: "How the content of an artifact is uploaded. Then complete the artifact." });
 export type ArtifactUpload = z.infer<typeof ArtifactUpload>;
 
-/** Where the client sends the content: directly to the file storage, or to this service. */
+/** Returns where the client sends the content: directly to the file storage, or to this service. */
 export async function planUpload(ctx: Context, row: ArtifactRow): Promise<ArtifactUpload> {
   const expires_at = addMs(ctx.now(), UPLOAD_MS).toISOString();
   const { size, sha256 } = row;

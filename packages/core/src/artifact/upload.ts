@@ -20,7 +20,7 @@ const mismatch = () =>
   new DomainError("conflict", "The content does not have the size or the SHA-256 of the artifact. Upload it again.");
 const isComplete = () => new DomainError("conflict", "The artifact has its content already.");
 
-/** An artifact that waits for its content. Throws `conflict` if it is complete. */
+/** Returns an artifact that waits for its content. Throws `conflict` if it is complete. */
 export async function requireUploading(ctx: CallerContext, board_id: string, artifact_id: string): Promise<ArtifactRow> {
   const row = await readArtifact(ctx, board_id, artifact_id, "write");
   if (row.status !== "uploading") throw isComplete();
@@ -47,7 +47,7 @@ export const storeContent = (
 ): Promise<void> => withFiles(ctx, (files) => files.write(fileKeyOf(row), checked(row, chunks), row.size));
 
 /**
- * Passes the chunks on. Before the last chunk, it throws if the content is not the announced content, so that it is not stored.
+ * Passes the chunks on. Throws if the size or hash differs from the announced one, so that the storage does not keep the content.
  */
 async function* checked({ size, sha256 }: ArtifactRow, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
   const hash = createHash("sha256");

@@ -52,7 +52,7 @@ const auditList = listOf({
   ),
 });
 
-/** The entries of the active organization, newest first. */
+/** Lists the entries of the active organization, newest first. */
 export function listAuditEvents(ctx: Context<Admin>, query: AuditQuery): Promise<Page<AuditEvent>> {
   const { organization_id } = ctx.actor.active;
   const { action, actor_id, target_id, since, until, ...page } = query;

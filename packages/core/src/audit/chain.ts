@@ -7,8 +7,8 @@ type Row = typeof audit_events.$inferSelect;
 export const GENESIS: Uint8Array = new Uint8Array(32);
 
 /**
- * The hash of a row: SHA-256 over the hash of the row before it and the row as a JSON array in this order. Anybody can compute it
- * from an export (docs/reference/audit.md#hash-chain).
+ * Returns the hash of a row: SHA-256 over the hash of the previous row, followed by the fields of the row as a JSON array in this
+ * order. Anybody can compute it from an export (docs/reference/audit.md#hash-chain).
  */
 export function hashOf(previous: Uint8Array, row: Omit<Row, "hash">): Uint8Array {
   const values = [

@@ -15,8 +15,8 @@ const STORED_AS = /_(?:sealed|digest|hash|lookup)$/;
 const MAX_CHARS = 500;
 
 /**
- * The fields that differ between two states of an object. Without `before`, the object was created; without `after`, it was
- * removed.
+ * Returns the fields that differ between two states of an object. Pass null as `before` if the object was created, and null as
+ * `after` if it was removed.
  */
 export function toChanges(before: object | null, after: object | null): AuditChanges {
   const [old, now] = [(before ?? {}) as Fields, (after ?? {}) as Fields];

@@ -13,7 +13,7 @@ export interface BodyRow {
 /** How many objects one list request reads at the same time. */
 const MAX_CONCURRENT = 8;
 
-/** The body of a payload, from the database or from the body storage. Throws a BodyStorageError if it cannot be read. */
+/** Reads the body of a payload, from the database or from the body storage. Throws a BodyStorageError if it cannot be read. */
 export async function readBody(ctx: Context, row: BodyRow): Promise<Uint8Array> {
   const body = row.body ?? (await fetchBody(ctx, row));
   if (!body) throw new BodyStorageError(`The body of payload ${row.id} is not in the body storage`);

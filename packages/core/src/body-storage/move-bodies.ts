@@ -30,7 +30,7 @@ interface Run {
 
 /**
  * Moves the bodies of old payloads to the body storage, alternating between organizations, and deletes the objects of removed
- * payloads. An error of the storage ends the run; the next run continues at the same place.
+ * payloads. An error of the storage ends the run; the next run continues with the first body that was not moved.
  */
 export async function moveOldBodies(ctx: Context): Promise<void> {
   const { body_storage } = ctx.settings;
@@ -86,7 +86,7 @@ const interleave = <T>(lists: readonly (readonly T[])[]): T[] =>
     lists.flatMap((list) => list.slice(index, index + 1)),
   );
 
-/** The last payload before the first payload that could not be moved. */
+/** Returns the last payload before the first payload that could not be moved. */
 function lastDone(payloads: readonly BatchPayload[], done: ReadonlySet<string>): BatchPayload | null {
   const failed = payloads.findIndex(({ id }) => !done.has(id));
   return payloads[(failed === -1 ? payloads.length : failed) - 1] ?? null;

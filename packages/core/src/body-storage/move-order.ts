@@ -7,7 +7,7 @@ import { addMs } from "../values/time.ts";
 import { webhook_body_turns } from "../schema/webhook-body.sql.ts";
 import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts";
 
-/** How many organizations are served at the same time. */
+/** How many organizations have a batch at the same time. */
 const ORGANIZATIONS = 20;
 /** How many payloads of an organization one batch examines, including payloads that are too small to move. */
 const BATCH_SIZE = 50;
@@ -40,9 +40,8 @@ export async function addOrganizations(ctx: Context, start: Date): Promise<void>
 }
 
 /**
- * Claims the next batch of payloads received before a time, for each of the organizations that have waited longest. An
- * organization with many payloads gets several batches, between those of others. Empty when no organization is due in the run
- * that began at `start`.
+ * Claims the next batch of payloads received before a time, for each of the organizations that have waited longest. Returns nothing
+ * if no organization is due in the run that began at `start`. An organization gets its next batch only after the others.
  */
 export async function claimBatches(ctx: Context, start: Date, before: Date): Promise<MoveBatch[]> {
   const now = ctx.now();
@@ -77,8 +76,8 @@ export async function claimBatches(ctx: Context, start: Date, before: Date): Pro
 }
 
 /**
- * Ends a batch. All payloads up to `last` are done; without `last`, no payload is done. The organization gets another batch in this
- * run if it may have more payloads.
+ * Ends a batch whose payloads up to `last` are done; if `last` is null, no payload is done. The organization gets another batch in
+ * this run if it may have more payloads.
  */
 export async function finishBatch(
   ctx: Context,

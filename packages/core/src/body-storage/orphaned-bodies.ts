@@ -13,7 +13,10 @@ const BATCH_SIZE = 200;
 const MAX_CONCURRENT = 8;
 const MAX_RUN_MS = 20_000;
 
-/** An object to check now. `has_body_key` says whether its payload refers to it, and is null if the payload was removed. */
+/**
+ * An object to check now. `has_body_key` is true if a payload or run step refers to an object, false if the payload exists without
+ * referring to one, and null if neither exists.
+ */
 interface DueOrphan {
   payload_id: string;
   body_key: string;
@@ -21,15 +24,16 @@ interface DueOrphan {
 }
 
 /**
- * Deletes objects of removed payloads. An object is kept if its payload still exists without referring to it, because a move may
- * be about to store the reference. The next move overwrites such an object, or it is deleted after its payload.
+ * Deletes objects of removed payloads and run steps. An object is kept if its payload exists without referring to it, because a
+ * move may be about to store the reference. The next move overwrites that object, or it is deleted after its payload.
  */
 export async function removeOrphanedBodies(ctx: Context, storage: BodyStorage): Promise<void> {
   const start = performance.now();
   let failure: unknown = null;
   const shouldStop = () => failure !== null || performance.now() - start > MAX_RUN_MS;
   while (!shouldStop()) {
-    // Long enough for the deletion to finish. A move that writes the object again changes the time, so that the record is kept.
+    // Other runs skip these objects for an hour, which is long enough to delete them. If a move writes an object again, it changes
+    // the time, so the record is kept.
     const claim = addMs(ctx.now(), HOUR_MS);
     const due = await claimDue(ctx, claim);
     const finished: string[] = due.filter(({ has_body_key }) => has_body_key === true).map(({ payload_id }) => payload_id);

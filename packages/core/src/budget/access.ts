@@ -12,21 +12,24 @@ import { notFound } from "../values/errors.ts";
 
 export type Scope = (typeof BUDGET_SCOPES)[number];
 
-/** The columns that say what a budget is for. */
+/** The board, agent or task that a budget limits. All are null for the budget of the organization. */
 export interface Place {
   board_id: string | null;
   agent_id: string | null;
   task_id: string | null;
 }
 
-/** The board whose budget counts the spending; null for the organization and for main agents. */
+/**
+ * The board that a budget belongs to, directly or through its task or agent. Null for budgets of the organization and of main
+ * agents.
+ */
 const onBoard: SQL = sql`coalesce(${budgets.board_id},
   (select task.board_id from ${tasks} as task where task.id = ${budgets.task_id}),
   (select agent.board_id from ${agents} as agent where agent.id = ${budgets.agent_id}))`;
 
 /**
- * The budgets that the member may change: those of boards with write access, and of the agents and tasks on these. Admins also
- * see budgets without a board.
+ * Returns a filter for the budgets that the member may change: the budgets of boards with write access, and of tasks on these
+ * boards. Admins also see the budgets of agents on these boards, and budgets without a board.
  */
 export function visibleBudgets({ actor }: Context<Member>): Filter {
   const { organization_id, member_id, role } = actor.active;
@@ -49,8 +52,8 @@ export function visibleBudgets({ actor }: Context<Member>): Filter {
 const NOWHERE: Place = { board_id: null, agent_id: null, task_id: null };
 
 /**
- * Checks that the member may set a budget. Only admins may set one for the organization or for agents; every member may set one
- * for boards with write access and for tasks on them. Throws `forbidden` for a board that the member may only read, else
+ * Checks that the member may set a budget. Every member may set one for a board with write access and for its tasks; only admins
+ * may set one for agents or the organization. Throws `forbidden` for a board that the member may only read, and otherwise
  * `not_found`.
  */
 export async function requireScope(ctx: Context<Member>, scope: Scope, scope_id: string): Promise<Place> {

@@ -72,7 +72,7 @@ export async function announceBudgets(ctx: Context<Agent>, reached: readonly Rea
 
 const PERIODS = { day: " today", month: " this month", total: "" };
 
-/** How much of each limit is spent, for example "board, 9.5 of 10 USD this month". */
+/** Describes how much of each limit is spent, for example "board, 9.5 of 10 USD this month". */
 export function describe({ scope, spent, limit, period }: Budget): string {
   const parts = [
     ...(limit.cost_usd === null ? [] : [`${spent.cost_usd} of ${limit.cost_usd} USD`]),

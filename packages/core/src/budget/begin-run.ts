@@ -7,7 +7,7 @@ import type { BoardRow } from "../organization/access.ts";
 import { DomainError } from "../values/errors.ts";
 import { announceBudgets } from "./announce.ts";
 
-/** The longest wait, in seconds, after which an agent asks again, since a budget may be raised at any time. */
+/** The longest time, in seconds, that a refused agent is asked to wait. It is short, because a budget may be raised at any time. */
 const MAX_RETRY = 3_600;
 
 /** The error for a run that is refused because a budget has no room for it. */

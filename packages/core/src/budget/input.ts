@@ -68,6 +68,6 @@ export const UpdateBudget = lazyObject(() => ({
   .meta({ id: "BudgetUpdate" });
 export type UpdateBudget = z.infer<typeof UpdateBudget>;
 
-/** Whether at least one of the limits is set. */
+/** Checks whether at least one of the limits is set. */
 export const hasLimit = (limit: z.infer<typeof BudgetLimit>): boolean =>
   Object.values(limit ?? {}).some((value) => value !== null && value !== undefined);

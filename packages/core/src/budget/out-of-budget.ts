@@ -10,7 +10,7 @@ interface Spender {
   board_id: string | null;
 }
 
-/** Whether the agent cannot start any run, because the budgets that stop runs are spent for all of its boards and tasks. */
+/** Checks whether the budgets that stop runs are spent for all boards and tasks of the agent, so that it cannot start any run. */
 export async function isOutOfBudget(ctx: Context, { id, organization_id, board_id }: Spender): Promise<boolean> {
   const found = await ctx.db.execute(sql`
     select exists (

@@ -10,8 +10,8 @@ interface Spender {
 }
 
 /**
- * The columns `has_budgets` and `has_room` of an agent, as the lateral query `room`. Without budgets, it costs one index look-up.
- * `offset 0` keeps PostgreSQL from running the query again at each use.
+ * Returns the lateral query `room` with the columns `has_budgets` and `has_room` of an agent. If the organization has no budgets,
+ * it costs one index look-up. `offset 0` keeps PostgreSQL from running the query again at each use.
  */
 export const roomOf = ({ organization_id, board_id, agent_id, now }: Spender): SQL => sql`(
   select found.has_budgets, not found.has_budgets
@@ -20,8 +20,8 @@ export const roomOf = ({ organization_id, board_id, agent_id, now }: Spender): S
     as has_budgets) as found offset 0) as room`;
 
 /**
- * A condition on `tasks`: whether no budget keeps the agent from starting a run on the task. The query must join `roomOf`. It
- * avoids `exists`, for which PostgreSQL may hash the budgets of all organizations.
+ * Returns a condition on `tasks`: whether the budgets allow the agent to start a run on the task. The query must join `roomOf`. The
+ * condition avoids `exists`, for which PostgreSQL may hash the budgets of all organizations.
  */
 export const hasRoom = (now: SQLWrapper): SQL => sql`(not room.has_budgets or room.has_room and coalesce((
   select false from ${budgets} as budget join ${budget_spending} as spending on spending.budget_id = budget.id

@@ -5,13 +5,16 @@ import { rowsOf } from "../db/database.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { budget_spending, budgets } from "../schema/budget.sql.ts";
 
-/** Where something is spent: on a task of a board, or without a task. */
+/** The task and board that usage counts toward; null for usage without a task. */
 interface Place {
   board_id: string | null;
   task_id: string | null;
 }
 
-/** Shorter than PostgreSQL's `deadlock_timeout` of one second, after which PostgreSQL would abort one of the two transactions. */
+/**
+ * The maximum wait for a lock, in milliseconds. It is shorter than PostgreSQL's `deadlock_timeout` of one second, after which
+ * PostgreSQL would abort one of the two transactions.
+ */
 const TASK_LOCK_MS = 200;
 
 const agentValues = ({ actor }: Context<Agent>) => ({ organization_id: actor.organization_id, agent_id: actor.agent_id });
@@ -31,9 +34,9 @@ const locking = preparedQuery(
 );
 
 /**
- * Locks the budgets that spending at these places counts toward. Call it first in a transaction, before tasks are locked. An
- * agent that takes a task locks in the opposite order, so this transaction waits for tasks only briefly, and is repeated if it
- * did not get them.
+ * Locks the budgets that usage on these tasks and boards counts toward. Call it first in a transaction, before tasks are locked.
+ * Agents that take a task lock in the opposite order, so this transaction waits only briefly for tasks, and is repeated if it does
+ * not get the locks.
  */
 export async function lockBudgets(ctx: Context<Agent>, places: readonly Place[]): Promise<void> {
   const values = { ...agentValues(ctx), now: ctx.now().toISOString(), places: JSON.stringify(places) };

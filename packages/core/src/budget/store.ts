@@ -69,7 +69,7 @@ const selectBudget = (ctx: Context, condition: SQL | undefined) =>
 const isOwn = (ctx: Context<Member>, budget_id: string) =>
   and(eq(budgets.id, budget_id), eq(budgets.organization_id, ctx.actor.active.organization_id));
 
-/** A budget that the member may change. Any other budget is not found. */
+/** Returns a budget that the member may change. Throws `not_found` for any other budget. */
 export async function getBudget(ctx: Context<Member>, budget_id: string): Promise<Budget> {
   const [row] = await selectBudget(ctx, isOwn(ctx, budget_id));
   if (!row) throw notFound();
@@ -163,7 +163,10 @@ export function updateBudget(ctx: Context<Member>, budget_id: string, input: Upd
   });
 }
 
-/** A stored number keeps the trailing zeros that were sent, so costs are compared as numbers. */
+/**
+ * Checks whether two values of a budget are equal. Costs are compared as numbers, because a stored cost keeps the trailing zeros
+ * that were sent.
+ */
 const isSameValue = (value: unknown, other: unknown): boolean =>
   value === other || (typeof value === "string" && typeof other === "string" && value !== "" && Number(value) === Number(other));
 
@@ -173,7 +176,7 @@ const beginPeriod = (ctx: Context, budget_id: string) =>
       resets_at = budget_period_end(budget.period, budget.timezone, ${toTimestamp(ctx.now())})
     from ${budgets} as budget where budget.id = spending.budget_id and budget.id = ${budget_id}`);
 
-/** Forgets announcements that are no longer true, so that a raised budget can warn again. */
+/** Clears `warned` and `exhausted` if the spending is below the changed limits, so that a raised budget can warn again. */
 const announceAgain = (budget_id: string): SQL => {
   const reaches = (share: SQL) => sql`(coalesce(spending.cost_usd >= budget.limit_cost_usd * ${share}, false)
     or coalesce(spending.total_tokens >= budget.limit_total_tokens * ${share}, false)

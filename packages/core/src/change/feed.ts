@@ -40,9 +40,7 @@ export const Changes = lazyObject(() => ({
 })).meta({ id: "Changes", description: "A part of the changes feed." });
 export type Changes = z.infer<typeof Changes>;
 
-/**
- * The changes after a cursor that the caller may see. Without a cursor, the answer contains no changes, only the current cursor.
- */
+/** Returns the changes after a cursor that the caller may see. Without a cursor, the answer contains only the current cursor. */
 export async function listChanges(ctx: Context<Member | Agent>, query: ChangesQuery): Promise<Changes> {
   const types = toChangeTypes(query.types);
   const [scope] = await readScopes(ctx, [ctx.actor], query.board_id);
@@ -64,8 +62,8 @@ export async function listChanges(ctx: Context<Member | Agent>, query: ChangesQu
 }
 
 /**
- * Where a stream starts: after `sent`, which is a cursor or the id of an event. Null if nothing was sent; the stream then starts
- * now.
+ * Returns the position after which a stream starts: `sent`, which is a cursor or the id of an event. Returns null if the client
+ * sent nothing; the stream then starts now.
  */
 export async function startOfStream(ctx: Context<Member | Agent>, sent: string | undefined): Promise<Cursor | null> {
   if (sent === undefined) return null;
@@ -90,8 +88,8 @@ const organizationOf = ({ actor }: Context<Member | Agent>) =>
   actor.type === "agent" ? actor.organization_id : actor.active.organization_id;
 
 /**
- * Throws `invalid` for a cursor of another organization. Also throws for a cursor beyond all transactions, which must come from
- * another database.
+ * Parses a cursor. Throws `invalid` for a cursor of another organization, and for a cursor after all transactions of this database,
+ * which must come from another database.
  */
 function toPosition(sent: string, organization_id: string, xmax: Horizon["xmax"]): Cursor {
   if (sent === "") return BEGINNING;

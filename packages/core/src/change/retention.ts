@@ -8,7 +8,10 @@ const BATCH_SIZE = 5_000;
 /** Batches per run. The next run removes the remaining changes. */
 const MAX_BATCHES = 400;
 
-/** Removes old changes in the order of the feed and stores how far it came, so that readers with an older cursor get an error. */
+/**
+ * Removes old changes in the order of the feed. It stores the position of the last one, so that readers with an older cursor get an
+ * error.
+ */
 export async function removeChangesBefore(ctx: Context, time: Date): Promise<void> {
   const before = toTimestamp(time);
   for (let batch = 0, from = "0"; batch < MAX_BATCHES; batch++) {

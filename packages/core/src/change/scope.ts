@@ -19,8 +19,8 @@ export interface ChangeScope {
 }
 
 /**
- * What each caller may see now, in the order of the callers. `board_id` limits this to one board, and throws if the caller may
- * not see that board. Any number of members takes at most two statements.
+ * Returns what each caller may see now, in the order of the callers. With `board_id`, the result contains only that board, or an
+ * error if the caller may not see it. Any number of members takes at most two statements.
  */
 export async function readScopes(
   ctx: Context,
@@ -70,7 +70,7 @@ async function readBoardIds(ctx: Context, actor: Agent): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** The removed boards that each caller was allowed to read, by the index of the caller. */
+/** Finds the removed boards that each caller was allowed to read, by the index of the caller. */
 async function readRemovedBoards(
   ctx: Context,
   callers: readonly (Member | Agent)[],
@@ -94,8 +94,8 @@ async function readRemovedBoards(
 }
 
 /**
- * The id under which the entry of a removed board lists its readers: the id of the membership, or of the gateway for a main
- * agent.
+ * Returns how the entry of a removed board names the caller as a reader: by the id of the membership, or for a main agent by the id
+ * of its gateway.
  */
 const toReader = (caller: Member | Agent) =>
   caller.type === "agent"

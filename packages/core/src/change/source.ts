@@ -44,7 +44,7 @@ export function toChangeTypes(list: string | undefined): readonly ChangeType[] |
   return CHANGE_TYPES.filter((type) => sent.some(({ data }) => data === type));
 }
 
-/** The changes of a scope in commit order, for the feed and for streams. */
+/** Creates the source of the changes of a scope in commit order, for the feed and for streams. */
 export function createChangeSource(scope: ChangeScope, types: readonly ChangeType[] | null): Source {
   const { organization_id, boards, without_board } = scope;
   const digest = boards === "all" ? boards : hash("sha256", boards.join(), "base64url");
@@ -67,10 +67,16 @@ type Row = Omit<typeof changes.$inferSelect, "readers">;
 
 const { readers: _readers, ...columns } = getTableColumns(changes);
 
-/** The limits used by a stream's batch, by a default page of the feed plus one entry, and by its longest page plus one. */
+/**
+ * The limits that are written into the SQL: of a stream's batch, of a default page of the feed plus one entry, and of its longest
+ * page plus one entry.
+ */
 const INLINED_LIMITS = [100, 101, 201];
 
-/** The entries of a whole organization after a cursor. Mirrors poll this statement all the time. */
+/**
+ * Selects the entries of a whole organization after a cursor. It is prepared, because clients that mirror an organization poll it
+ * all the time.
+ */
 const selectAfter = preparedQuery((db, without_board: boolean, ofTypes: boolean, limit: number) => {
   const value = (name: string) => sql.placeholder(name);
   const types = ofTypes ? sql`${changes.type} = any(${value("types")}::text[])` : undefined;

@@ -28,7 +28,7 @@ export const UpdateChannel = lazyObject(() => ({
 })).meta({ id: "ChannelUpdate" });
 export type UpdateChannel = z.infer<typeof UpdateChannel>;
 
-/** The caller's channels. The e-mail channel does not exist until the first notification for the address of the profile. */
+/** Lists the caller's channels. The e-mail channel does not exist until the first notification for the address of the profile. */
 export const listChannels = async (ctx: Context<User>): Promise<Channel[]> => {
   const rows = await ctx.db
     .select()
@@ -38,7 +38,7 @@ export const listChannels = async (ctx: Context<User>): Promise<Channel[]> => {
   return rows.map(toChannel);
 };
 
-/** One of the caller's channels. */
+/** Returns one of the caller's channels. Throws `not_found` for any other channel. */
 export async function getChannel(ctx: Context<User>, channel_id: string): Promise<Channel> {
   const [row] = await ctx.db.select().from(channels).where(isOwn(ctx, channel_id));
   if (!row) throw notFound();
@@ -73,8 +73,8 @@ interface NewChannel {
 }
 
 /**
- * Stores a channel of the caller. If the caller already has a channel with this address, it is updated. A channel of another
- * person with this address is taken over, because the caller is now signed in to the same browser.
+ * Stores a channel of the caller. If the caller already has a channel with this address, it is updated. A channel of another person
+ * with this address is deleted, because the caller is now signed in to the same browser.
  */
 export function addChannel(ctx: Context<User>, { type, name, identity, address, organization_id }: NewChannel): Promise<Channel> {
   const address_digest = createHash("sha256").update(identity).digest("base64url");
@@ -122,7 +122,10 @@ export async function removeChannelsOf(ctx: Context, organization_id: string, ty
   await ctx.db.delete(channels).where(and(eq(channels.organization_id, organization_id), eq(channels.type, type)));
 }
 
-/** Switches a channel off by the link of one of its messages. Throws `not_found` for a link that the service did not sign. */
+/**
+ * Switches a channel off for a person who followed the unsubscribe link of a message. Throws `not_found` if the service did not
+ * sign the link.
+ */
 export async function unsubscribe(ctx: Context, token: string): Promise<void> {
   const claims = parseLink(ctx, "unsubscribe", token);
   if (!claims) throw notFound();

@@ -40,7 +40,7 @@ export interface DecisionPreview {
   question: { options: string[]; allow_text: boolean } | null;
 }
 
-/** How long a button counts after its message was sent. */
+/** How long a button works after its message was sent. */
 export const BUTTON_MS = DAY_MS;
 
 interface NewDecision {
@@ -51,11 +51,14 @@ interface NewDecision {
   sent_at?: Date;
 }
 
-/** The token of a button for one person. */
+/** Creates the token of a button for one person. */
 export const signDecision = (ctx: Context, { sent_at = ctx.now(), ...about }: NewDecision): string =>
   signLink(ctx, { for: "decision", id: crypto.randomUUID(), ...about, expires: sent_at.getTime() + BUTTON_MS });
 
-/** The claims of a token, and a context in which its person acts. Throws `not_found` for a token that is not valid any more. */
+/**
+ * Returns the claims of a token, and a context that acts as the person of the token. Throws `not_found` for a token that is not
+ * valid any more.
+ */
 async function openToken(ctx: Context, token: string) {
   const claims = parseLink(ctx, "decision", token);
   if (!claims || claims.expires < ctx.now().getTime()) throw notFound();
@@ -69,7 +72,7 @@ async function openToken(ctx: Context, token: string) {
   return { claims, ctx: { ...ctx, actor } };
 }
 
-/** Shows what a token would decide, with the rights that its person has now. It does not decide anything. */
+/** Returns what a token would decide, with the rights that its person has now. It does not decide anything. */
 export async function previewDecision(ctx: Context, token: string): Promise<DecisionPreview> {
   const { claims, ctx: own } = await openToken(ctx, token);
   const board = await boardFor(own, claims.board_id, "write");

@@ -9,7 +9,10 @@ import { linksOf } from "./links.ts";
 import { testItem, toItem } from "./message.ts";
 import { signLink } from "./signed-link.ts";
 
-/** Sends mail to the address in the profile. All notifications of a person that are due are one mail. */
+/**
+ * Sends mail to the address in the profile. All due notifications of a person are sent as one mail, or as several mails of
+ * `MAX_ITEMS`.
+ */
 export const emailChannel: ChannelKind = {
   type: "email",
   job: "people.email",
@@ -40,7 +43,10 @@ function inParts(due: readonly Due[]): Due[][] {
   return Array.from({ length: count }, (_, part) => due.slice(part * MAX_ITEMS, (part + 1) * MAX_ITEMS));
 }
 
-/** A person with an e-mail address has a channel without asking for it, until the person switches it off. */
+/**
+ * Adds a channel for each person with an e-mail address, so that people get e-mails without setting them up. A channel that a
+ * person switched off stays off.
+ */
 async function addEmailChannels(ctx: Context, _organization_id: string, user_ids: readonly string[]): Promise<void> {
   await ctx.db.execute(sql`insert into ${channels} (user_id, type)
     select person.id, 'email' from ${users} as person

@@ -34,7 +34,8 @@ function itemHtml({ title, text, board_name, decide_url, open_url }: ChannelItem
 }
 
 /**
- * A mail with one or several notifications. All texts of other people are quoted, and the mail loads nothing from the network.
+ * Returns a mail with one or several notifications. All texts of other people are quoted, and the mail loads nothing from the
+ * network.
  */
 export function toMail(
   items: readonly ChannelItem[],

@@ -6,7 +6,10 @@ import type { user_notifications } from "../schema/people.sql.ts";
 /** The kinds of jobs that send an organization's due notifications on a channel. */
 export type ChannelJob = "people.email" | "people.push" | "people.slack";
 
-/** A way to reach people outside the console. Each is a separate room or file, and `work/channels.ts` lists them. */
+/**
+ * A way to reach people outside the console, for example e-mail. Each has its own folder or file, and `work/channels.ts` lists
+ * them.
+ */
 export interface ChannelKind {
   readonly type: ChannelType;
   readonly job: ChannelJob;

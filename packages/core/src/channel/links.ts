@@ -6,15 +6,15 @@ import type { ItemLinks } from "./message.ts";
 export type Linked = Pick<Due, "approval" | "subject_id" | "board_id" | "task_id" | "user_id" | "organization_id">;
 
 /**
- * The links of a message: to the page on which its person decides, if there is something to decide, and to its place in the
- * console.
+ * Returns the links of a message: to the page in the console, and to the page on which the person decides if there is something to
+ * decide.
  */
 export function linksOf(ctx: Context, due: Linked): ItemLinks {
   const token = decisionTokenOf(ctx, due);
   return { decide_url: token && toDecideLink(ctx, token), open_url: toConsoleLink(ctx, due) };
 }
 
-/** The token with which the person of a notification decides; null if there is nothing to decide. */
+/** Returns the token with which the person of a notification decides; null if there is nothing to decide. */
 export function decisionTokenOf(
   ctx: Context,
   { approval, subject_id, board_id, user_id }: Linked,
@@ -23,11 +23,11 @@ export function decisionTokenOf(
   return approval && board_id ? signDecision(ctx, { approval_id: subject_id, board_id, user_id, sent_at }) : null;
 }
 
-/** The page on which a token decides. */
+/** Returns the address of the page on which the person with a token decides. */
 export const toDecideLink = ({ settings }: Pick<Context, "settings">, token: string): string =>
   `${settings.service_url}/decide?token=${token}`;
 
-/** The address of a place in the console. It names the organization, because another organization may be active there. */
+/** Returns the address of a page in the console. It names the organization, because another organization may be active there. */
 export function toConsoleLink(
   { settings }: Pick<Context, "settings">,
   { organization_id, board_id, task_id }: Pick<Linked, "organization_id" | "board_id" | "task_id">,

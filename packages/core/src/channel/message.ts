@@ -10,7 +10,7 @@ export interface ChannelItem {
   board_name: string | null;
   /** The page on which the person decides; null if there is nothing to decide. */
   decide_url: string | null;
-  /** The place in the console. */
+  /** The address of the page in the console. */
   open_url: string;
 }
 
@@ -26,7 +26,7 @@ export const toItem = (facts: NotificationFacts, links: ItemLinks): ChannelItem 
   ...links,
 });
 
-/** What a test message shows. */
+/** Returns the content of a test message. */
 export const testItem = ({ settings }: Pick<Context, "settings">): ChannelItem => ({
   title: "This is a test",
   text: "Messages of your boards arrive here.",
@@ -35,11 +35,11 @@ export const testItem = ({ settings }: Pick<Context, "settings">): ChannelItem =
   open_url: `${settings.service_url}/#/inbox/notifications`,
 });
 
-/** One line about several notifications. */
+/** Summarizes several notifications in one line. */
 export const toSummary = (titles: readonly string[]): string =>
   titles.length === 1 ? titles[0]! : `${titles.length} things happened on your boards`;
 
 const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-/** Escapes a text of another person or agent for HTML. */
+/** Escapes a text for HTML. Other people and agents write these texts, so they may contain markup. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);

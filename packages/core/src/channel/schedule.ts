@@ -15,8 +15,8 @@ interface StoredNotification {
 }
 
 /**
- * The job that sends an organization's due notifications on a channel. The jobs of an organization and a channel run one after
- * the other.
+ * Returns the job that sends an organization's due notifications on a channel. Jobs of the same organization and channel run one
+ * after the other.
  */
 export const dueJob = ({ type, job }: ChannelKind, organization_id: string): NewJob<ChannelJob> => ({
   kind: job,
@@ -24,7 +24,7 @@ export const dueJob = ({ type, job }: ChannelKind, organization_id: string): New
   options: { organization_id, lane: `${type}:${organization_id}` },
 });
 
-/** A job that sends later. One job serves all notifications that are due within the same minute. */
+/** Returns a job that sends later. One job serves all notifications that are due within the same minute. */
 export function laterDueJob({ type, job }: ChannelKind, organization_id: string, due_at: Date): NewJob<ChannelJob> {
   const minute = Math.floor(due_at.getTime() / MINUTE_MS) + 1;
   const options = { organization_id, dedupe_key: `${type}:${organization_id}:${minute}`, run_at: new Date(minute * MINUTE_MS) };
@@ -43,7 +43,10 @@ export const scheduleDeliveries =
     for (const kind of kinds) if (kind.isOn(ctx)) await scheduleBy(ctx, kind, alert, stored);
   };
 
-/** Notifications of the same type about the same subject within a minute are sent once. */
+/**
+ * Schedules new notifications on one kind of channel. Of several notifications of the same type about the same subject within a
+ * minute, only the first is sent.
+ */
 async function scheduleBy(ctx: Context, kind: ChannelKind, alert: Alert, stored: readonly StoredNotification[]): Promise<void> {
   const now = ctx.now();
   const { organization_id, type, subject_id } = alert;
@@ -66,7 +69,7 @@ async function scheduleBy(ctx: Context, kind: ChannelKind, alert: Alert, stored:
   await enqueueAll(ctx, [...(rows.length > later.length ? [dueJob(kind, organization_id)] : []), ...onePerMinute(later)]);
 }
 
-/** The active channels of people by which notifications of the organization are sent. */
+/** Finds the active channels on which people get notifications of the organization. */
 async function readRecipients(ctx: Context, kind: ChannelKind, organization_id: string, stored: readonly StoredNotification[]) {
   const ids = new Map(stored.map(({ id, user_id }) => [user_id, id]));
   const user_ids = [...ids.keys()];

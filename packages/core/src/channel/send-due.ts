@@ -26,8 +26,8 @@ const MAX_DELIVERIES = 500;
  */
 const MAX_SENDING_MS = 20_000;
 /**
- * How long a job's deliveries are claimed. It is longer than a job sends, and about as long as its lease, so that a repeated job
- * finds its deliveries free again.
+ * How long a job's deliveries are claimed, in milliseconds. It is longer than a job may send, and about as long as its lease, so
+ * that the claims have expired when a crashed job is repeated.
  */
 const CLAIM_MS = 50_000;
 const WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000];
@@ -56,7 +56,9 @@ interface Claimed {
   channel_id: string;
 }
 
-/** A worker that ended while it sent has left its claims. What they hold is sent again when they end. */
+/**
+ * Returns a write that enqueues a job for the time when all claims have expired. Claims remain if a worker crashed while it sent.
+ */
 async function whenFree(ctx: Context, kind: ChannelKind, organization_id: string) {
   const [held] = await ctx.db
     .select({ until: max(channel_deliveries.claimed_until) })
@@ -122,7 +124,7 @@ async function sendClaimed(ctx: Context, sender: Sender, claimed: readonly Claim
   return sent;
 }
 
-/** After a failure the channel waits, so its other messages are not tried. */
+/** Sends the due messages of one channel. After a failure the channel waits, so its other messages are not tried. */
 async function sendByChannel(ctx: Context, sender: Sender, ids: readonly string[], sent: Sent): Promise<void> {
   const messages = sender.split(await readDue(ctx, ids));
   const shown = new Set(messages.flat().map(({ delivery_id }) => delivery_id));
@@ -134,7 +136,7 @@ async function sendByChannel(ctx: Context, sender: Sender, ids: readonly string[
   }
 }
 
-/** Returns whether the message was accepted. */
+/** Sends one message and returns whether the receiver accepted it. */
 async function sendOne(sender: Sender, message: readonly Due[], sent: Sent): Promise<boolean> {
   try {
     const write = (await sender.send(message)) ?? null;

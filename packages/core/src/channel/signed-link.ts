@@ -33,7 +33,7 @@ export function signLink(ctx: Signing, claims: Claims): string {
   return `${body}.${sign(ctx, body)}`;
 }
 
-/** The claims of a link that this service signed for the purpose; null for any other text. */
+/** Returns the claims of a link that this service signed for the purpose; null for any other text. */
 export function parseLink<P extends Claims["for"]>(ctx: Signing, purpose: P, token: string): Extract<Claims, { for: P }> | null {
   const [body = "", given = ""] = token.split(".", 2);
   const expected = Buffer.from(sign(ctx, body));

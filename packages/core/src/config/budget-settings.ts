@@ -35,7 +35,10 @@ export const budgetSettings = () => ({
 
 type Parsed = { [Name in Uppercase<OwnSetting>]: number } & { LIMITS: Partial<Budgets> };
 
-/** `isSet` tells whether a variable is set. It is needed because some defaults are different in Lambda functions. */
+/**
+ * Reads the budgets from the environment. `isSet` tells whether a variable is set, because some defaults are different in Lambda
+ * functions.
+ */
 export function toBudgets(env: Parsed, isSet: (variable: string) => boolean, edge: "local" | "lambda"): Budgets {
   const valueOf = (name: BudgetName) => {
     const variable = name.toUpperCase() as Uppercase<OwnSetting>;

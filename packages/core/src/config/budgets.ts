@@ -1,6 +1,6 @@
 /**
- * How much of the service one tenant, caller, host or answer may use. Code reads this from `ctx.settings.budgets`. Above a
- * budget, callers get a 429 or an error that names the budget. This file has no imports, because infra reads it.
+ * How much of the service one tenant, client, host or answer may use. Code reads this from `ctx.settings.budgets`. Above a budget,
+ * clients get a 429 or an error that names the budget. This file has no imports, because infra reads it.
  */
 export const BUDGETS = {
   webhook_max_payload_bytes: {

@@ -32,6 +32,6 @@ export const mailSettings = {
 
 type Variables = z.output<z.ZodObject<typeof mailSettings>>;
 
-/** Null if SMTP_URL is not set. */
+/** Returns the settings of the mail server; null if SMTP_URL is not set. */
 export const toMailSettings = ({ SMTP_URL, MAIL_FROM }: Variables): MailSettings | null =>
   SMTP_URL && MAIL_FROM ? { smtp_url: SMTP_URL, from: MAIL_FROM } : null;

@@ -18,7 +18,7 @@ export function listMisspelt(environment: Readonly<Record<string, string | undef
   });
 }
 
-/** Whether at most two letters were added, left out, replaced, or swapped with their neighbour. */
+/** Checks whether the names differ by at most two letters that were added, left out, replaced, or swapped with their neighbour. */
 function isSimilar(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > MAX_EDITS) return false;
   // The optimal string alignment distance. Only the last two rows of the matrix are kept.

@@ -2,7 +2,7 @@
 const POOLER_PORTS: readonly string[] = ["6432", "6543"];
 
 /**
- * Whether a database URL probably leads to a connection pooler. A pooler may run each transaction in a different session, so
+ * Checks whether a database URL probably leads to a connection pooler. A pooler may run each transaction in a different session, so
  * LISTEN and session locks do not work through it.
  */
 export function looksPooled(url: string): boolean {

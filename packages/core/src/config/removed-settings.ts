@@ -15,7 +15,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   WEBHOOK_BODY_STORAGE_ENDPOINT: "Set AWS_ENDPOINT_URL_S3 instead.",
 };
 
-/** The removed settings that are still in an environment. They have no effect, so the service names them when it starts. */
+/** Lists the removed settings that are still in an environment. They have no effect, so the service names them when it starts. */
 export const listRemoved = (environment: Readonly<Record<string, string | undefined>>) =>
   Object.entries(REMOVED).flatMap(([name, instead]) => (environment[name]?.trim() ? [{ name, instead }] : []));
 

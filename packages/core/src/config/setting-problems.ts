@@ -20,7 +20,7 @@ export function listMissing({ AUTH_MODE, DATABASE_DRIVER, ...env }: Record<strin
 export const withoutBlanks = (environment: Variables) =>
   Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])));
 
-/** One line with the name of the setting and its rule, but never its value. */
+/** Returns one line with the name of the setting and its rule, but never its value. */
 export function toProblem(issue: z.core.$ZodIssue, variables: Record<string, string>): string {
   const missing = issue.code === "invalid_type" && !(String(issue.path[0]) in variables);
   const allowed = issue.code === "invalid_value" ? `must be one of ${issue.values.join(", ")}` : issue.message;

@@ -33,7 +33,9 @@ export interface Settings {
   readonly cors_origins: readonly string[];
   readonly trusted_proxies: readonly string[];
   readonly budgets: Budgets;
-  /** Blank if the variable is set but blank. That does not mean the default (docs/reference/gateways.md#minimum-version). */
+  /**
+   * Blank if the variable is set to a blank value; the default does not apply then (docs/reference/gateways.md#minimum-version).
+   */
   readonly gateway_min_version: string;
   readonly gateway_allowed_hosts: readonly string[];
   readonly private_gateways_allowed: boolean;
@@ -100,7 +102,7 @@ export interface OidcAuth {
   console: { client_id: string | null; scope: string; origins: readonly string[] };
 }
 
-/** Whether tokens that the issuer created for other services are accepted here. */
+/** Checks whether the service accepts tokens that the issuer created for other services. */
 export const acceptsAnyAudience = ({ audience, authorized_parties }: OidcAuth): boolean =>
   audience === null && authorized_parties.length === 0;
 
@@ -168,7 +170,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
 }
 
 /**
- * Whether to use LISTEN and NOTIFY. They do not work through a pooler, and they would keep a database awake that should sleep
+ * Decides whether to use LISTEN and NOTIFY. They do not work through a pooler, and they keep a database awake that should sleep
  * when idle.
  */
 function toNotify(env: z.infer<typeof Environment>): boolean {
@@ -193,7 +195,7 @@ export function parseDatabaseSettings(environment: Variables): DatabaseSettings 
   };
 }
 
-/** All problems of the settings, one line each. */
+/** Lists all problems of the settings, one line each. */
 export function listProblems(environment: Variables, edge: "local" | "lambda"): string[] {
   try {
     parseSettings(environment, edge);
@@ -204,7 +206,10 @@ export function listProblems(environment: Variables, edge: "local" | "lambda"): 
   }
 }
 
-/** Parses the environment. `listMore` finds problems between settings; those that name an invalid setting are left out. */
+/**
+ * Parses the environment. `listMore` finds conflicts between settings. A conflict with an invalid setting is not reported, because
+ * that setting has a problem already.
+ */
 function parseEnvironment<S extends z.ZodObject>(
   schema: S,
   environment: Variables,

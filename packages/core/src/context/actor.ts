@@ -199,15 +199,17 @@ export const reader: Role<Member | Agent> = {
   },
 };
 
-/** The session key of a gateway's main agent. An agent without a board is the main agent only if it has exactly this key. */
+/**
+ * Returns the session key of a gateway's main agent. An agent without a board is the main agent only if it has exactly this key.
+ */
 export const mainSessionKey = (gateway_id: string) => `agent:mc-gateway-${gateway_id}:main`;
 
-/** The column that stores who did something. For the service itself, no column is set. */
+/** Returns the column that stores who did something. For the service itself, it returns no column. */
 export const actorColumns = (actor: User | Agent | System): { agent_id?: string; user_id?: string } =>
   actor.type === "agent" ? { agent_id: actor.agent_id } : actor.type === "user" ? { user_id: actor.user_id } : {};
 
-/** The id of an agent; null for a person or the service. */
+/** Returns the id of an agent; null for a person or the service. */
 export const agentIdOf = (actor: User | Agent | System): string | null => (actor.type === "agent" ? actor.agent_id : null);
 
-/** The name that others read in messages and chats. */
+/** Returns the name that others read in messages and chats. */
 export const actorName = (actor: User | Agent): string => (actor.type === "agent" ? actor.name : actor.display_name);

@@ -1,8 +1,8 @@
 import type { Context } from "./context.ts";
 
 /**
- * State that an app keeps in memory across requests, created at first use. The state belongs to `ctx.http`, because every app has
- * exactly one; so apps in the same process, as in tests, do not share state. Inside a transaction, the state is the same.
+ * Returns a function that gets the state of an app, which is created at first use and kept across requests. It is stored per
+ * `ctx.http`, because every app has its own; so apps in one process, as in tests, share no state.
  */
 export function memoPerApp<T>(create: () => T): (ctx: Pick<Context, "http">) => T {
   const memos = new WeakMap<Context["http"], { value: T }>();

@@ -14,7 +14,7 @@ export const authorOf = (actor: User | Agent | System): Author =>
 
 const WORDS = { user: "person", agent: "agent" } as const;
 
-/** The author in words, for example `person <id>`. */
+/** Describes the author in words, for example `person <id>`. */
 export function authorText(author: Author | null): string {
   if (author === null) return "an unknown author";
   return author.type === "system" ? "the service" : `${WORDS[author.type]} ${author.id}`;

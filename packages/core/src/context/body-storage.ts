@@ -23,14 +23,14 @@ export class BodyStorageError extends ExpectedFailure {
 
 const KEY = /^[0-9a-f-]{36}\/[0-9a-f]{2}\/[0-9a-f-]{36}$/;
 
-/** The key of a payload's body. The part between the ids keeps the folders of organizations with many payloads small. */
+/** Returns the key of a payload's body. The part between the ids keeps the folders small if an organization has many payloads. */
 export function toBodyKey({ organization_id, payload_id }: { organization_id: string; payload_id: string }): string {
   const key = `${organization_id}/${payload_id.slice(0, 2)}/${payload_id}`;
   if (!KEY.test(key)) throw new Error("A body needs the ids of an organization and a payload");
   return key;
 }
 
-/** A storage that opens at the first call, because loading its client library takes time. */
+/** Creates a storage that opens at the first call, because loading its client library takes time. */
 export function createLazyBodyStorage(open: () => Promise<BodyStorage>): BodyStorage {
   let opened: Promise<BodyStorage> | undefined;
   const opening = () => (opened ??= open());

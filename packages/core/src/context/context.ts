@@ -47,9 +47,7 @@ export interface Context<A extends Actor = Actor> {
    * this object.
    */
   readonly pendingWakeups: PendingWakeups;
-  /**
-   * The transaction around a whole request that has an idempotency key. Transactions of the domain then become savepoints in it.
-   */
+  /** The transaction around a whole request that has an idempotency key. Each `transaction` inside it becomes a savepoint. */
   readonly request_transaction?: Db;
   /** Runs at the start of each transaction of a request with If-Match, and throws if the condition is not met. */
   readonly precondition?: (ctx: Context) => Promise<void>;
@@ -75,8 +73,8 @@ export type CallerContext = Context<User | Agent>;
 type TransactionContext = Pick<Context, "db" | "request_transaction" | "precondition">;
 
 /**
- * The last writes of a transaction, which are sent together with its COMMIT if the driver supports that. `run` must start all of
- * them before it awaits anything. If one fails, nothing is committed.
+ * The last writes of a transaction, which the driver sends together with the COMMIT if it can. `run` must start all of them before
+ * it awaits anything. If one fails, nothing is committed.
  */
 export class FinalWrites<T> {
   readonly run: () => Promise<T>;
@@ -102,13 +100,13 @@ export async function transaction<C extends TransactionContext, T>(
   try {
     const result = await ctx.db.transaction(async (db) => {
       const inside = { ...ctx, db };
-      // Only the context of a request has a precondition, and that is a full context.
+      // Only the context of a request has a precondition, and the context of a request has all fields.
       await ctx.precondition?.(inside as unknown as Context);
       const result = await work(inside);
       if (!(result instanceof FinalWrites)) return result;
       if (!isPipelined(db)) return result.run();
       writes = start(result);
-      // If a write fails, the COMMIT fails too, and the error is handled below.
+      // Marks a rejection as handled. If a write fails, the COMMIT fails too, and the `catch` below handles both.
       writes.catch(() => {});
       // Drizzle sends a query one microtask after it is awaited. This waits that long, so that the COMMIT is sent after the
       // writes.
@@ -127,15 +125,15 @@ export async function transaction<C extends TransactionContext, T>(
 const start = async <T>({ run }: FinalWrites<T>): Promise<T> => run();
 
 /**
- * Whether the caller is in a transaction of the domain. The transaction around a request does not count, because the domain opens
- * its own inside it.
+ * Checks whether the caller is in a `transaction`. The transaction around a whole request does not count, because each
+ * `transaction` becomes a savepoint inside it.
  */
 export const isInTransaction = (ctx: TransactionContext): boolean =>
   is(ctx.db, PgTransaction) && ctx.db !== ctx.request_transaction;
 
 /**
- * Runs reads at the same time. If they share a connection (in a transaction or in the embedded database), they run one after the
- * other, because starting all at once would only take more than this request's share of the connection.
+ * Runs reads at the same time. Reads that share a connection (in a transaction or in the embedded database) run one after the
+ * other, because starting them all at once would only take the connection from other requests.
  */
 export async function readAll<T extends unknown[]>(ctx: Context, reads: { [K in keyof T]: () => Promise<T[K]> }): Promise<T> {
   if (!is(ctx.db, PgTransaction) && ctx.settings.database.driver !== "pglite")

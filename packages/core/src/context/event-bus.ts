@@ -11,7 +11,7 @@ export class BusError extends ExpectedFailure {
   override name = "BusError";
 }
 
-/** A bus that is opened at the first event, because loading its client library takes time. */
+/** Creates a bus that is opened at the first event, because loading its client library takes time. */
 export function createLazyBus(open: () => Promise<EventBus>): EventBus {
   let opened: Promise<EventBus> | undefined;
   return { publish: async (event) => (await (opened ??= open())).publish(event) };

@@ -24,11 +24,11 @@ export interface PresignedUpload {
 export interface FileStorage {
   /** Stores an object completely or not at all. If `chunks` throws, it throws the same error and keeps the existing object. */
   write(key: string, chunks: AsyncIterable<Uint8Array>, size: number): Promise<void>;
-  /** The bytes of an object, or of a part of it; null if it does not exist. */
+  /** Returns the bytes of an object, or of a part of it; null if it does not exist. */
   read(key: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array> | null>;
   /** Deletes an object. Does nothing if it does not exist. */
   delete(key: string): Promise<void>;
-  /** Removes what is left of writes that ended long ago with the end of their process. */
+  /** Removes the remains of writes whose process ended long ago before they were complete. */
   removeUnfinished(): Promise<void>;
   /** Set if clients upload and download files without going through the service. */
   presign?: {
@@ -37,7 +37,7 @@ export interface FileStorage {
   };
 }
 
-/** A storage that is opened at the first call, because loading its client library takes time. */
+/** Creates a storage that is opened at the first call, because loading its client library takes time. */
 export function createLazyFileStorage(open: () => Promise<Required<FileStorage>>): Required<FileStorage> {
   let opened: Promise<Required<FileStorage>> | undefined;
   const opening = () => (opened ??= open());
@@ -45,7 +45,7 @@ export function createLazyFileStorage(open: () => Promise<Required<FileStorage>>
     write: async (...call) => (await opening()).write(...call),
     read: async (...call) => (await opening()).read(...call),
     delete: async (...call) => (await opening()).delete(...call),
-    // Only buckets are opened late, and they store an object completely or not at all.
+    // Only bucket storages are opened lazily. They store an object completely or not at all, so no remains need to be removed.
     removeUnfinished: async () => {},
     presign: {
       upload: async (...call) => (await opening()).presign.upload(...call),

@@ -4,7 +4,9 @@ export interface GatewayTarget {
   token: string | null;
   disable_device_pairing: boolean;
   allow_insecure_tls: boolean;
-  /** The organization whose budget the name look-up counts toward. Targets in old jobs do not have this field. */
+  /**
+   * The organization whose look-up limit the resolution of the host name counts toward. Targets in old jobs do not have this field.
+   */
   organization_id?: string | undefined;
 }
 

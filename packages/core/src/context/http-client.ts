@@ -10,13 +10,13 @@ export interface FetchLimits {
 export interface HttpResponse {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Read it to the end or close it with `return()`. It throws a FetchError when a limit is exceeded. */
+  /** The content in chunks. Read it to the end or close it with `return()`. It throws a FetchError when a limit is exceeded. */
   body: AsyncGenerator<Uint8Array, void>;
 }
 
 export type FetchProblem = "refused_address" | "unreachable" | "timeout" | "too_large";
 
-/** Why a fetch failed. Callers may see the message: it names the host, but nothing about the network behind it. */
+/** Why a fetch failed. Clients may see the message: it names the host, but nothing about the network behind it. */
 export class FetchError extends Error {
   readonly problem: FetchProblem;
   constructor(problem: FetchProblem, message: string, options?: ErrorOptions) {
@@ -28,15 +28,15 @@ export class FetchError extends Error {
 export interface PostRequest {
   headers: Readonly<Record<string, string>>;
   body: string | Uint8Array;
-  /** The organization that chose the URL. The name look-up counts toward its budget. */
+  /** The organization that chose the URL. The resolution of its host name counts toward the look-up limit of the organization. */
   organization_id: string;
 }
 
 /** Fetches URLs that users chose, so implementations must protect against server-side request forgery (SSRF). */
 export interface HttpClient {
-  /** GET over https, without credentials. Redirects are returned, not followed. Throws a FetchError. */
+  /** Sends a GET over https, without credentials. Redirects are returned, not followed. Throws a FetchError. */
   get(url: string, limits: FetchLimits): Promise<HttpResponse>;
-  /** POST to a receiver that `checkReceiver` would accept. Redirects are returned, not followed. Throws a FetchError. */
+  /** Sends a POST to a receiver that `checkReceiver` would accept. Redirects are returned, not followed. Throws a FetchError. */
   post(url: string, request: PostRequest, limits: FetchLimits): Promise<HttpResponse>;
   /**
    * Throws a FetchError with `refused_address` unless the URL is https on port 443 of a public host, or leads to a host whose

@@ -8,7 +8,7 @@ export interface LocalBus extends EventBus {
   subscribe(subscriber: Subscriber): () => void;
 }
 
-/** An event bus inside one process. It calls the subscribers one by one, in the order in which they subscribed. */
+/** Creates an event bus inside one process. It calls the subscribers one by one, in the order in which they subscribed. */
 export function createLocalBus(): LocalBus {
   const subscribers = new Set<Subscriber>();
   return {

@@ -40,7 +40,7 @@ export class MailError extends ExpectedFailure {
   }
 }
 
-/** A mailer that is opened at the first e-mail, because loading its library takes time. */
+/** Creates a mailer that is opened at the first e-mail, because loading its library takes time. */
 export function createLazyMailer(open: () => Promise<Mailer>): Mailer {
   let opened: Promise<Mailer> | undefined;
   return {

@@ -33,7 +33,7 @@ export interface Meter {
   record(name: MetricName, value: number, dimensions?: Dimensions): void;
 }
 
-/** A meter for processes whose metrics are not collected: it logs each measurement at level `debug`. */
+/** Creates a meter for processes whose metrics are not collected: it logs each measurement at level `debug`. */
 export const createLogMeter = (log: Log): Meter => ({
   record: (name, value, dimensions) => log.debug("metric", name, { value, unit: METRICS[name], ...dimensions }),
 });

@@ -1,7 +1,6 @@
 /**
- * What the relay must check after a unit of work: jobs without a lane, and lanes whose first job may have changed. After a crash
- * and on schedule the relay checks everything. Because jobs and lanes are named, the cost of a relay does not depend on the
- * backlog.
+ * The jobs and lanes that the relay must check after a unit of work: jobs without a lane, and lanes whose first job may have
+ * changed. The cost of the relay then does not depend on the backlog. After a crash and on schedule, the relay checks everything.
  */
 export interface PendingWakeups {
   lanes: Set<string>;

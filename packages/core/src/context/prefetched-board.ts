@@ -16,8 +16,8 @@ export interface FoundBoard {
 }
 
 /**
- * The board that the path of a request names. The statement that authenticates the caller reads it too, which saves `boardFor` a
- * statement.
+ * The board that the path of a request names. The statement that authenticates the caller also reads the board, so that `boardFor`
+ * needs no statement for it.
  */
 export interface PrefetchedBoard {
   readonly id: string;
@@ -26,13 +26,16 @@ export interface PrefetchedBoard {
   found: (FoundBoard & { caller_id: string; db: Db; read_at: number }) | null;
 }
 
-/** The parts of a context that these functions need. */
+/** The fields of a context that the functions of this file need. */
 interface Holder {
   db: Db;
   prefetched_board?: PrefetchedBoard;
 }
 
-/** In milliseconds. The body of a request may arrive long after its headers, and rights may be removed in the meantime. */
+/**
+ * How long a prefetched board may be used, in milliseconds. The body of a request may arrive long after its headers, and rights may
+ * be removed in the meantime.
+ */
 const FRESH_MS = 100;
 
 export const createPrefetchedBoard = (id: string): PrefetchedBoard => ({ id, organization_id: null, found: null });
@@ -49,9 +52,8 @@ export function passPrefetchedBoard({ db, prefetched_board }: Holder, transactio
 }
 
 /**
- * The board that this caller's authentication has just read, else null. It is returned only to the first access check; later
- * checks read the board again. A transaction that began after the authentication also reads it again, so that all its reads
- * happen inside it.
+ * Returns the board that the authentication of this caller has just read, else null. It returns the board only once; later access
+ * checks read it again. A transaction that began after the authentication also reads it again, so that all its reads are inside it.
  */
 export function takePrefetchedBoard({ db, prefetched_board }: Holder, caller_id: string, board_id: string): FoundBoard | null {
   const found = prefetched_board?.found;

@@ -1,7 +1,7 @@
 import { DomainError } from "../values/errors.ts";
 import type { Actor, RunScope } from "./actor.ts";
 
-/** For callers with a run token, throws unless everything that is named belongs to the run. */
+/** Throws if the caller has a run token and one of the named ids does not belong to the run. */
 export function requireInRunScope(actor: Actor, named: { [Key in keyof RunScope]?: string | null | undefined }): void {
   if (actor.type !== "agent" || !actor.run) return;
   for (const key of ["run_id", "board_id", "task_id"] as const) {

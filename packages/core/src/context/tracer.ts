@@ -1,4 +1,4 @@
-/** Names follow OpenTelemetry's semantic conventions. */
+/** Attributes of a span. Their names follow OpenTelemetry's semantic conventions. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 export interface SpanStart {

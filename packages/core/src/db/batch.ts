@@ -36,7 +36,7 @@ export async function runBatch(ctx: Context, writes: readonly Write[]): Promise<
   returning?.onIds?.(rowsOf<{ ids: string[] }>(result)[0]!.ids);
 }
 
-/** The cache key of a batch's SQL. Null if a write is not prepared; the SQL is then built for each call. */
+/** Returns the cache key of a batch's SQL. Returns null if a write is not prepared; the SQL is then built for each call. */
 export function toKey(writes: readonly Write[]): string | null {
   const keys = writes.map((write) => toPrepared(write)?.key);
   return keys.includes(undefined) ? null : keys.join();
@@ -52,13 +52,16 @@ function toStatement(db: Db, writes: readonly Write[], returning: NamedWrite | u
   return sql`with ${sql.join(parts, sql`, `)} select ${preparedActor}, ${ids} as ids`;
 }
 
-/** Prefixes the placeholders of a write with its index, because two writes of a batch may have values of the same name. */
+/**
+ * Returns a function that prefixes the placeholders of a write with its index, because two writes of a batch may have values of the
+ * same name.
+ */
 export const placeholdersOf =
   (index: number) =>
   (name: string): Placeholder =>
     sql.placeholder(`${index}.${name}`);
 
-/** The values of all writes, under the prefixed names that `placeholdersOf` creates. */
+/** Collects the values of all writes, under the prefixed names that `placeholdersOf` creates. */
 export const toValues = (writes: readonly Write[]) =>
   Object.fromEntries(
     writes.flatMap((write, index) =>

@@ -9,15 +9,15 @@ interface Acting {
 }
 
 /**
- * Tells the triggers of the transaction who makes the changes (docs/decisions/changes-by-trigger.md) and how much text the
- * organization may store (text-by-trigger.md). Put it into RETURNING or a select list, so that it needs no separate statement.
+ * Returns SQL that tells the triggers of the transaction who makes the changes (docs/decisions/changes-by-trigger.md) and how much
+ * text the organization may store (text-by-trigger.md). Put it into RETURNING or a select list, so that it needs no statement.
  */
 export const actingActor = (ctx: Acting): SQL<string> => setActor(toSetting(ctx));
 
-/** `actingActor` as a condition that is always true, for the `where` of a statement that locks or changes rows. */
+/** Returns `actingActor` as a condition that is always true, for the `where` of a statement that locks or changes rows. */
 export const actingAs = (ctx: Acting): SQL => sql`${actingActor(ctx)} is not null`;
 
-/** `actingActor` as an id column, for an INSERT whose returned rows are sent as the answer. */
+/** Returns `actingActor` as an id column, for an INSERT whose returned rows are sent as the answer. */
 export const actingFor = (ctx: Acting, id: string): SQL<string> => sql<string>`(case when ${actingAs(ctx)} then ${id}::uuid end)`;
 
 const setActor = (actor: unknown) => sql<string>`set_config(${sql.raw(`'${ACTOR_SETTING}'`)}, ${actor}, true)`;
@@ -32,8 +32,8 @@ export const actingValue = (ctx: Acting) => ({ acting: toSetting(ctx) });
 const PUBLIC_SHARE = 0.5;
 
 /**
- * The setting has the form `type:id:budget`. It is empty when the service itself acts. For a webhook post, it has a budget but no
- * actor.
+ * Returns the setting in the form `type:id:budget`. It is empty when the service itself acts. For a webhook post, it has a budget
+ * but no actor.
  */
 function toSetting({ actor, settings }: Acting): string {
   if (actor.type === "system") return "";

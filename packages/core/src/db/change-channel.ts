@@ -16,12 +16,13 @@ export interface ChangeChannel {
 
 const CHANNEL = "board_changes";
 /**
- * The minimum time between two notifications of a process; changes in between are sent as one. It limits the notifications
- * because PostgreSQL commits those of all sessions one after the other.
+ * The minimum time between two notifications of a process, in milliseconds; changes in between are sent as one notification.
+ * PostgreSQL commits the notifications of all sessions one after the other, so a process must not send too many.
  */
 const COLLECT_MS = 25;
 /**
- * PostgreSQL allows 8,000 bytes in a notification, and an id takes 37. Organizations beyond this number wait for the next poll.
+ * The maximum number of ids in a notification. PostgreSQL allows 8,000 bytes, and an id takes 37. Other processes learn of the
+ * remaining organizations at their next poll.
  */
 const MAX_IDS = 200;
 const RECONNECT_MS = 5_000;
@@ -34,7 +35,7 @@ export function openChangeChannel(url: string, log: Log): ChangeChannel {
   const listeners: ((organizations: ReadonlySet<string>) => void)[] = [];
   const own = crypto.randomUUID();
   let changed = new Set<string>();
-  /** Changes that other processes do not know of yet. */
+  /** Changes that the other processes have not been notified of yet. */
   let unsent = new Set<string>();
   let isSending = false;
   let timer: NodeJS.Timeout | undefined;
@@ -92,7 +93,7 @@ export function openChangeChannel(url: string, log: Log): ChangeChannel {
     if (!isSending) void send();
   }
 
-  /** One notification at a time: while a busy database takes long for one, the next one collects changes. */
+  /** Sends one notification at a time: while a busy database takes long for one, more changes are collected for the next. */
   async function send(): Promise<void> {
     isSending = true;
     while (unsent.size > 0) {

@@ -24,7 +24,7 @@ const LATEST_MIGRATION = Math.max(...journal.entries.map((entry) => entry.when))
  */
 export type SchemaState = "absent" | "older" | "current" | "newer";
 
-/** Throws if the database does not answer. */
+/** Compares the schema of the database with this code. Throws if the database does not answer. */
 export async function readSchemaState(db: Db): Promise<SchemaState> {
   const table = await db.execute(sql`select to_regclass('drizzle.__drizzle_migrations') is not null as present`);
   if (!rowsOf<{ present: boolean }>(table)[0]?.present) return "absent";
@@ -34,19 +34,21 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
   return latest < LATEST_MIGRATION ? "older" : latest === LATEST_MIGRATION ? "current" : "newer";
 }
 
-/** Whether the database has every migration of this code. Throws if it does not answer. */
+/** Checks whether the database has every migration of this code. Throws if the database does not answer. */
 export async function isMigrated(db: Db): Promise<boolean> {
   const state = await readSchemaState(db);
   return state === "current" || state === "newer";
 }
 
-/** Whether the server refuses all writes, because its disk is full or it is a standby. Throws if it does not answer. */
+/**
+ * Checks whether the server refuses all writes, because its disk is full or it is a standby. Throws if the server does not answer.
+ */
 export async function isReadOnly(db: Db): Promise<boolean> {
   const result = await db.execute(sql`select current_setting('transaction_read_only') = 'on' as read_only`);
   return rowsOf<{ read_only: boolean }>(result)[0]!.read_only;
 }
 
-/** The rows of a raw statement. Every driver returns an object with `rows`, which Drizzle's types do not show. */
+/** Returns the rows of a raw statement. Every driver returns an object with `rows`, which Drizzle's types do not show. */
 export function rowsOf<Row>(result: unknown): Row[] {
   return (result as { rows: Row[] }).rows;
 }

@@ -7,7 +7,10 @@ const SEGMENT_BYTES = 16 * 2 ** 20;
 /** With less free space than this, the database becomes read-only. */
 const MIN_FREE_BYTES = 4 * SEGMENT_BYTES;
 const DISK_CHECK_MS = 1_000;
-/** A longer log triggers a checkpoint, which removes old segments. The embedded database never starts one by itself. */
+/**
+ * The maximum size of the write-ahead log. A longer log triggers a checkpoint, which removes old segments. The embedded database
+ * never starts a checkpoint by itself.
+ */
 const MAX_LOG_BYTES = 4 * SEGMENT_BYTES;
 const LOG_CHECK_MS = 10_000;
 
@@ -26,7 +29,7 @@ export async function requireDiskSpace(folder: string): Promise<void> {
   if ((await readFreeBytes(folder)) < MIN_FREE_BYTES) throw new DiskFullError(folder);
 }
 
-/** If the file system does not report its free space, the guard assumes that there is enough. */
+/** Returns the free space of the disk. If the file system does not report it, the guard assumes that there is enough. */
 const readFreeBytes = (folder: string): Promise<number> =>
   statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,
@@ -72,8 +75,8 @@ async function setReadOnly(client: EmbeddedClient, on: boolean): Promise<void> {
 }
 
 /**
- * Runs `check` at an interval, one run at a time. Errors are ignored: the next interval tries again, and requests report the
- * cause.
+ * Runs `check` at an interval, one run at a time. Errors are ignored: the check is repeated after the next interval, and requests
+ * report the cause.
  */
 function every(ms: number, check: () => Promise<void>): NodeJS.Timeout {
   let running = false;

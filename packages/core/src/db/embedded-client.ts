@@ -35,8 +35,8 @@ export class EmbeddedClient extends PGlite {
   }
 
   /**
-   * PGlite's loop catches exceptions of a statement and then calls `stackRestore`, which is outside the catch. Throwing there
-   * ends the loop.
+   * Stops PGlite after a crash. Its loop catches exceptions of a statement and then calls `stackRestore` outside the catch block,
+   * so throwing there ends the loop.
    */
   #leaveAfterCrash(): void {
     const module = this.mod as unknown as Module;
@@ -70,8 +70,8 @@ export class EmbeddedClient extends PGlite {
   }
 
   /**
-   * Lets the event loop run once before each statement. A statement blocks the event loop, and in each turn it accepts only one
-   * connection. Without the pause, a new connection waited for seconds behind many statements.
+   * Lets the event loop run once before each statement. A statement blocks the event loop, and each iteration of the loop accepts
+   * only one connection. Without the pause, a new connection waited for seconds behind many statements.
    */
   override _runExclusiveQuery<T>(run: () => Promise<T>): Promise<T> {
     return super._runExclusiveQuery(async () => {
@@ -80,12 +80,12 @@ export class EmbeddedClient extends PGlite {
     });
   }
 
-  /** After a crash, PostgreSQL cannot shut down properly, so only the files are closed. */
+  /** Closes the client. After a crash, PostgreSQL cannot shut down properly, so only the files are closed. */
   override async close(): Promise<void> {
     await (this.#hasCrashed ? this.#closeFiles() : super.close());
   }
 
-  /** Ignores errors, because the files may be closed already. */
+  /** Closes the files. Errors are ignored, because the files may be closed already. */
   async #closeFiles(): Promise<void> {
     await this.fs?.closeFs().catch(() => {});
   }

@@ -94,8 +94,8 @@ async function applyMigration(db: Db, { sql: statements, hash, folderMillis }: M
 }
 
 /**
- * The statement without CONCURRENTLY, which is not allowed in a transaction. An index to drop may not exist, because it was never
- * built.
+ * Returns the statement without CONCURRENTLY, which is not allowed in a transaction. An index to drop may not exist, because it may
+ * never have been built.
  */
 const toTransactional = (statement: string): string =>
   CONCURRENT_INDEX.test(statement)
@@ -131,7 +131,7 @@ async function dropReplacedIndexes(db: Db, folder: string): Promise<void> {
   for (const name of replaced) await db.execute(sql`drop index concurrently if exists ${sql.identifier(name)}`);
 }
 
-/** The statements that create concurrent indexes, by index name. Indexes that a later migration drops are left out. */
+/** Lists the statements that create concurrent indexes, by index name. Indexes that a later migration drops are left out. */
 function listConcurrentIndexes(folder: string): Map<string, string> {
   const indexes = new Map<string, { table: string; statement: string }>();
   for (const statement of readMigrationFiles({ migrationsFolder: folder }).flatMap((migration) => migration.sql)) {

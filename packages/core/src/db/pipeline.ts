@@ -20,8 +20,8 @@ interface Pool {
 const pipelinedClients = new WeakSet<object>();
 
 /**
- * Whether this transaction sends statements that are started at the same time as one message. The embedded database runs them one
- * by one.
+ * Checks whether statements of this transaction that are started at the same time are sent as one message. The embedded database
+ * runs them one by one.
  */
 export const isPipelined = (db: Db): boolean => {
   const { client } = db._.session as unknown as { client?: object };
@@ -39,8 +39,8 @@ export function pipelineTransactions(pool: Pool): void {
 
 const isBegin = (text: string) => text.startsWith("begin");
 /**
- * A string of several statements without values. The driver sends it with the simple query protocol, which cannot be part of a
- * group.
+ * Checks whether a string contains several statements without values. The driver sends it with the simple query protocol, which
+ * cannot be part of a group.
  */
 const isScript = ({ config, values = [] }: Pick<Statement, "config" | "values">) =>
   values.length === 0 && config.text.includes(";");
@@ -123,7 +123,10 @@ function createPipeline(send: Query, DriverQuery: NewQuery): Query {
   };
 }
 
-/** Only calls that Drizzle makes are grouped. Calls with a callback or a query object go to the driver unchanged. */
+/**
+ * Checks whether Drizzle made a call, because only such calls are grouped. Calls with a callback or a query object go to the driver
+ * unchanged.
+ */
 function isQueryConfig([config, values, ...others]: unknown[]): boolean {
   const isConfig =
     typeof config === "object" && config !== null && "text" in config && "types" in config && !("submit" in config);

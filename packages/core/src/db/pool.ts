@@ -2,7 +2,7 @@ import { errorText, type Log } from "../values/log.ts";
 
 /** All values are milliseconds; 0 means no limit. */
 export interface DatabaseTimeouts {
-  /** How long a caller waits until a connection is opened or another caller returns one. */
+  /** How long to wait until a connection is opened or becomes free. */
   connect_ms: number;
   statement_ms: number;
   /** How long a transaction may stay open without a statement. */
@@ -38,7 +38,7 @@ interface Pool {
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** Whether the server refused a statement, for example because it violates a constraint. The connection stays usable. */
+/** Checks whether the server refused a statement, for example because it violates a constraint. The connection stays usable. */
 function isRefusal(reason: unknown): boolean {
   if (!(reason instanceof Error) || !("severity" in reason)) return false;
   return reason.severity !== "FATAL" && reason.severity !== "PANIC";

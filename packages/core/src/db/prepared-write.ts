@@ -56,7 +56,10 @@ export function prepareRowsInsert<T extends PgTable, const Name extends ColumnNa
 /** Half of a surrogate pair, which remains where a text was cut in the middle of a character. */
 const LONE_SURROGATE = /\\ud[89a-f]/i;
 
-/** PostgreSQL refuses half of a surrogate pair in JSON. It is replaced with U+FFFD, as the driver does in a text parameter. */
+/**
+ * Converts rows to JSON. PostgreSQL refuses half of a surrogate pair in JSON, so it is replaced with U+FFFD, as the driver does in
+ * a text parameter.
+ */
 function toJson(rows: unknown): string {
   const json = JSON.stringify(rows);
   if (!LONE_SURROGATE.test(json)) return json;

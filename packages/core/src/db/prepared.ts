@@ -21,7 +21,7 @@ export interface Prepared<Result> {
 }
 
 /**
- * The maximum number of variants of a query. Shapes must come from the code and not from callers' values, so only a bug can
+ * The maximum number of variants of a query. Shapes must come from the code and not from values of requests, so only a bug can
  * exceed this number.
  */
 const MAX_SHAPES = 500;
@@ -43,7 +43,7 @@ export function preparedQuery<const S extends Shape, Q extends Preparable>(
   });
 }
 
-/** A cache of built statements by key. When it is full, it is emptied. */
+/** Creates a cache of built statements by key. A full cache is emptied. */
 export function createStatementCache<Result>(): { get(key: string, build: () => Preparable): Statement<Result> } {
   const statements = new Map<string, Statement<Result>>();
   return {
@@ -115,6 +115,9 @@ function valueOf(values: Values, { name }: Placeholder): unknown {
   return value;
 }
 
-/** Placeholders as values of columns. Drizzle accepts them in every write, although its types do not allow them in an update. */
+/**
+ * Returns placeholders as values of columns. Drizzle accepts them in every write, although its types do not allow them in an
+ * update.
+ */
 export const placeholders = <Name extends string>(names: readonly Name[]): Record<Name, never> =>
   Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as Record<Name, never>;

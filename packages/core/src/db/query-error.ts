@@ -6,25 +6,25 @@ const UNIQUE_VIOLATION = "23505";
 const FOREIGN_KEY_VIOLATION = "23503";
 const LOCK_FAILURES = ["55P03", "40P01"];
 
-/** The error of the database server, which Drizzle wraps. */
+/** Returns the error of the database server, which Drizzle wraps. */
 const postgresErrorOf = (error: unknown) =>
   ((error instanceof Error ? error.cause : null) ?? {}) as { code?: string; constraint?: string; detail?: string };
 
 /**
- * The name of the unique index that a write violated; null for any other error. Only the index decides whether a value is unique,
- * so the code does not have to read before it writes.
+ * Returns the name of the unique index that a write violated; null for any other error. Only the index decides whether a value is
+ * unique, so the code does not have to read before it writes.
  */
 export function violatedUniqueIndex(error: unknown): string | null {
   const { code, constraint } = postgresErrorOf(error);
   return code === UNIQUE_VIOLATION ? (constraint ?? "") : null;
 }
 
-/** Whether a write referenced a row that no longer exists. */
+/** Checks whether a write failed because it references a row that does not exist. */
 export const isForeignKeyViolation = (error: unknown): boolean => postgresErrorOf(error).code === FOREIGN_KEY_VIOLATION;
 
 /**
- * The error for the caller if a trigger refused a text because the organization's text budget is used up; null for any other
- * error.
+ * Returns the error to report to the client if a trigger refused a text because the organization's text budget is used up; null for
+ * any other error.
  */
 export function toTextBudgetError(error: unknown): DomainError | null {
   const { constraint, detail = "" } = postgresErrorOf(error);
@@ -37,7 +37,7 @@ export function toTextBudgetError(error: unknown): DomainError | null {
   );
 }
 
-/** Whether a lock was not acquired, because of `lock_timeout` or a deadlock. */
+/** Checks whether a lock was not acquired, because of `lock_timeout` or a deadlock. */
 export const isLockFailure = (error: unknown): boolean => LOCK_FAILURES.includes(postgresErrorOf(error).code ?? "");
 
 /**
@@ -52,7 +52,7 @@ const CONNECTION_LOST = /^connection (terminated|ended)|connection error and is 
 /** In seconds. A restarting database usually answers again after this time. */
 const RETRY_AFTER = 5;
 
-/** Whether the database is unavailable, so that a retry may succeed. Errors of other systems never count. */
+/** Checks whether the database is unavailable, so that a retry may succeed. Errors of other systems never count. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseConnectError) return true;
   if (!(error instanceof DrizzleQueryError)) return false;
@@ -65,8 +65,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 }
 
 /**
- * The error for the caller if the database is unavailable, a statement was too slow, or a lock was not acquired; null for any
- * other error.
+ * Returns the error to report to the client if the database is unavailable, a statement was too slow, or a lock was not acquired;
+ * null for any other error.
  */
 export function toDatabaseUnavailable(error: unknown): DomainError | null {
   const isTooSlow = postgresErrorOf(error).code === STATEMENT_TIMEOUT;

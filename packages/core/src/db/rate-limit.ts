@@ -78,7 +78,7 @@ function addToCounters(ctx: Context, scope: string, keys: readonly string[], min
     .returning({ count: rate_counters.count });
 }
 
-/** The value of a counter in a clock minute, as an SQL expression for another query. */
+/** Returns an SQL expression for the value of a counter in a clock minute, for use in another query. */
 export const counterValue = (scope: string, key: SQLWrapper, minute: SQLWrapper) =>
   sql<number>`coalesce((select ${rate_counters.count} from ${rate_counters} where ${rate_counters.scope} = ${scope}
     and ${rate_counters.key} = ${key} and ${rate_counters.minute} = ${minute}::timestamptz), 0)`;
@@ -91,7 +91,7 @@ export async function decrementCounter(ctx: Context, scope: string, key: string)
     .where(and(eq(rate_counters.scope, scope), eq(rate_counters.key, key), eq(rate_counters.minute, startOfMinute(ctx.now()))));
 }
 
-/** The 429 error for a limit per clock minute. Its Retry-After is the rest of the minute. */
+/** Returns the 429 error for a limit per clock minute. Its Retry-After is the time until the next minute. */
 export function rateLimited(ctx: Context): DomainError {
   return new DomainError("limited", "Too Many Requests", { retry_after_seconds: secondsLeftOfMinute(ctx) });
 }
@@ -99,8 +99,8 @@ export function rateLimited(ctx: Context): DomainError {
 const secondsLeftOfMinute = (ctx: Context): number => Math.ceil((MINUTE_MS - (ctx.now().getTime() % MINUTE_MS)) / 1000);
 
 /**
- * The key under which a client address is counted. For IPv6 it is the /64 network, because one client usually has all addresses
- * of it. `::/64` is an exception, because it contains the loopback address and all IPv4-mapped addresses.
+ * Returns the key under which a client address is counted. For IPv6 it is the /64 network, because one client usually has all
+ * addresses of it. `::/64` is an exception, because it contains the loopback address and all IPv4-mapped addresses.
  */
 export function toCounterKey(address: string): string {
   if (isIP(address) !== 6) return address;

@@ -22,7 +22,7 @@ export type Retention = {
 } & (PlainRetention | OwnRetention);
 
 interface PlainRetention {
-  /** The time from which the age is measured. The column or expression has an index, unless the table is small. */
+  /** The column or expression with the time from which the age of a row is measured. It has an index, unless the table is small. */
   since: PgColumn | SQL;
   /** Rows per transaction. */
   batch: number;
@@ -47,7 +47,7 @@ export interface RemovedBatch {
   last: string | null;
 }
 
-/** The days for which rows are kept, or 0 if they are kept forever. */
+/** Returns the days for which rows are kept, or 0 if they are kept forever. */
 const keptDays = ({ days }: Retention, settings: Settings): number => (typeof days === "number" ? days : settings[days]);
 
 /** Removes the rows that have been kept for longer than their retention. */
@@ -70,7 +70,7 @@ export async function removeOldRows(ctx: Context, retention: Retention): Promise
   );
 }
 
-/** Whether a row is still there a day after its retention ended, because the removal does not run or is too slow. */
+/** Checks whether a row is still there a day after its retention ended, because the removal does not run or is too slow. */
 export async function hasOverdueRows(ctx: ReadContext, retention: Retention): Promise<boolean> {
   const days = keptDays(retention, ctx.settings);
   if (days === 0 || "removeBefore" in retention) return false;

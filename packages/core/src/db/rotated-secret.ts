@@ -16,14 +16,14 @@ const NO_PREVIOUS = { previous_secret_sealed: null, previous_secret_until: null 
 
 export const sealSecret = (ctx: Context, secret: string): Uint8Array => seal(ctx.settings.encryption_key, secret);
 
-/** The secrets that are valid now, the current one first. Empty if there is none. */
+/** Returns the secrets that are valid now, the current one first. The list is empty if there is none. */
 export function validSecrets(ctx: Context, row: SecretColumns): string[] {
   const isPreviousValid = row.previous_secret_until !== null && row.previous_secret_until > ctx.now();
   const sealed = [row.secret_sealed, isPreviousValid ? row.previous_secret_sealed : null];
   return sealed.flatMap((bytes) => (bytes ? unseal(ctx.settings.encryption_key, bytes) : []));
 }
 
-/** The columns to change for a new secret. The stored secret becomes the previous one. */
+/** Returns the column values that store a new secret. The stored secret becomes the previous one. */
 export const toRotatedSecret = (ctx: Context, stored: Uint8Array, secret: string) => ({
   secret_sealed: sealSecret(ctx, secret),
   previous_secret_sealed: stored,
@@ -41,7 +41,7 @@ export function changeSecret(
   return { secret_sealed: secret === null ? null : sealSecret(ctx, secret), ...NO_PREVIOUS };
 }
 
-/** The columns that revoke the previous secret at once, for example because it has leaked. */
+/** Returns the column values that revoke the previous secret at once, for example because it has leaked. */
 export const endOverlap = (row: SecretColumns): Partial<SecretColumns> =>
   row.previous_secret_sealed === null ? {} : NO_PREVIOUS;
 

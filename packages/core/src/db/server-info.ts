@@ -14,7 +14,7 @@ export interface ServerInfo {
 
 const SAMPLES = 3;
 
-/** Throws if the server does not answer. */
+/** Measures a database server on one connection. Throws if the server does not answer. */
 export async function readServerInfo(db: Db): Promise<ServerInfo> {
   // The first statement opens the connection, so its time does not count.
   const version = await db.execute(sql`select current_setting('server_version') as version`);

@@ -5,14 +5,14 @@ import { seal, unseal } from "../values/seal.ts";
 
 type KeyContext = Pick<Context, "db" | "settings">;
 
-/** A key that the service generated, or null if it has not been generated yet. */
+/** Finds a key that the service generated. Returns null if it has not been generated yet. */
 export async function findServiceKey({ db, settings }: KeyContext, name: string): Promise<string | null> {
   const [row] = await db.select({ value: service_keys.value_sealed }).from(service_keys).where(eq(service_keys.name, name));
   return row ? unseal(settings.encryption_key, row.value) : null;
 }
 
 /**
- * A key that the service generates when it first needs it. It is stored encrypted in the database, so that it survives
+ * Returns a key that the service generates when it first needs it. It is stored encrypted in the database, so that it survives
  * redeployments and is the same in every process.
  */
 export async function getOrCreateServiceKey(ctx: KeyContext, name: string, create: () => string): Promise<string> {

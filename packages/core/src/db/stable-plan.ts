@@ -2,7 +2,7 @@ import { type SQL, sql } from "drizzle-orm";
 
 /**
  * Selects all values of a prepared query as one row, for `with input as materialized (…)`. The planner cannot see the values, so
- * one plan is equally good for all of them and the server keeps it. Planning a long query takes as long as running it.
+ * the server keeps one plan that fits all values. Planning a long query takes as long as running it.
  */
 export const selectInputs = (types: Readonly<Record<string, string>>): SQL =>
   sql`select ${sql.join(
@@ -10,11 +10,11 @@ export const selectInputs = (types: Readonly<Record<string, string>>): SQL =>
     sql`, `,
   )}`;
 
-/** One value of `input`, for a query that does not join `input`. */
+/** Selects one value of `input`, for a query that does not join `input`. */
 export const input = (name: string): SQL => sql`(select ${sql.identifier(name)} from input)`;
 
 /**
- * Writes a limit into the SQL. If the limit is a parameter, a generic plan does not know it and looks more expensive, so
+ * Writes a limit into the SQL. If the limit were a parameter, a generic plan would look too expensive without its value, and
  * PostgreSQL would plan at every use. For a page of wide rows, planning takes a third of the time.
  */
 export const inlineLimit = (limit: number): number => sql.raw(String(limit)) as unknown as number;

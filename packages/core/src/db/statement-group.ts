@@ -57,7 +57,7 @@ export class StatementGroup {
     return this.#queries.map(({ text }) => text);
   }
 
-  /** The driver reads `name` and `text` to remember which statements are parsed. */
+  /** Returns the name of the current statement. The driver reads `name` and `text` to remember which statements are parsed. */
   get name(): string | undefined {
     return this.#queries[this.#current]?.name;
   }
@@ -105,7 +105,7 @@ export class StatementGroup {
 
   handleCopyData(): void {}
 
-  /** The server did not run the statements after the failed one, so they also fail with this error. */
+  /** Rejects the failed statement and all later ones with this error, because the server did not run the later ones. */
   handleError(error: unknown, connection: Connection): void {
     for (const [index, query] of this.#queries.entries())
       if (index < this.#current) query.handleReadyForQuery(connection);
@@ -119,8 +119,8 @@ export class StatementGroup {
 }
 
 /**
- * The connection without Sync messages. It remembers the names sent in this group; the real connection records them only when the
- * server has parsed them.
+ * Returns the connection without Sync messages. It remembers the statement names sent in this group, because the real connection
+ * records a name only when the server has parsed the statement.
  */
 function toUnsynchronized(connection: Connection): Connection {
   const { parsedStatements, submittedNamedStatements = {} } = connection;

@@ -1,4 +1,4 @@
 import { sql } from "drizzle-orm";
 
-/** A time as a parameter. The cast is needed where PostgreSQL cannot infer the type. */
+/** Returns a time as an SQL parameter. The cast is needed where PostgreSQL cannot infer the type. */
 export const toTimestamp = (time: Date) => sql`${time.toISOString()}::timestamptz`;

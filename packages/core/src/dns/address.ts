@@ -6,16 +6,16 @@ export interface Address {
 }
 
 export interface LookupOptions {
-  /** The organization whose budget the look-up counts toward. If absent, the service itself makes the look-up. */
+  /** The organization whose look-up limit the look-up counts toward. If absent, the service itself makes the look-up. */
   organization_id?: string | undefined;
-  /** Whether to ask the operating system if the name servers do not know the name. That blocks a thread. */
+  /** Whether to ask the operating system if the name servers do not know the name. The system look-up blocks a thread. */
   asks_system?: boolean;
 }
 
 /** Resolves a host name (`dns/resolver.ts`). Tests replace it to choose the addresses. */
 export type ResolveName = (hostname: string, options?: LookupOptions) => Promise<readonly { address: string; family: number }[]>;
 
-/** The look-up could not start in time, because too many others of its organization are in progress. */
+/** The look-up could not start in time, because the organization has too many look-ups in progress. */
 export class LookupLimitError extends Error {
   readonly code = "EAI_AGAIN";
   constructor() {
@@ -60,7 +60,7 @@ const createRanges = () => ({
 });
 let ranges: ReturnType<typeof createRanges> | undefined;
 
-/** Whether an IP address, in any notation, is publicly routed. */
+/** Checks whether an IP address, in any notation, is publicly routed. */
 export function isPublicAddress(address: string): boolean {
   // A BlockList treats IPv4-mapped IPv6 addresses as IPv4. However, it never matches an address with a zone (`%eth0`).
   const withoutZone = address.split("%", 1)[0] ?? "";
@@ -104,11 +104,11 @@ export interface AddressRules {
 
 const isName = (entry: string, hostname: string): boolean => normalizeHost(entry.trim()) === hostname;
 
-/** Whether the operator allows this name. */
+/** Checks whether the operator allows this host name. */
 export const isNamedIn = (hostname: string, rules: AddressRules): boolean =>
   rules.private_addresses_allowed || rules.allowed_hosts.some((entry) => isName(entry, hostname));
 
-/** Whether the service may connect to this address of a host even if the address is not public. */
+/** Checks whether the service may connect to this address of a host even if the address is not public. */
 export function isAllowedPrivately(hostname: string, address: string, rules: AddressRules): boolean {
   if (isNamedIn(hostname, rules)) return true;
   const bare = address.split("%", 1)[0] ?? "";

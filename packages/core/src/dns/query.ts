@@ -9,7 +9,8 @@ const TRIES = 3;
 /** How long to wait for the addresses of one family once those of the other family are known. */
 const OTHER_FAMILY_MS = 250;
 /**
- * The maximum number of addresses of a name to use. A name may have thousands, and a connection tries them one after the other.
+ * The maximum number of addresses of a name to use. A name may have thousands of addresses, and a client tries them one after the
+ * other.
  */
 const MAX_ADDRESSES = 16;
 

@@ -15,7 +15,7 @@ export interface ResolverOptions {
   /** Name servers as `address:port`; by default those of the machine. */
   servers?: readonly string[];
   files?: SystemFiles;
-  /** Asks the operating system. */
+  /** Resolves a name through the operating system. Tests replace it. */
   askSystem?: (hostname: string) => Promise<Addresses>;
 }
 
@@ -28,8 +28,8 @@ const SILENT_MS = 10_000;
 const MAX_SILENT_NAMES = 1_000;
 
 /**
- * Node allows look-ups by the operating system to use two of the four threads of a process. One of the two stays free for
- * look-ups of the service itself, for example of its database host.
+ * Allows one system look-up at a time. Node lets such look-ups use two of the four threads of a process, so one thread stays free
+ * for look-ups of the service itself, for example of its database host.
  */
 const systemThread = createLimiter(1);
 
@@ -59,7 +59,7 @@ export function createNameResolver(options: ResolverOptions = {}): ResolveName {
   }
 
   /**
-   * Callers that ask for the same name share one look-up. It stays shared until it ends, even if all callers have given up,
+   * Lets callers that ask for the same name share one look-up. It stays shared until it ends, even if all callers have given up,
    * because it may still occupy a thread.
    */
   function share(hostname: string, asks_system: boolean): Promise<Addresses> {
@@ -92,5 +92,5 @@ function lookupError(hostname: string, code: "ENOTFOUND" | "EAI_AGAIN"): Error {
   return Object.assign(new Error(`The host name ${hostname} ${reason}`), { code });
 }
 
-/** A resolver with the default limits, for tools that have no settings. */
+/** Resolves names with the default limits, for tools that have no settings. */
 export const resolveName = createNameResolver();

@@ -56,7 +56,7 @@ function createFileReader<T>(path: string, parse: (text: string) => T): () => T 
 
 const toWords = (line: string): string[] => line.trim().split(/\s+/);
 
-/** Each line contains an address and its names. Text after `#` is a comment. */
+/** Parses a hosts file. Each line contains an address and its names. Text after `#` is a comment. */
 function parseHosts(text: string): ReadonlyMap<string, readonly Address[]> {
   const found = new Map<string, Address[]>();
   for (const line of text.split("\n")) {
@@ -72,7 +72,7 @@ function parseHosts(text: string): ReadonlyMap<string, readonly Address[]> {
   return found;
 }
 
-/** Follows resolv.conf(5): the last `search` or `domain` line counts. */
+/** Parses resolv.conf(5). Its last `search` or `domain` line counts. */
 function parseSearch(text: string): { domains: string[]; ndots: number } {
   let domains: string[] = [];
   let ndots = 1;

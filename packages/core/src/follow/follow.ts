@@ -14,7 +14,7 @@ export const Following = lazyObject(() => ({
 })).meta({ id: "Following", description: "Whether a person follows a board or a task." });
 export type Following = z.infer<typeof Following>;
 
-/** Whether the caller follows a board. */
+/** Checks whether the caller follows a board. */
 export async function getBoardFollowing(ctx: Context<User>, board_id: string): Promise<Following> {
   const board = await boardFor(ctx, board_id, "read");
   const [row] = await ctx.db
@@ -38,12 +38,12 @@ export async function setBoardFollowing(ctx: Context<User>, board_id: string, fo
   return { following };
 }
 
-/** Makes the creator of a board its follower. If none of the followers may decide, the creator is asked. */
+/** Makes the creator of a board its follower. If none of the followers may decide on an approval, the creator is asked. */
 export async function followAsMaker(ctx: Context<User>, { id: board_id, organization_id }: BoardRow): Promise<void> {
   await ctx.db.insert(follows).values({ organization_id, board_id, user_id: ctx.actor.user_id, following: true, is_maker: true });
 }
 
-/** Whether the caller follows a task, either by choice or because the caller created it or commented on it. */
+/** Checks whether the caller follows a task, either by choice or because the caller created it or commented on it. */
 export async function getTaskFollowing(ctx: Context<User>, board_id: string, task_id: string): Promise<Following> {
   const board = await boardFor(ctx, board_id, "read");
   const user_id = sql`${ctx.actor.user_id}::uuid`;
@@ -56,8 +56,8 @@ export async function getTaskFollowing(ctx: Context<User>, board_id: string, tas
 }
 
 /**
- * Makes the caller follow or unfollow a task. An unfollowed task stays unfollowed even for its creator and for people who
- * commented on it.
+ * Makes the caller follow or unfollow a task. A person who unfollowed a task does not follow it again by creating it or commenting
+ * on it.
  */
 export async function setTaskFollowing(
   ctx: Context<User>,
@@ -96,8 +96,8 @@ export async function setTaskFollowing(
 }
 
 /**
- * A subquery with the ids of a task's followers. Its creator and the people who commented follow it without a row in `follows`,
- * so that changing a task writes no such rows.
+ * Returns a subquery with the ids of a task's followers. Its creator and people who commented follow it without a row in `follows`,
+ * so that creating or commenting on a task writes no such rows.
  */
 export const followersOfTask = (task_id: SQL | typeof tasks.id): SQL => sql`(
   (select follow.user_id from ${follows} as follow where follow.task_id = ${task_id} and follow.following
@@ -107,14 +107,14 @@ export const followersOfTask = (task_id: SQL | typeof tasks.id): SQL => sql`(
       and event.user_id is not null)
   except select follow.user_id from ${follows} as follow where follow.task_id = ${task_id} and not follow.following)`;
 
-/** A subquery with the ids of those who follow the whole board. */
+/** Returns a subquery with the ids of people who follow the whole board. */
 export const followersOfBoard = (board_id: string): SQL => sql`(
   select follow.user_id from ${follows} as follow where follow.board_id = ${board_id} and follow.task_id is null and follow.following)`;
 
-/** A subquery with the ids of people who unfollowed the task, although they may follow its board. */
+/** Returns a subquery with the ids of people who unfollowed the task, although they may follow its board. */
 export const nonFollowersOfTask = (task_id: string | null): SQL => sql`(
   select follow.user_id from ${follows} as follow where follow.task_id = ${task_id}::uuid and not follow.following)`;
 
-/** A subquery with the id of the person who created the board. */
+/** Returns a subquery with the id of the person who created the board. */
 export const makerOfBoard = (board_id: string): SQL => sql`(
   select follow.user_id from ${follows} as follow where follow.board_id = ${board_id} and follow.is_maker)`;

@@ -53,7 +53,7 @@ export const locateAllowedReceiver =
   (resolve: ResolveName = resolveName, rules: AddressRules = NO_PRIVATE_ADDRESSES): LocateReceiver =>
   async (url, organization_id) => {
     const isHttpsPort = url.protocol === "https:" && url.port === "";
-    // No address of the host could be allowed, so the URL is refused even if the name does not resolve at the moment.
+    // Such a URL needs a host that the operator allows. There is none, so it is refused even if its name does not resolve now.
     if (!isHttpsPort && !rules.private_addresses_allowed && rules.allowed_hosts.length === 0) throw refusedReceiver();
     const hostname = normalizeHost(url.hostname);
     const literal = isIP(hostname);
@@ -123,7 +123,10 @@ interface Message {
   body?: string | Uint8Array;
 }
 
-/** Aborts after `connect_ms` unless `connected` was called, and after `total_ms` unless `end` was called. */
+/**
+ * Starts the timeouts of a request. It is aborted after `connect_ms` unless `connected` was called, and after `total_ms` unless
+ * `end` was called.
+ */
 function startTimeouts({ connect_ms, total_ms }: FetchLimits) {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -226,7 +229,7 @@ function toFetchError(url: URL, error: unknown, isTimedOut: boolean): FetchError
     : new FetchError("unreachable", `${url.hostname} could not be reached`, { cause: error });
 }
 
-/** Rejects when the signal aborts. The name resolution itself cannot be cancelled. */
+/** Waits for work, and rejects when the signal aborts. The work itself, a name resolution, cannot be cancelled. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);

@@ -25,7 +25,7 @@ export interface StoredAnswer {
 }
 
 const SHARDS = 8;
-/** No request runs longer than this, so an older claim belongs to a process that has crashed. */
+/** After this time, in milliseconds, a claim belongs to a process that has crashed, because no request runs longer. */
 const CLAIM_MS = 60_000;
 /** In seconds. Expired answers are removed once an hour. */
 const FULL_RETRY_AFTER = 3_600;
@@ -162,7 +162,7 @@ export async function readAnswer(ctx: Context, request: RepeatableRequest): Prom
   return answer;
 }
 
-/** The stored answer, or null if there is none yet. Throws if the key was used for a different request. */
+/** Returns the stored answer, or null if there is none yet. Throws if the key was used for a different request. */
 export async function findAnswer(ctx: Context, request: RepeatableRequest): Promise<StoredAnswer | null> {
   const { caller_id, operation, key } = request;
   const [stored] = await selectKey(ctx.db).execute({ caller_id, operation, key });

@@ -4,7 +4,7 @@ import { rowsOf } from "../db/database.ts";
 import type { RemovedBatch } from "../db/retention.ts";
 import { idempotency_keys as keys, idempotency_usage as usage } from "../schema/idempotency.sql.ts";
 
-/** Removes the counters of owners without answers. */
+/** Removes the usage counters of owners that have no stored answers. */
 export async function removeUnusedCounters(ctx: Context): Promise<void> {
   await ctx.db.execute(sql`delete from ${usage} where size_bytes <= 0`);
 }

@@ -9,12 +9,17 @@ export type CircuitRow = typeof gateway_circuits.$inferSelect;
 /** The wait after the first failure, long enough for a host to restart. It doubles with each further failure. */
 const FIRST_WAIT_MS = 2_000;
 const MAX_WAIT_MS = 60_000;
-/** After this time another job may try the host, because the trial job may hang or its process may have been killed. */
+/**
+ * How long a trial may take. After this time another job may try the host, because the trial job may hang or its process may have
+ * been killed.
+ */
 const TRIAL_MS = 30_000;
 
 const after = (ctx: Context, ms: number) => new Date(ctx.now().getTime() + ms);
 
-/** Finds the gateway's circuit if no job may currently try its host. Null if the circuit is closed, or if a job may try now. */
+/**
+ * Finds the gateway's circuit if no job may currently try its host. Returns null if the circuit is closed, or if a job may try now.
+ */
 export async function findOpenCircuit(ctx: Context, gateway_id: string): Promise<CircuitRow | null> {
   const [circuit] = await ctx.db.select().from(gateway_circuits).where(eq(gateway_circuits.gateway_id, gateway_id));
   return circuit && circuit.retry_at > ctx.now() ? circuit : null;

@@ -22,7 +22,7 @@ export interface ClaimableJob<K extends JobKind> {
 const INSERT_BATCH = 1_000;
 
 /**
- * Stores jobs in the caller's transaction. With `queued`, the relay sends their wake-ups; without it, the caller must claim the
+ * Stores jobs in the caller's transaction. If `queued` is true, the relay sends their wake-ups; otherwise the caller must claim the
  * jobs itself.
  */
 export async function createJobs<K extends JobKind>(
@@ -56,8 +56,8 @@ export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<s
   if (ids.length === 0) return [];
   const now = ctx.now();
   const isFree = sql`not exists (select 1 from ${jobs} as other where other.lane = ${jobs}.lane and other.status = 'running')`;
-  // Two claims that each hold one lane and wait for the other's lane would deadlock. Only jobs of one gateway can share a lane,
-  // so one lock per gateway is enough.
+  // Two claims could deadlock if each locked one lane and waited for the other's lane. Only jobs of one gateway can share a lane,
+  // so one lock per gateway prevents this.
   const owner = sql`(select coalesce(gateway_id, organization_id)::text from ${jobs} where ${eq(jobs.id, ids[0]!)})`;
   const isOnlyClaim = sql`(select pg_try_advisory_xact_lock(hashtextextended('claims of ' || coalesce(${owner}, ''), 0)))`;
   const first_of_each_lane = ctx.db
@@ -97,8 +97,8 @@ export async function endJobs(ctx: Context, ids: readonly string[]): Promise<voi
 }
 
 /**
- * Adds the lanes that have waiting jobs to the pending wake-ups. Call it after the commit that frees the lanes: earlier wake-ups
- * found the lanes occupied and were used up.
+ * Adds the lanes that have waiting jobs to the pending wake-ups. Call it after the commit that frees the lanes, because wake-ups
+ * that found the lanes occupied had no effect.
  */
 export async function addWaitingLanes(ctx: Context, lanes: readonly string[]): Promise<void> {
   const waiting = await ctx.db
@@ -119,8 +119,8 @@ export async function releaseJobs(ctx: Context, ids: readonly string[], run_at: 
 }
 
 /**
- * Returns jobs to the queue while their calls may still reach the host. No other job of their lanes runs before `lease_until`;
- * after that, consumers can take the jobs over.
+ * Leaves running jobs to the consumers, because their calls may still reach the host. No other job of their lanes runs before
+ * `lease_until`; after that, consumers take the jobs over.
  */
 export async function abandonJobs(ctx: Context, ids: readonly string[], lease_until: Date): Promise<void> {
   await updateLiveJobs(ctx, ids, { lease_until });

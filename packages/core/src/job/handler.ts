@@ -3,7 +3,7 @@ import type { Context } from "../context/context.ts";
 import type { JobResult } from "../schema/job.sql.ts";
 import type { JobKind, JobPayloads } from "./kinds.ts";
 
-/** What a handler learns about its job in addition to the payload. */
+/** What a handler gets about its job in addition to the payload. */
 export interface JobInfo {
   /** The id is the same in every attempt, so handlers derive idempotency keys from it. */
   id: string;

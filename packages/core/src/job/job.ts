@@ -12,7 +12,7 @@ export type JobRow = typeof jobs.$inferSelect;
 export const LEASE_MS = 45_000;
 
 export interface EnqueueOptions {
-  /** Set by a caller that stores the id together with the row that the job is about. */
+  /** The id of the job, for callers that store it together with the row that the job is about. By default it is generated. */
   id?: string;
   organization_id: string;
   gateway_id?: string | null;
@@ -40,7 +40,7 @@ export async function enqueue<K extends JobKind>(
   await runWrite(ctx, insertJob(ctx, kind, payload, options));
 }
 
-/** Enqueues several jobs in one statement. Within a lane they run in this order. */
+/** Enqueues several jobs in one statement. Jobs of the same lane run in the order of the list. */
 export async function enqueueAll(ctx: Context, new_jobs: readonly NewJob[]): Promise<void> {
   if (!isInTransaction(ctx)) throw new Error("enqueueAll outside a transaction");
   if (new_jobs.length > 0) await runWrite(ctx, insertJobs(ctx, new_jobs));
@@ -58,13 +58,15 @@ export const insertJob = <K extends JobKind>(ctx: Context, kind: K, payload: Job
   insertJobs(ctx, [{ kind, payload, options }]);
 
 /**
- * Builds the insert of several jobs, for `runWrite` or `runBatch`. Within a lane they run in this order. Building it already adds
- * their wake-ups to `ctx.pendingWakeups`.
+ * Builds the insert of several jobs, for `runWrite` or `runBatch`. Jobs of the same lane run in the order of the list. Building it
+ * already adds their wake-ups to `ctx.pendingWakeups`.
  */
 export const insertJobs = (ctx: Context, new_jobs: readonly NewJob[]): PreparedWrite =>
   insertRows(new_jobs.map((job) => toJobRow(ctx, job)));
 
-/** Like `insertJobs`, for a batch in which another write has this name: the jobs are only stored if it returns a row. */
+/**
+ * Returns a variant of `insertJobs` for a batch: the jobs are only stored if the write of the batch with this name returns a row.
+ */
 export function insertJobsIfAny(name: string): typeof insertJobs {
   const insert = prepareInsert(`jobs if any ${name}`, sql`where exists (select 1 from ${sql.identifier(name)})`);
   return (ctx, new_jobs) => insert(new_jobs.map((job) => toJobRow(ctx, job)));

@@ -22,7 +22,10 @@ export type NotificationPayload = ChatContent & {
   task_id?: string;
 };
 
-/** Removes an agent from its host. If the gateway is deleted too, the job's secret is the gateway's connection as JSON. */
+/**
+ * Removes an agent from its host. If the gateway is deleted too, the job's secret is the gateway's connection data
+ * (`GatewayTarget`) as JSON.
+ */
 export interface CleanupPayload {
   gateway_id: string;
   session_key: string;
@@ -72,8 +75,8 @@ export interface SlackReplyPayload {
 }
 
 /**
- * The payload of each kind of job. It contains only ids and a few small values. The handler reads everything else, so that it
- * acts on current data.
+ * The payload of each kind of job. It contains ids and a few small values. The handler reads everything else, so that it acts on
+ * current data.
  */
 export interface JobPayloads {
   "agent.cleanup": CleanupPayload;
@@ -142,7 +145,7 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   // If this run could not read the usage, the next run records it as well.
   "agent.read_usage": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   "agent.wake_check": { attempts: 1, first_seconds: 30, max_seconds: 30 },
-  // While others write to a host's configuration, the host may report a permanent failure that is gone a moment later.
+  // While others write to the configuration of a host, the host may report a failure as permanent although a retry would succeed.
   "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, retry_permanent: true },
   // No refusal is permanent. For example, a bus that refuses an event because of a missing permission accepts it once somebody
   // grants the permission.
@@ -217,15 +220,15 @@ export const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
   "sync.start": "syncs",
 } satisfies { [K in JobKind]?: QueueName };
 
-/** The queue that carries the wake-ups of a kind. */
+/** Returns the queue that carries the wake-ups of a kind. */
 export const queueOf = (kind: string): QueueName => QUEUE_BY_KIND[kind] ?? "deliveries";
 
 /** The kinds of the queue `syncs`. They have their own slots, so that a sync does not delay notifications. */
 export const SYNC_KINDS = Object.keys(QUEUE_BY_KIND).filter((kind) => queueOf(kind) === "syncs");
 
 /**
- * Kinds that do not count toward the budgets of running jobs: a probe ends within seconds, an event goes to the operator's bus,
- * and deliveries of subscriptions have separate budgets.
+ * Kinds that do not count toward the limits of running jobs: a probe ends within seconds, an event goes to the operator's bus, and
+ * deliveries of subscriptions have separate limits.
  */
 export const UNBUDGETED_KINDS: readonly JobKind[] = ["event.publish", "gateway.probe", "subscription.deliver"];
 

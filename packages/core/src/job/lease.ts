@@ -12,13 +12,16 @@ import { CIRCUIT_FREE_KINDS, QUEUE_BY_KIND } from "./kinds.ts";
 import { hasStatus, isLaneHead, laneHead } from "./lane.ts";
 import { freedSlots, hasFreeSlots, isSlotCollision, type SlotLimits, slotLimits, takenSlots } from "./slots.ts";
 
-/** How often a lease is retried if another worker takes the same slot at the same time. */
+/** How often a lease is retried after another worker has taken the same slot at the same time. */
 const MAX_COLLISIONS = 5;
 
-/** Kinds are literals in the SQL, so that the server can keep one plan. */
+/** Returns kinds as SQL literals. With kinds as parameters, the server could not keep one plan. */
 const namesOf = (kinds: readonly string[]) => sql.raw(kinds.map((kind) => `'${kind}'`).join(", "));
 
-/** A circuit does not hold back a job that is taken over: its worker will find out whether the host is up. */
+/**
+ * Whether the circuit of the gateway allows the job. A job that is taken over from a crashed worker may run even if the circuit is
+ * open, because its attempt shows whether the host is up.
+ */
 const isCircuitClosed = sql`(${jobs}.status = 'running' or ${jobs}.kind in (${namesOf(CIRCUIT_FREE_KINDS)})
   or not exists (select 1 from ${gateway_circuits} where ${gateway_circuits}.gateway_id = ${jobs}.gateway_id))`;
 
@@ -26,11 +29,11 @@ const isOfDeliveries = sql`${jobs}.kind not in (${namesOf(Object.keys(QUEUE_BY_K
 
 const now = sql`${sql.placeholder("now")}::timestamptz`;
 
-/** It uses `case` for the same reason as `hasStatus`. */
+/** Whether a job is due. It uses `case` for the same reason as `hasStatus`. */
 const isDue = sql`case ${jobs.status} when 'queued' then ${jobs.run_at} <= ${now}
   when 'running' then ${jobs.lease_until} <= ${now} else false end`;
 
-/** The column values for a job that starts to run. */
+/** Returns the column values for a job that starts to run. */
 const leaseValues = (limits: SlotLimits) => ({
   status: "running" as const,
   attempts: sql`${jobs.attempts} + 1`,
@@ -43,7 +46,7 @@ const leaseValues = (limits: SlotLimits) => ({
   ...takenSlots(limits),
 });
 
-/** Every job runs this statement and its SQL is long, so it is prepared. */
+/** Prepares the lease of a job, because every job runs this statement and its SQL is long. */
 const prepareLease = (mayTryHost: SQL) =>
   preparedQuery((db, ...limits: SlotLimits) =>
     db
@@ -56,8 +59,8 @@ const leaseInTurn = prepareLease(isCircuitClosed);
 const leaseForTrial = prepareLease(sql`true`);
 
 /**
- * Leases the head of a lane that got no wake-up. `sent_at` stays null, so if this worker crashes, the relay sends a wake-up when
- * the lease ends.
+ * Leases the head of a lane that got no wake-up. `sent_at` stays null, so that the relay sends a wake-up after the lease has
+ * expired if this worker crashes.
  */
 const leaseHeadInTurn = preparedQuery((db, ...limits: SlotLimits) =>
   db
@@ -85,7 +88,7 @@ export function leaseJob(ctx: Context, id: string, { is_trial = false } = {}): P
 }
 
 /**
- * Leases the head of a lane without a wake-up, for a process with a queue in memory. It must be a job that `leaseJob` would
+ * Leases the head of a lane without a wake-up, for a process with a queue in memory. The head must be a job that `leaseJob` would
  * lease, belong to the queue `deliveries`, and have no wake-up yet.
  */
 export function leaseHead(ctx: Context, lane: string): Promise<JobRow | undefined> {
@@ -121,10 +124,7 @@ async function returnLease(ctx: Context, isLeased: SQL, token: string): Promise<
     .where(and(isLeased, hasStatus("running"), eq(jobs.lease_token, token)));
 }
 
-/**
- * The condition that this attempt still holds its lease. If another worker had taken over the job, it would have raised
- * `attempts`.
- */
+/** Returns the condition that this attempt still holds its lease. A worker that takes the job over increases `attempts`. */
 export const isOwnLease = (job: { id: string | Placeholder; attempts: number | Placeholder }) =>
   and(eq(jobs.id, job.id), hasStatus("running"), eq(jobs.attempts, job.attempts));
 

@@ -13,13 +13,13 @@ import { leaseJob } from "./lease.ts";
 import { freeSlotsWithin, hasFreeSlots, type SlotLimits, slotLimits } from "./slots.ts";
 
 /**
- * The first wait of a job for a slot. A slot that becomes free wakes the job at once, but that wake-up may be lost, so the job
- * also tries again by itself.
+ * The first wait of a job for a slot, in milliseconds. A slot that becomes free wakes a waiting job at once, but that wake-up may
+ * be lost, so the job also tries again after this time.
  */
 const FIRST_POLL_MS = 2_000;
 /**
- * The first wait of a delivery. A receiver that does not answer holds its slot for this long. If thousands of deliveries tried
- * earlier, they would keep the database busy.
+ * The first wait of a delivery for a slot, in milliseconds. A receiver that does not answer occupies a slot for this long, and
+ * thousands of deliveries that tried earlier would keep the database busy.
  */
 const FIRST_DELIVERY_POLL_MS = 15_000;
 const MAX_POLL_MS = 5 * 60_000;
@@ -57,8 +57,8 @@ const findDue = preparedQuery((db, ...limits: SlotLimits) =>
 export async function resolveUnleased(ctx: Context, id: string): Promise<Unleased> {
   const [found] = await findDue(ctx.db, ...slotLimits(ctx)).execute({ id, now: ctx.now().toISOString() });
   if (!found) {
-    // The job is not due, is not the head of its lane, or is leased, perhaps by a worker that has crashed. This wake-up is used
-    // up. The relay sends another one when the job can be leased.
+    // The job is not due, is not the head of its lane, or is leased, perhaps by a worker that has crashed. The relay sends another
+    // wake-up when the job can be leased.
     await markUnsent(ctx, [id]);
     return WAITING;
   }
@@ -75,7 +75,7 @@ export async function resolveUnleased(ctx: Context, id: string): Promise<Unlease
   return circuit ? runTrial(ctx, job, circuit.gateway_id) : leaseAgain(ctx, job);
 }
 
-/** Tries once more, because the slot or the lane may have become free in the meantime. Another worker may take the job first. */
+/** Tries to lease the job once more, because the slot or the lane may have become free in the meantime. */
 async function leaseAgain(ctx: Context, { id }: JobRow): Promise<Unleased> {
   const job = await leaseJob(ctx, id);
   if (job) return { outcome: "leased", job, trial_until: null };
@@ -97,13 +97,13 @@ function toReason(ctx: Context, { created_at, last_error }: CircuitRow): string 
   return `Gateway unreachable for ${down_seconds} s. Last error: ${last_error}`;
 }
 
-/** When the last attempt would take place if all remaining attempts were made from now on and failed immediately. */
+/** Returns when the last attempt would take place if all remaining attempts were made from now on and failed immediately. */
 function giveUpAt(ctx: Context, { kind, attempts, max_attempts }: JobRow): Date | null {
   const policy = RETRY_POLICIES[kind as JobKind] as JobRetryPolicy | undefined;
   return policy ? new Date(ctx.now().getTime() + remainingRetryMs({ ...policy, attempts: max_attempts }, attempts)) : null;
 }
 
-/** The job waits again for as long as it has already waited, so the wait doubles each time. */
+/** Returns how long the job waits for its next try: as long as it has already waited, so that the wait doubles each time. */
 const pollMs = (ctx: Context, { held_since, subscription_id }: JobRow) =>
   Math.min(
     MAX_POLL_MS,
@@ -114,8 +114,8 @@ const pollMs = (ctx: Context, { held_since, subscription_id }: JobRow) =>
   );
 
 /**
- * Holds the job, then checks the slots again. The job that had the slot may have ended before this one was marked as held, so it
- * would not have woken this one.
+ * Marks the job as held, then checks the slots again. If the slot became free between the first check and the mark, the job would
+ * not be woken otherwise.
  */
 async function holdForSlot(ctx: Context, job: JobRow, held_by: HeldBy): Promise<Unleased> {
   const held = await holdJob(ctx, job, held_by, pollMs(ctx, job));
@@ -154,5 +154,5 @@ async function holdJob(ctx: Context, job: JobRow, held_by: HeldBy, wait_ms: numb
   return WAITING;
 }
 
-/** The condition that nobody has leased, claimed or ended the job since it was read. */
+/** Returns the condition that nobody has leased, claimed or ended the job since it was read. */
 export const isStillQueued = (job: JobRow) => and(eq(jobs.id, job.id), hasStatus("queued"), eq(jobs.attempts, job.attempts));

@@ -76,10 +76,13 @@ export const JobsRedriven = lazyObject(() => ({
 })).meta({ id: "JobsRedriven", description: "Dead jobs that are queued again." });
 export type JobsRedriven = z.infer<typeof JobsRedriven>;
 
-/** An id in the job's payload. The payload also holds texts, which must not be shown. */
+/** Returns SQL for an id in the job's payload. Other parts of the payload, such as texts, must not be shown. */
 const payloadId = (name: string) => sql<string | null>`${jobs.payload} ->> ${sql.raw(`'${name}'`)}`;
 
-/** An id of a notice. Its board and agent are stored only in the event that it records when it is sent or fails. */
+/**
+ * Returns SQL for an id in a job of the kind `notice`. Its board and agent are stored only in the activity events of the payload,
+ * `sent` and `failed`.
+ */
 const noticeId = (name: string) => {
   const key = sql.raw(`'${name}'`);
   return sql`coalesce(${jobs.payload} -> 'sent' ->> ${key}, ${jobs.payload} -> 'failed' ->> ${key})`;
@@ -126,7 +129,7 @@ const filtersOf = (ctx: Context<Admin>, { kind, board_id, gateway_id }: RedriveJ
   filterBy("board_id", board_id, (id) => sql`${boardId} = ${id}`),
 ];
 
-/** The jobs of the active organization, newest first. */
+/** Lists the jobs of the active organization, newest first. */
 export async function listOwnJobs(ctx: Context<Admin>, query: z.infer<typeof jobListQuery>): Promise<JobPage> {
   const page = await jobList.read(ctx, byCursor(query), {
     owner: ctx.actor.active.organization_id,
@@ -145,7 +148,7 @@ export async function getOwnJob(ctx: Context<Admin>, job_id: string): Promise<Jo
   return toJob(row);
 }
 
-/** Queues a dead job again. Of several concurrent requests, only one succeeds. */
+/** Queues a dead job again. If several requests do this at the same time, only one succeeds. */
 export async function redriveJob(ctx: Context<Admin>, job_id: string): Promise<Job> {
   const redriven = await redriveOwn(ctx, and(eq(jobs.id, job_id), ofOrganization(ctx))!);
   const job = await getOwnJob(ctx, job_id);

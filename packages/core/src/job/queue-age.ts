@@ -10,9 +10,8 @@ export const OVERDUE_SECONDS = 15 * 60;
 const isLive = sql`status in ('queued', 'running')`;
 
 /**
- * How many seconds the oldest runnable job has waited, or 0. Jobs that are not due, or behind others of their lane, are not
- * runnable. The recursive query (a loose index scan) jumps from lane to lane, so that its cost depends on the lanes that have
- * work, not on the backlog.
+ * Returns how many seconds the oldest runnable job has waited, or 0. Jobs that are not due, or behind others of their lane, are not
+ * runnable. The recursive query (a loose index scan) jumps from lane to lane, so that its cost does not depend on the backlog.
  */
 export async function readJobAge(ctx: Pick<Context, "db" | "now">): Promise<number> {
   const now = sql`${ctx.now().toISOString()}::timestamptz`;

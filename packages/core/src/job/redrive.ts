@@ -9,7 +9,10 @@ import { CIRCUIT_FREE_KINDS, SYNC_KINDS } from "./kinds.ts";
 /** The maximum number of jobs that one call queues again. */
 export const MAX_REDRIVEN = 10_000;
 
-/** Only one queued or running job may have a dedupe key. Of several dead jobs with the same key, the latest is queued again. */
+/**
+ * Whether a dead job can be queued again: only one queued or running job may have a dedupe key. Of several dead jobs with the same
+ * key, the latest is queued again.
+ */
 const isKeyFree = sql`(${jobs}.dedupe_key is null or not exists (
   select 1 from ${jobs} as twin where twin.dedupe_key = ${jobs}.dedupe_key and twin.id <> ${jobs}.id
     and (twin.status in ('queued', 'running') or (twin.status = 'dead' and twin.seq > ${jobs}.seq))))`;
@@ -54,14 +57,14 @@ export const redriveJobs = (ctx: RedriveContext, ids?: string[]): Promise<string
   redriveWhere(ctx, ids && inArray(jobs.id, ids));
 
 /**
- * Not revived: syncs, because their run reports the failure and the user starts another one; probes and wake checks, because
- * their result is useless later.
+ * Kinds that are not revived: syncs, because their run reports the failure and the user starts another one, and probes and wake
+ * checks, because their result is useless later.
  */
 const NOT_REVIVED: readonly string[] = [...SYNC_KINDS, ...CIRCUIT_FREE_KINDS];
 
 /**
- * Queues the jobs that died in the last 24 hours because the gateway's host was unreachable. A job is revived only once. Jobs
- * that somebody else is redriving or deleting are skipped. The caller must first queue the `RESUMED_KINDS`.
+ * Queues the jobs that died in the last 24 hours because the gateway's host was unreachable. A job is revived only once. Jobs that
+ * another transaction is redriving or deleting are skipped. The caller must first queue the `RESUMED_KINDS`.
  */
 export async function reviveJobs(ctx: Context, gateway_id: string): Promise<void> {
   const revivable = ctx.db

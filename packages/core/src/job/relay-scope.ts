@@ -18,13 +18,13 @@ export function toRelayScope({ everything, ids, lanes }: PendingWakeups): RelayS
 }
 
 /**
- * Up to this many ids and lanes are separate parameters, and unused parameters are null. PostgreSQL cannot estimate the length of
- * an array, so it would plan the statement at every use, which takes longer than running it.
+ * The maximum number of ids and lanes to pass as separate parameters, of which unused ones are null. With arrays, whose length
+ * PostgreSQL cannot estimate, it would plan the statement at every use, which takes longer than running it.
  */
 const FEW = 10;
 const numbers = Array.from({ length: FEW }, (_, index) => index);
 
-/** The values of the scope `few`. */
+/** Returns the values of the scope `few`. */
 export const fewValues = ({ ids, lanes }: PendingWakeups) => {
   const [few_ids, few_lanes] = [[...ids], [...lanes]];
   return Object.fromEntries(

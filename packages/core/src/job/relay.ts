@@ -14,28 +14,28 @@ import { fewValues, dueInScope, RELAY_BATCH, type RelayScope, toRelayScope } fro
  * SQS delays a message by at most 15 minutes. If a job is due later, the scheduled relay sends its wake-up when the time comes.
  */
 const MAX_DELAY_MS = 15 * 60_000;
-/** When a wake-up that had no effect counts as lost, so that the relay sends another one. */
+/** When a wake-up that had no effect is treated as lost, so that the relay sends another one. */
 export interface LostWakeUp {
   after_ms: number;
-  /** Whether the time counts from when the job is due, if the job is due after the wake-up was sent. */
+  /** Whether the time is measured from when the job is due, if the job is due after the wake-up was sent. */
   counts_from_due: boolean;
 }
 /** A queue keeps a wake-up until its job is due, and may then be slow to deliver it. */
 const LOST_IN_QUEUE: LostWakeUp = { after_ms: 30 * 60_000, counts_from_due: true };
 /**
- * A process with a queue in memory renews the wake-ups that it holds. So after this time, the process must have ended. Another
- * process should run its jobs within a minute.
+ * A process with a queue in memory renews the wake-ups that it holds, so after this time it must have ended. The time is short,
+ * because another process should run its jobs within a minute.
  */
 export const LOST_WITH_PROCESS: LostWakeUp = { after_ms: 40_000, counts_from_due: false };
 
 /** A queue message that makes a consumer try a job. It contains the job's id but nothing from its payload. */
 export interface WakeUp {
   id: string;
-  /** The fairness group of the queue; null if the organization was deleted. */
+  /** The group by which the queue serves organizations fairly; null if the organization was deleted. */
   organization_id: string | null;
   delay_seconds: number;
   queue: QueueName;
-  /** Used only by queues in memory, where the deliveries of a subscription are a fairness group. */
+  /** Used only by queues in memory, which also serve the deliveries of different subscriptions fairly. */
   subscription_id?: string;
   lane?: string;
 }
@@ -46,8 +46,8 @@ const dueAt = sql`case ${jobs.status} when 'queued' then ${jobs.run_at} when 'ru
 export type Send = (wakeUps: WakeUp[]) => Promise<{ failed: string[] }>;
 
 /**
- * Relays until no job of the scope needs a wake-up, the queue refuses one, or `max_batches` were sent. The scheduled relay sends
- * the rest.
+ * Sends batches of wake-ups until no job of the scope needs one, the queue refuses one, or `max_batches` were sent. The scheduled
+ * relay sends the rest.
  */
 export async function relayAll(
   ctx: Context,
@@ -84,8 +84,8 @@ export async function relay(
     ...fewValues(scope),
   };
   const take = takeUnsent(ctx.db, toRelayScope(scope));
-  // If the connection is lost before the answer, the jobs are marked as sent but get no wake-up. Undoing the mark lets them be
-  // sent again now, not only once the wake-up counts as lost.
+  // If the connection is lost before the answer, the jobs are marked as sent but get no wake-up. The mark is then cleared, so that
+  // they are sent again now, and not only after the wake-up is treated as lost.
   const result = await undoIfConnectionLost(
     () => take.execute(values),
     () => clearSent(ctx, and(eq(jobs.sent_at, now), inArray(jobs.status, ["queued", "running"]))!),
@@ -139,7 +139,10 @@ const takeUnsent = preparedQuery(
       greatest(0, ceil(extract(epoch from ${dueAt} - ${timeOf("now")})))::int as delay_seconds`,
 );
 
-/** All ids are passed as one parameter, because a process may hold more wake-ups than a statement can have parameters. */
+/**
+ * Returns the condition for these jobs. All ids are passed as one parameter, because a process may hold more wake-ups than a
+ * statement can have parameters.
+ */
 const isOneOf = (ids: readonly string[]) =>
   and(sql`${jobs.id} = any(${sql.param([...ids])}::uuid[])`, hasStatus("queued", "running"))!;
 

@@ -4,7 +4,7 @@ import { rowsOf } from "../db/database.ts";
 import { board_webhook_payloads } from "../schema/webhook.sql.ts";
 import { jobs } from "../schema/job.sql.ts";
 
-/** The condition for jobs that have ended. The status is a literal, because the index on the end of jobs is partial. */
+/** Returns the condition for jobs that have ended. The status is a literal, because the index on the end of jobs is partial. */
 export const hasEnded = (status: "done" | "dead"): SQL => sql`status = ${sql.raw(`'${status}'`)}`;
 
 /**

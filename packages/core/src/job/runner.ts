@@ -20,7 +20,10 @@ import { freedSlots, hasHeldJobs, wakeHeldJobs } from "./slots.ts";
 
 /** How often a running attempt renews its lease. */
 export const RENEW_INTERVAL_MS = 15_000;
-/** Equal to the queue's receive limit, so that the message of a job that keeps crashing ends in the dead-letter queue. */
+/**
+ * The number of crashes after which a job is given up. It equals the queue's receive limit, so that the message of a job that keeps
+ * crashing ends in the dead-letter queue.
+ */
 export const MAX_CRASHES = 5;
 
 /**
@@ -91,7 +94,10 @@ async function giveUpWaiting(ctx: Context<System>, job: JobRow, handler: AnyHand
   addPendingWakeup(ctx.pendingWakeups, job);
 }
 
-/** A job keeps the trace id of the request that enqueued it and passes it on to the jobs that it enqueues. */
+/**
+ * Returns the context of an attempt. A job keeps the trace id of the request that enqueued it, and passes it on to the jobs that it
+ * enqueues.
+ */
 function toJobContext(ctx: Context<System>, job: JobRow): Context<System> {
   const { id: job_id, kind, trace_id, organization_id, gateway_id, attempts } = job;
   return {
@@ -159,7 +165,10 @@ async function completeJob(
 
 type AnyHandler = JobHandler<JobKind>;
 
-/** Undefined if a newer version of the service stored the job and this version does not know its kind. */
+/**
+ * Returns the handler of a job. It is undefined if a newer version of the service stored the job and this version does not know its
+ * kind.
+ */
 const handlerOf = (handlers: JobHandlers, job: JobRow) => handlers[job.kind as JobKind] as AnyHandler | undefined;
 
 const clearedByEnd = { ...freedSlots, secret_sealed: null, held_by: null, held_since: null };

@@ -11,7 +11,7 @@ import { queueOf, SYNC_KINDS, UNBUDGETED_KINDS } from "./kinds.ts";
  * the same slot, so the budgets hold across processes. A slot is free as soon as its job stops running.
  */
 
-/** Kinds are literals in the SQL, so that the server can keep one plan. */
+/** Returns a condition on the kind of a job. Kinds are literals in the SQL, so that the server can keep one plan. */
 const isKind = (kinds: readonly string[]) => sql`${jobs}.kind in (${sql.raw(kinds.map((kind) => `'${kind}'`).join(", "))})`;
 
 const sign = sql`(case when ${isKind(SYNC_KINDS)} then -1 else 1 end)`;
@@ -59,8 +59,8 @@ function hasFreeSlot({ limit, isOwn, slot }: Budget): SQL {
 }
 
 /**
- * The first free slot that no other worker is choosing: a worker locks the number until its statement ends. If all free slots are
- * locked, the number is a random one, which may violate the unique index. Null if there is no limit.
+ * Selects the first free slot that no other worker is choosing: a worker locks the number until its statement ends. If all free
+ * slots are locked, the number is a random one, which may violate the unique index. Returns null if there is no limit.
  */
 function freeSlot({ limit, isOwn, slot, owner }: Budget): SQL {
   const free = (order: SQL) => sql`select number from generate_series(1, ${inText(limit)}) as number
@@ -74,7 +74,8 @@ function freeSlot({ limit, isOwn, slot, owner }: Budget): SQL {
 const isUnbudgeted = isKind(UNBUDGETED_KINDS);
 
 /**
- * The jobs of all deleted organizations share one budget. The index does not cover them, so the budget can be exceeded briefly.
+ * Returns the condition that the organization of a job has a free slot. The jobs of all deleted organizations share one budget. No
+ * unique index covers those jobs, so they can briefly exceed it.
  */
 const organizationHasFreeSlot = (budget: Budget) => sql`case when ${jobs}.organization_id is null
   then ${hasFreeSlot({ ...budget, isOwn: sql`other.organization_id is null` })}
@@ -93,8 +94,8 @@ const subscriptionBudget: Budget = {
   owner: sql`${jobs}.subscription_id`,
 };
 /**
- * Whether the organization has fewer running deliveries than its limit. Workers that lease at the same time may exceed the limit
- * briefly.
+ * Returns the condition that the organization has fewer running deliveries than its limit. Workers that lease at the same time may
+ * exceed the limit briefly.
  */
 const deliveriesAreFree = (limit: number) =>
   limit === 0
@@ -109,7 +110,7 @@ const slowDeliveriesAreFree = sql`(not (select own.throttled ${ownSubscription('
   or (select count(*) from ${jobs} as other where other.status = 'running' and other.organization_id = ${jobs}.organization_id
     and other.subscription_id is not null and (select own.throttled ${ownSubscription("other")})) < ${sql.raw(String(SLOW_DELIVERIES))})`;
 
-/** Whether a queued job finds a free slot for its organization, its gateway and its subscription. */
+/** Returns columns that tell whether a queued job finds a free slot for its organization, its gateway and its subscription. */
 export const freeSlotsWithin = ([organization, gateway, deliveries]: SlotLimits) => ({
   organization_free: sql<boolean>`(${isUnbudgeted} or ${organizationHasFreeSlot(organizationBudget(organization))})`,
   gateway_free: sql<boolean>`(${isUnbudgeted} or ${jobs}.gateway_id is null or ${hasFreeSlot(gatewayBudget(gateway))})`,
@@ -117,7 +118,7 @@ export const freeSlotsWithin = ([organization, gateway, deliveries]: SlotLimits)
     or (${deliveriesAreFree(deliveries)} and ${slowDeliveriesAreFree} and ${hasFreeSlot(subscriptionBudget)}))`,
 });
 
-/** Whether a job can get its slots. A job that is taken over from a crashed worker keeps its slots. */
+/** Returns the condition that a job can get its slots. A job that is taken over from a crashed worker keeps its slots. */
 export function hasFreeSlots(limits: SlotLimits): SQL {
   const { organization_free, gateway_free, subscription_free } = freeSlotsWithin(limits);
   return sql`(${jobs}.status = 'running' or (${organization_free} and ${gateway_free} and ${subscription_free}))`;
@@ -126,7 +127,7 @@ export function hasFreeSlots(limits: SlotLimits): SQL {
 const keepOr = (own: SQL, free: SQL) =>
   sql`case when ${jobs}.status = 'running' then ${own} when not ${isUnbudgeted} then ${free} end`;
 
-/** The column values that a lease writes to take the slots of its job. */
+/** Returns the column values that a lease writes to take the slots of its job. */
 export const takenSlots = ([organization, gateway]: SlotLimits) => ({
   organization_slot: keepOr(sql`${jobs}.organization_slot`, freeSlot(organizationBudget(organization))),
   gateway_slot: keepOr(
@@ -137,7 +138,7 @@ export const takenSlots = ([organization, gateway]: SlotLimits) => ({
     when ${jobs}.subscription_id is not null then ${freeSlot(subscriptionBudget)} end`,
 });
 
-/** Whether a lease failed because another worker took the same slot at the same time. */
+/** Checks whether a lease failed because another worker took the same slot at the same time. */
 export const isSlotCollision = (violated_index: string | null): boolean =>
   ["jobs_organization_slot", "jobs_gateway_slot", "jobs_subscription_slot"].includes(violated_index ?? "");
 
@@ -147,7 +148,10 @@ export const freedSlots = { lease_until: null, organization_slot: null, gateway_
 const ofOrganization = ({ organization_id }: JobRow) =>
   organization_id === null ? isNull(jobs.organization_id) : eq(jobs.organization_id, organization_id);
 
-/** Whether jobs of the organization are waiting for slots. The statement that ends a job returns this as a column. */
+/**
+ * Returns the condition that jobs of the organization are waiting for slots. The statement that ends a job returns this as a
+ * column.
+ */
 export const hasHeldJobs = ({
   organization_id,
 }: {

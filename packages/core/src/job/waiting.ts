@@ -5,7 +5,7 @@ import { CIRCUIT_FREE_KINDS } from "./kinds.ts";
 import { laneHead } from "./lane.ts";
 
 /*
- * Why a queued job waits, as columns of a query of `jobs`. Whether a circuit is open is read from the circuit's own table:
+ * Columns of a query of `jobs` that tell why a queued job waits. Whether a circuit is open is read from the table of circuits:
  * `held_by` is set only after a job was tried, and a job behind another job of its lane is not tried.
  */
 

@@ -6,9 +6,9 @@ import { and, asc, desc, or, type Placeholder, type SQL, type SQLWrapper, sql } 
  */
 export interface SortKey<Row> {
   by: SQLWrapper;
-  /** The value of this key in a row. A cursor contains it as a string. */
+  /** Returns the value of this key in a row. A cursor contains it as a string. */
   of: (row: Row) => Date | string | bigint | boolean;
-  /** The SQL value to compare `by` with, made from the string in a cursor or from its placeholder. */
+  /** Returns the SQL value to compare `by` with, made from the string in a cursor or from its placeholder. */
   toValue: (text: string | Placeholder) => SQL;
   descending?: boolean;
 }
@@ -29,7 +29,7 @@ export const integerKey = key("bigint");
 export const textKey = key("text");
 export const booleanKey = key("boolean");
 
-/** Orders text case-insensitively. `of` returns the text as it is stored. */
+/** Creates a key that orders text case-insensitively. `of` returns the text as it is stored. */
 export const lowerCaseKey = <Row>(column: SQLWrapper, of: (row: Row) => string): SortKey<Row> => ({
   by: sql`lower(${column})`,
   of,
@@ -38,7 +38,7 @@ export const lowerCaseKey = <Row>(column: SQLWrapper, of: (row: Row) => string):
 
 export const descending = <Row>(...keys: SortKey<Row>[]): SortOrder<Row> => keys.map((key) => ({ ...key, descending: true }));
 
-/** The default order of a list: by creation time, newest first. */
+/** Returns the default order of a list: by creation time, newest first. */
 export const newestFirst = (columns: {
   created_at: SQLWrapper;
   id: SQLWrapper;
@@ -50,7 +50,7 @@ export const newestFirst = (columns: {
 
 export const toOrderBy = (order: SortOrder<never>): SQL[] => order.map(({ by, descending }) => (descending ? desc(by) : asc(by)));
 
-/** The position of a row in an order, as it is put into a cursor. */
+/** Returns the position of a row in an order, as it is put into a cursor. */
 export const positionOf = <Row>(order: SortOrder<Row>, row: Row): string[] =>
   order.map(({ of }) => {
     const value = of(row);
@@ -58,8 +58,8 @@ export const positionOf = <Row>(order: SortOrder<Row>, row: Row): string[] =>
   });
 
 /**
- * The condition for the rows after a position. Keys with the same direction are compared as one row value, so that an index on
- * them can start exactly at the position.
+ * Returns the condition for the rows after a position. Keys with the same direction are compared as one row value, so that an index
+ * on them can start exactly at the position.
  */
 export function isAfterPosition(order: SortOrder<never>, position: readonly (string | Placeholder)[]): SQL {
   const isDescending = order[0]!.descending ?? false;

@@ -13,7 +13,7 @@ export const truncatable = {
     .describe("Present when the answer would be too large: the fields of this object that are shortened."),
 };
 
-/** Adds the names of the shortened fields to an object, if there are any. */
+/** Adds the names of the shortened fields to an object, if any field was shortened. */
 export const withTruncatedFields = <T extends object>(value: T, truncated_fields: readonly string[] | false | null): T =>
   truncated_fields && truncated_fields.length > 0 ? { ...value, truncated_fields } : value;
 
@@ -21,14 +21,16 @@ export const withTruncatedFields = <T extends object>(value: T, truncated_fields
 export interface LargeField {
   bytes: (column: SQL) => SQL;
   shorten: (column: SQL, chars: SQL) => SQL;
-  /** For a value that the query computes and that is never null: the value itself, or null if it has more than `max` bytes. */
+  /**
+   * Only for values that the query computes and that are never null: returns the value, or null if it has more than `max` bytes.
+   */
   within?: (max: SQL) => SQL;
   /** The fields of the answer that show the value. By default this is the field of the same name. */
   shown_as?: readonly string[];
 }
 
 const SHOWN_ITEMS = 5;
-/** A character of UTF-8 has at most four bytes. */
+/** The maximum number of bytes of a character in UTF-8. */
 const BYTES_PER_CHAR = 4;
 
 /** A text. PostgreSQL knows its length in bytes without reading the text itself. */
@@ -50,8 +52,8 @@ export const largeJson: LargeField = {
 };
 
 /**
- * A JSON value that a subquery aggregates, as a column and as a large field. PostgreSQL computes an aggregate once even if a
- * query contains it twice.
+ * Returns a JSON value that a subquery aggregates, as a column and as a large field. PostgreSQL computes an aggregate once even if
+ * a query contains it twice.
  */
 function aggregate<T>(value: SQL, from: SQL, empty: "[]" | "{}") {
   const otherwise = sql.raw(`'${empty}'`);
@@ -65,14 +67,15 @@ function aggregate<T>(value: SQL, from: SQL, empty: "[]" | "{}") {
 }
 
 /**
- * An aggregated array as `json`, which is cheaper to build and to send than `jsonb`. If it is shortened, its first items remain.
+ * Returns an aggregated array as `json`, which is cheaper to build and to send than `jsonb`. If it is shortened, its first items
+ * remain.
  */
 export const aggregatedList = <T>(value: SQL, from: SQL) => ({
   ...aggregate<T[]>(value, from, "[]"),
   shorten: (column: SQL) => sql`jsonb_path_query_array(${column}::jsonb, ${sql.raw(`'$[0 to ${SHOWN_ITEMS - 1}]'`)})::json`,
 });
 
-/** An aggregated JSON object. It is shortened to `{}`. */
+/** Returns an aggregated JSON object. It is shortened to `{}`. */
 export const aggregatedObject = (value: SQL, from: SQL) => ({
   ...aggregate<Record<string, unknown>>(value, from, "{}"),
   shorten: largeObject.shorten,
@@ -183,7 +186,7 @@ function selectMeasured(
     .from(page);
 }
 
-/** A row of `readShortened` with the names of its shortened fields. They are false if the first statement alone read the page. */
+/** A row of `readShortened` with the names of its shortened fields. They are false if no field of the page was large. */
 export type ShortenedRow<Row> = Row & { truncated_fields: string[] | false | null };
 
 /** Converts a row of `readShortened` to an item that lists its shortened fields. */

@@ -14,7 +14,7 @@ interface Join {
   optional?: boolean;
 }
 
-/** The parts of a list that its SQL is made of. `Row` is what it selects. */
+/** The parts of a list from which its SQL is built. `Row` is the type of the selected rows. */
 export interface ListSource<Row = never> {
   table: PgTable & { id: PgColumn };
   joins?: readonly Join[];
@@ -40,7 +40,8 @@ export const beyondCounted: SQL = sql.raw(String(MAX_COUNTED + 1));
 export const placeholderOf = (name: string) => sql`${sql.placeholder(name)}`;
 
 /**
- * The rows that a search finds. They are named like their table, so that all conditions and sort keys apply to them unchanged.
+ * Returns a subquery of the rows that a search finds. It is named like the table, so that all conditions and sort keys apply to it
+ * unchanged.
  */
 export const foundRows = ({ table, words }: ListSource): SQL =>
   sql`${rowsWithWords(table, words!, sql.placeholder("words"))} as ${table}`;

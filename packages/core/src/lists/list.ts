@@ -27,7 +27,7 @@ interface ListRequest<Row, Item> {
   owner: string;
   /** The conditions on the rows, including the caller's access. A filter is null if its parameter was not sent. */
   filters: readonly (Filter | null)[];
-  /** Replaces the default order of the list. */
+  /** Set to replace the default order of the list. */
   order?: SortOrder<Row>;
   /** The owners whose rows are searched; by default only `owner`. */
   search_owners?: readonly string[];
@@ -35,7 +35,7 @@ interface ListRequest<Row, Item> {
   values?: Values;
   /** Selects the ids of a page, for filters that no single index can serve. */
   selectIds?: (window: PageWindow) => SQLWrapper;
-  /** Returns the total in some other way, for lists whose rows take too long to count. */
+  /** Counts the rows in some other way, for lists whose rows take too long to count. */
   count?: () => Promise<number>;
   toItems: (rows: Row[]) => Item[] | Promise<Item[]>;
 }
@@ -83,11 +83,12 @@ type AnyRequest = Omit<ListRequest<never, never>, "toItems" | "order"> & { order
 
 /**
  * Common limits. They are written into the SQL, because PostgreSQL then plans a page better. Other limits are parameters, so that
- * callers cannot create a new statement for each number.
+ * clients cannot create a new statement for each number.
  */
 const INLINED_LIMITS = [10, 20, 50, 100, 200];
 /**
- * The largest index to use in the array of found ids. PostgreSQL's array indexes end a little above this, and no list is longer.
+ * The largest index to use in the array of found ids. It is close to the largest array index of PostgreSQL, and no list is that
+ * long.
  */
 const MAX_INDEX = 2 ** 30;
 
@@ -112,7 +113,7 @@ interface PageStatement {
   cache: ReturnType<typeof createStatementCache<Record<string, unknown>[]>>;
 }
 
-/** Builds and keeps the statements of one list, by order, filters and shape. */
+/** Builds the statements of one list and caches them by order, filters and shape. */
 function createPageStatements(list: ListSource) {
   const built = new WeakMap<SortOrder<never>, Map<string, PageStatement>>();
 
@@ -168,7 +169,7 @@ function createPageStatements(list: ListSource) {
       );
     },
 
-    /** Counts the list in a separate statement, because a page without rows cannot carry the total. */
+    /** Counts the list in a separate statement, because a page without rows cannot contain the total. */
     async count(ctx: Context, query: Query, request: AnyRequest): Promise<number> {
       const source = query.q === undefined ? sql`${list.table}` : foundRows(list);
       const total = countOf(list, source, preparedWhere(presentOf(request.filters)), query.count === "limited");
@@ -218,8 +219,8 @@ function buildPage(
 }
 
 /**
- * Skips `offset` entries in an index-only query, and returns the condition for the rows after them. So the other columns are only
- * read for the rows of the page.
+ * Skips `offset` entries in an index-only query, and returns the condition for the rows after them, so that the other columns are
+ * only read for the rows of the page.
  */
 function startsAtOffset(list: ListSource, order: SortOrder<never>, where: SQL): SQL {
   const keys = sql.join(

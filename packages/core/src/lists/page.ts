@@ -49,16 +49,19 @@ export const arrayQuery = lazyObject(() => ({
 export type ArrayQuery = z.infer<typeof arrayQuery>;
 
 /**
- * The requested limit, or the number of items that fit into an answer, so that no more are read. `item_bytes` must be a lower
- * bound for the size of an item.
+ * Returns the requested limit, or else the number of items that fit into an answer, so that no more are read. `item_bytes` must be
+ * a lower bound for the size of an item.
  */
 export const arrayLimit = (ctx: Context, item_bytes: number, query?: ArrayQuery): number =>
   query?.limit ?? Math.ceil(ctx.settings.budgets.answer_max_bytes / item_bytes);
 
-/** For lists whose clients send no limit and treat the page as the whole list. */
+/** Creates the query parameters of a list whose clients send no limit and treat the page as the whole list. */
 export const longPageQuery = () => pageQuery(MAX_LIMIT);
 
-/** The property of a page's next cursor. It is a symbol, because the cursor goes into the Link header and not into the body. */
+/**
+ * The property of a page that contains its next cursor. It is a symbol, because the cursor goes into the Link header and not into
+ * the body.
+ */
 export const NEXT_CURSOR = Symbol("next cursor");
 
 export interface Page<T> {
@@ -75,7 +78,7 @@ export interface Page<T> {
 /** Changes the query of a list that only has pages by cursor: without a cursor it asks for the first page. */
 export const byCursor = <Q extends Omit<PageQuery, "offset">>(query: Q) => ({ ...query, cursor: query.cursor ?? "", offset: 0 });
 
-/** A page of a list that only has pages by cursor. */
+/** Returns a page in the form of lists that only have pages by cursor. */
 export const toCursorPage = <T>({ items, limit, [NEXT_CURSOR]: next_cursor = null }: Page<T>) => ({ items, limit, next_cursor });
 
 const createPageSchema = <T extends z.ZodType>(item: T) =>
@@ -86,7 +89,7 @@ const createPageSchema = <T extends z.ZodType>(item: T) =>
     offset: z.int().describe("The offset that was applied."),
   })).meta({ id: `${item.meta()?.id}Page`, description: "A page of a list." });
 
-/** The schema of a page of a list with the query parameter `count`. */
+/** Returns the schema of a page of a list with the query parameter `count`. */
 export function countedPageOf<T extends z.ZodType>(item: T) {
   const page = lazyObject(() => ({
     ...createPageSchema(item).shape,
@@ -102,12 +105,12 @@ export function countedPageOf<T extends z.ZodType>(item: T) {
 const pageSchemas = new WeakMap<z.ZodType, unknown>();
 const allPageSchemas = new WeakSet<z.ZodType>();
 
-/** Whether this is the schema of a page, so that its answer gets a Link header to the next page. */
+/** Checks whether this is the schema of a page, whose answer gets a Link header to the next page. */
 export const isPageSchema = (schema: z.ZodType): boolean => allPageSchemas.has(schema);
 
 /**
- * The schema of a page. All pages with the same item share one schema, because a schema is registered under a unique id. In a
- * page by offset, `total` is exact even past the end of the list.
+ * Returns the schema of a page. All pages with the same item share one schema, because a schema is registered under a unique id. In
+ * a page by offset, `total` is exact even past the end of the list.
  */
 export function pageOf<T extends z.ZodType>(item: T): ReturnType<typeof createPageSchema<T>> {
   const page = (pageSchemas.get(item) as ReturnType<typeof createPageSchema<T>> | undefined) ?? createPageSchema(item);
@@ -139,13 +142,14 @@ const scopeOf = ({ name, owner }: Listing<never>, { limit, offset, cursor, count
   filters,
 });
 
-/** The position of the query's cursor; null for a page that starts at the beginning or at an offset. */
+/** Returns the position of the query's cursor; null for a page that starts at the beginning or at an offset. */
 export function toPosition(ctx: Context, query: PageQuery, list: Listing<never>): string[] | null {
   return query.cursor ? parsePageCursor(ctx.settings.token_pepper, scopeOf(list, query), query.cursor) : null;
 }
 
 /**
- * Makes a page from the rows that were read; with a cursor, there may be one extra row. `count` runs only for a page by offset.
+ * Makes a page from the rows that were read. With a cursor, there may be one extra row, which shows that there is a next page.
+ * `count` is not called with a cursor.
  */
 export async function toPage<Row>(
   ctx: Context,
@@ -170,7 +174,7 @@ export async function toPage<Row>(
   return { items: shown, total, ...limited, limit, offset, [NEXT_CURSOR]: next };
 }
 
-/** The total of a list. If the page is the last one, the total follows from it; otherwise `count` runs. */
+/** Returns the total of a list. On the last page, the total follows from the page; otherwise `count` runs. */
 export function countUnlessLast({ limit, offset }: PageQuery, page: readonly unknown[], count: () => Promise<number>) {
   const isLastPage = page.length < limit && (page.length > 0 || offset === 0);
   return isLastPage ? offset + page.length : count();

@@ -34,7 +34,7 @@ interface Search {
   total: SQL;
 }
 
-/** Whether a list can use `searchByScan`. */
+/** Checks whether a list can use `searchByScan`. */
 export const scansFor = ({ scan }: ListSource, order: SortOrder<never>): boolean => scan?.orders.includes(order) ?? false;
 
 /** Builds a search. It finds the ids of the page and the total, and then reads the rows of the page. */
@@ -80,8 +80,8 @@ function searchAll(list: ListSource, { filters, order, after, total }: SearchPar
 }
 
 /**
- * A search that avoids reading all rows with a common word. Up to a limit, the found rows are read and sorted. If there are more,
- * the first rows in the order of the list probably contain enough matches. Only if they do not, all found rows are sorted.
+ * Builds a search that avoids reading all rows with a common word. Up to a limit, the found rows are read and sorted. If there are
+ * more, the first rows in the order of the list probably contain enough matches. Only if they do not, all found rows are sorted.
  */
 function searchByScan(list: ListSource, parts: SearchParts): Search {
   const { filters, order, after, total } = parts;

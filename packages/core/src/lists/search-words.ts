@@ -1,11 +1,11 @@
 import { MAX_SEARCHED_CHARS, MAX_WORD, SEPARATORS } from "../schema/search-vector.ts";
 import { truncate } from "../values/text.ts";
 
-/** NUL separates words too, because PostgreSQL cannot store it. */
+/** NUL also separates words, because PostgreSQL cannot store it in a text. */
 const SEPARATOR = new RegExp(`[\\u0000${SEPARATORS}]+`, "u");
 
 /**
- * Splits a text into words. Words that are too long are cut in the same way as in the index. Upper and lower case do not change.
+ * Splits a text into words. Words that are too long are cut in the same way as in the index. The case of letters does not change.
  */
 export const splitWords = (text: string): string[] =>
   text
@@ -14,8 +14,8 @@ export const splitWords = (text: string): string[] =>
     .filter(Boolean);
 
 /**
- * The value of the column `words`: each different word of the texts once, separated by spaces. PostgreSQL splits this ten times
- * faster than it splits a text with a regular expression.
+ * Returns the value of the column `words`: each different word of the texts once, separated by spaces. PostgreSQL splits it ten
+ * times faster than a text that it has to split with a regular expression.
  */
 export function toSearchWords(...texts: (string | null)[]): string {
   const words = texts.flatMap((text) => (text === null ? [] : splitWords(truncate(text, MAX_SEARCHED_CHARS))));

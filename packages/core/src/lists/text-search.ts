@@ -17,8 +17,8 @@ export const SearchText = z
   .describe("Only items in which each of these words begins a word, in any case.");
 
 /**
- * The tsquery for `rowsWithWords`. It finds rows of the owners that have, for each word of `text`, a word beginning with it. It
- * can also match an owner with a similar id, so the query must filter by owner as well. Null matches nothing.
+ * Returns the tsquery for `rowsWithWords`: for each word of `text`, a row of the owners must have a word beginning with it. It can
+ * also match an owner with a similar id, so the query must filter by owner as well. Null matches nothing.
  */
 export function toWordQuery(owners: readonly string[], text: string): string | null {
   const words = toWords(text);
@@ -27,18 +27,18 @@ export function toWordQuery(owners: readonly string[], text: string): string | n
   return words.map((word) => `(${prefixes.map((prefix) => `'${prefix}${word}':*`).join(" | ")})`).join(" & ");
 }
 
-/** A pattern for each word of `text`, separated by spaces. A row that a search finds matches all of them. */
+/** Returns a LIKE pattern for each word of `text`, separated by spaces. A row that a search finds matches all of them. */
 export function toWordPatterns(text: string): string | null {
   const words = toWords(text);
   return words.length === 0 ? null : words.map((word) => `%${word}%`).join(" ");
 }
 
 /**
- * A subquery of the rows that a search finds. `offset 0` keeps it from being merged into the query, and the inner select hides
- * the words. Otherwise, for common words, PostgreSQL would read the whole table and compute the words of each row.
+ * Returns a subquery of the rows that a search finds. `offset 0` keeps the planner from merging it into the query, and the inner
+ * select hides the words. Otherwise PostgreSQL would, for common words, read the whole table and compute the words of each row.
  */
 export const rowsWithWords = (table: PgTable, vector: SQL, query: Placeholder): SQL =>
   sql`(select * from ${table} where ${vector} @@ (select lower(${query}::text)::tsquery) offset 0)`;
 
-/** A word contains no character that has a special meaning in a tsquery. */
+/** Returns the different words of a search. They contain no character that has a special meaning in a tsquery. */
 const toWords = (text: string): string[] => [...new Set(splitWords(text))].slice(0, MAX_WORDS);

@@ -20,12 +20,14 @@ const MAX_BATCHES = 4;
 
 const runs = memoPerApp(createCoalescer<void>);
 
-/** Whether many events or moves of all boards are not counted yet. */
+/** Whether many events or status changes of tasks (of all boards together) are not counted yet. */
 export const hasLongBacklog = sql`(
   exists (select 1 from ${activity_events} as event where ${isUncountedEvent} offset ${LONG_BACKLOG})
   or exists (select 1 from ${task_transitions} as move where ${isUncountedMove} offset ${LONG_BACKLOG}))`;
 
-/** Counts new events and moves, so that neither this request nor later ones have to read many of them one by one. */
+/**
+ * Counts new events and status changes of tasks, so that neither this request nor later ones have to read many of them one by one.
+ */
 export async function countBacklog(ctx: Context): Promise<void> {
   await runs(ctx).run("counts", async () => {
     try {
@@ -33,7 +35,7 @@ export async function countBacklog(ctx: Context): Promise<void> {
       await countNewEvents(system, MAX_BATCHES);
       await countNewTransitions(system, MAX_BATCHES);
     } catch (error) {
-      // The figures are right even without counting, for example while the database accepts no writes.
+      // The metrics are right even without counting, for example while the database accepts no writes.
       ctx.log.warn("metrics.not_counted", errorText(error));
     }
   });

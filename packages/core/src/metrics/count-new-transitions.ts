@@ -9,17 +9,20 @@ import { task_transitions } from "../schema/task-transition.sql.ts";
 import { task_counts, transition_counts, transitions_counted } from "../schema/metrics-count.sql.ts";
 import { completions, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
 
-/** Moves per transaction. It is small, so that a removal never waits long for the transaction. */
+/** Status changes of tasks per transaction. The number is small, so that a removal never waits long for the transaction. */
 const BATCH_SIZE = 5_000;
-/** Boards per transaction for which tasks are counted. */
+/** Boards per transaction whose tasks are counted. */
 const BOARDS_PER_BATCH = 50;
-/** Batches per run. The next run counts the remaining moves; until then, readers count them one by one. */
+/** Batches per run. The next run counts the remaining status changes; until then, readers count them one by one. */
 const MAX_BATCHES = 200;
 
-/** The key of the advisory lock on the counts of moves. The number is arbitrary but fixed. */
+/** The key of the advisory lock on the counts of status changes. The number is arbitrary but fixed. */
 const COUNTS_LOCK = 4_207_121;
 
-/** Adds new moves to the counts, batch by batch. Then it counts the tasks of boards with new moves but without a task count. */
+/**
+ * Adds new status changes of tasks to the counts, batch by batch. Then it counts the tasks of boards with new status changes that
+ * have no task count yet.
+ */
 export async function countNewTransitions(ctx: Context<System>, max_batches = MAX_BATCHES): Promise<void> {
   const uncounted = new Set<string>();
   for (let batch = 0; batch < max_batches; batch++) {
@@ -27,7 +30,7 @@ export async function countNewTransitions(ctx: Context<System>, max_batches = MA
     for (const id of without_tasks) uncounted.add(id);
     if (total < BATCH_SIZE) break;
   }
-  // This runs after the moves are counted, because the task count of a board has to subtract every move that is not counted yet.
+  // This comes after the status changes, because the task count of a board has to subtract those that are not counted yet.
   const ids = [...uncounted];
   for (let at = 0; at < ids.length; at += BOARDS_PER_BATCH)
     await withLockTimeoutRetry(ctx, (ctx) => countTasks(ctx, ids.slice(at, at + BOARDS_PER_BATCH)));
@@ -40,13 +43,13 @@ interface CountedBatch {
 
 const lockCounts = (ctx: Context) => ctx.db.execute(sql`select pg_advisory_xact_lock(${COUNTS_LOCK})`);
 
-/** Counts the moves to review that are their task's first in the period. */
+/** Counts the changes to the status `review` that are the first of their task in the period. */
 const firstIn = (period: "hour" | "day" | "week" | "month") => sql`count(*) filter (
   where move.to_status = 'review' and move.previous_review < date_trunc('${sql.raw(period)}', move.at, 'UTC'))`;
 
 /**
- * Counts the next moves in commit order, up to the oldest open transaction, as events are counted. Returns how many it counted,
- * and which of their boards have no task count. It also fills in `reviewed_before` of moves that an earlier version stored.
+ * Counts the next status changes in commit order, up to the oldest open transaction. Returns how many it counted, and which of
+ * their boards have no task count. It also fills in `reviewed_before` of rows that an earlier version of the service stored.
  */
 async function countBatch(ctx: Context): Promise<CountedBatch> {
   await lockCounts(ctx);
@@ -99,8 +102,8 @@ const tasksIn = (status: string) =>
   sql`(select count(*) from ${tasks} as task where task.board_id = board.id and task.status = ${sql.raw(`'${status}'`)})`;
 
 /**
- * Stores the task count of boards that have none, as of the last counted move. A new status and its move are committed together,
- * so one statement sees both or neither.
+ * Stores the task count of boards that have none, as of the last counted status change. A task's new status and its row in
+ * `task_transitions` are committed together, so one statement sees both or neither.
  */
 async function countTasks(ctx: Context, board_ids: readonly string[]): Promise<void> {
   await lockCounts(ctx);

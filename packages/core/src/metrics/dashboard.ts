@@ -60,8 +60,9 @@ export type Dashboard = z.infer<typeof Dashboard>;
 const runs = memoPerApp(createCoalescer<Dashboard>);
 
 /**
- * The dashboard of the boards in scope (docs/reference/metrics.md#dashboard); without boards, all figures are zero. Requests for
- * the same figures by callers with the same rights share one run, which starts after the last of these requests has arrived.
+ * Returns the dashboard of the boards in scope (docs/reference/metrics.md#dashboard); without boards, all figures are zero.
+ * Requests for the same figures by callers with the same rights share one run, which starts after the last of these requests has
+ * arrived.
  */
 export function getDashboard(ctx: Context<Member>, query: DashboardQuery): Promise<Dashboard> {
   const range = query.range ?? query.range_key ?? DEFAULT_RANGE;
@@ -114,8 +115,8 @@ async function countActiveAgents(ctx: Context, board_ids: readonly string[], { s
 }
 
 /**
- * Reads the agents of each board first and compares their times afterwards. With the times in the `where`, PostgreSQL would use
- * the index on `last_seen_at` and read the agents of all organizations.
+ * Counts the agents of each board that were seen in the window. The times are compared outside the `where`; otherwise PostgreSQL
+ * would use the index on `last_seen_at` and read the agents of all organizations.
  */
 const activeAgents = preparedQuery(
   () => sql`
@@ -125,7 +126,7 @@ const activeAgents = preparedQuery(
     cross join lateral (select agent.last_seen_at from ${agents} as agent where agent.board_id = board.id offset 0) as agent`,
 );
 
-/** The percentage of error events; 0 if there are no events. */
+/** Returns the percentage of error events; 0 if there are no events. */
 function errorRate(counts: readonly EventCount[]): number {
   const events = counts.reduce((sum, bucket) => sum + bucket.events, 0);
   const failed = counts.reduce((sum, bucket) => sum + bucket.failed, 0);

@@ -7,9 +7,12 @@ import { task_counts, transition_counts } from "../schema/metrics-count.sql.ts";
 import type { BucketSize } from "./range.ts";
 import { completions, isCounted, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
 
-/** The moves in one interval, or the current tasks. */
+/** The status changes of tasks in one interval, or the current tasks. */
 export interface FlowRow {
-  /** The number of the interval, starting at 1. Moves after the last edge have the next number; the current tasks have null. */
+  /**
+   * The number of the interval, starting at 1. Status changes after the last edge have the next number; the current tasks have
+   * null.
+   */
   place: number | null;
   inbox: number;
   in_progress: number;
@@ -40,7 +43,7 @@ const changes = sql`counts.inbox, counts.in_progress, counts.review, counts.done
 const noChanges = sql`0 as inbox, 0 as in_progress, 0 as review, 0 as done`;
 const hasTaskCount = sql`exists (select 1 from ${task_counts} as counts where counts.board_id = board.id)`;
 
-/** The counts of whole days, and the counts of whole hours where an edge falls within a day. */
+/** Selects the counts of whole days, and the counts of whole hours on days that contain an edge. */
 const wholeSpans = (size: BucketSize) => {
   const figures = sql`counts.start, ${changes}, counts.${sql.identifier(`reviewed_in_${size}`)} as reviewed,
     counts.completed, counts.cycle_ms`;
@@ -56,7 +59,9 @@ const wholeSpans = (size: BucketSize) => {
     )}`;
 };
 
-/** Moves that are not counted yet, and all moves in hours that contain an edge, except the hour of the last edge. */
+/**
+ * Status changes that are not counted yet, and all status changes in hours that contain an edge, except the hour of the last edge.
+ */
 const singleMoves = sql`
   select move.* from uncounted as move where ${placeOf(sql`move.at`)} > 0 and ${isWholeHour}
   union all
@@ -65,8 +70,8 @@ const singleMoves = sql`
   )}`;
 
 /**
- * The counted moves of the last hour that are after the last edge. The count of that hour includes them, so they are moved to the
- * next place. They exist only if the database's clock is ahead, while the moves before the edge may be thousands.
+ * The counted status changes of the last hour that are after the last edge. The count of that hour includes them, so they are
+ * subtracted from it and added to the next interval. They exist only if the database's clock is ahead.
  */
 const laterMoves = sql`
   select ${statusChanges}, count(*) filter (
@@ -91,8 +96,8 @@ const VALUES = {
 const selectValues = selectInputs(VALUES);
 
 /**
- * The moves of boards by interval, and the current tasks. If the window starts within a bucket, it reads that bucket's moves to
- * review one by one: a move that is not its task's first in the period can be the first in the window.
+ * Selects the status changes of boards by interval, and the current tasks. If the window starts within a period, it reads the
+ * changes to `review` in that part one by one: the first change of a task in the window is not always its first in the period.
  */
 export const selectFlow = preparedQuery(
   (_db, size: BucketSize) => sql`

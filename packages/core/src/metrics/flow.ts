@@ -19,17 +19,17 @@ type Changes = StatusCounts | undefined;
  * window.
  */
 export interface Flow {
-  /** How many different tasks moved to review. */
+  /** How many different tasks changed to the status `review`. */
   reviewed: number[];
-  /** The mean hours from the start of work to done, for the tasks that moved to done; 0 if there are none. */
+  /** The mean hours from the start of work to done, for the tasks that changed to `done`; 0 if there are none. */
   cycle_hours: number[];
   /** The median of these hours in the last seven days; null if there are no such tasks. */
   median_hours_7d: number | null;
-  /** The tasks at the end of each bucket. The last entry shows the current tasks. */
+  /** The number of tasks by status at the end of each bucket. The last entry shows the current tasks. */
   status_counts: StatusCounts[];
 }
 
-/** Reads the tasks of boards and their moves, with one statement, so that the figures belong to the same moment. */
+/** Reads the current tasks of boards and their status changes with one statement, so that the figures belong to the same moment. */
 export async function readFlow(ctx: Context, board_ids: readonly string[], timeline: Timeline): Promise<Flow> {
   const edges = toEdges(timeline);
   const cut = [timeline.comparison, timeline.primary].map(([first]) => first!).filter(isCutAtStart);
@@ -57,8 +57,8 @@ const isCutAtStart = ({ period, start }: Bucket) => start > period;
 const STATUSES = ["inbox", "in_progress", "review", "done"] as const;
 
 /**
- * Starts from the current tasks and undoes the moves of each interval, the latest first. So tasks without any move are counted
- * too. `later` contains moves after the last edge, which exist if the database's clock is ahead.
+ * Starts from the current tasks and undoes the status changes of each interval, the latest first, so that tasks without any status
+ * change are counted too. `later` contains status changes after the last edge, which exist if the database's clock is ahead.
  */
 function undoMoves(now: StatusCounts, later: Changes, intervals: readonly Changes[]): StatusCounts[] {
   let counts = undo(now, later);

@@ -45,14 +45,14 @@ export function toTimeline(range: RangeKey, now: Date): Timeline {
   return { range, size, start, now, comparison, primary: toBuckets(size, start, now) };
 }
 
-/** The edges of all buckets of a timeline: bucket i is [edges[i], edges[i + 1]). A timeline has no gaps. */
+/** Returns the edges of all buckets of a timeline: bucket i is [edges[i], edges[i + 1]). A timeline has no gaps. */
 export function toEdges({ comparison, primary }: Timeline): Date[] {
   return [comparison[0]!.start, ...[...comparison, ...primary].map(({ end }) => end)];
 }
 
 /**
- * The buckets from the one that contains the start to the one that contains the end. If the window ends exactly where a bucket
- * starts, that bucket is the last one and is empty.
+ * Returns the buckets from the one that contains the start to the one that contains the end. If the window ends exactly where a
+ * bucket starts, that bucket is the last one and is empty.
  */
 function toBuckets(size: BucketSize, start: Date, end: Date): Bucket[] {
   const buckets: Bucket[] = [];

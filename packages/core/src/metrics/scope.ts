@@ -15,8 +15,8 @@ export interface Scope {
 }
 
 /**
- * The ids of the active organization's boards that the member may read, filtered by board and group, and whether there is a long
- * backlog to count first. Throws `not_found` for a board that the member may not read. A group is found even if the member may
+ * Returns the ids of the active organization's boards that the member may read, filtered by board and group, and whether there is a
+ * long backlog to count first. Throws `not_found` for a board that the member may not read. A group is found even if the member may
  * not read any of its boards.
  */
 export async function readScope(
@@ -57,5 +57,5 @@ function selectScope(readable: SQL, named: { board: boolean; group: boolean }): 
     ${hasLongBacklog} as has_long_backlog`;
 }
 
-/** The right side of a comparison `board_id = …` that matches any of these boards. */
+/** Returns the right side of a comparison `board_id = …` that matches any of these boards. */
 export const anyOf = (board_ids: Placeholder) => sql`any(${board_ids}::uuid[])`;

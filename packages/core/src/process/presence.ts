@@ -8,7 +8,8 @@ export const PRESENCE_MS = 15_000;
 /** A process that has not been seen for this long counts as ended, since it has missed two renewals. */
 export const GONE_AFTER_SECONDS = 45;
 /**
- * The rows of ended processes are kept for a while, because the renewals of all processes are late after the database was down.
+ * How long the row of a process is kept after its last renewal. It is long, because the renewals of all processes are late after
+ * the database was down.
  */
 const REMOVE_AFTER_SECONDS = 600;
 
@@ -36,7 +37,7 @@ const secondsAgo = (seconds: number): SQL => sql`clock_timestamp() - make_interv
 
 const isPresent = () => gt(processes.seen_at, secondsAgo(GONE_AFTER_SECONDS));
 
-/** The condition that a stream still counts: its lease has not expired and its process, if it has one, is running. */
+/** Returns the condition that a stream still counts: its lease has not expired and its process, if it has one, is running. */
 export const isStreamCounted = (ctx: Pick<Context, "db">): SQL =>
   and(
     gt(stream_leases.expires_at, sql`clock_timestamp()`),
@@ -51,14 +52,14 @@ export async function removeGoneProcesses(ctx: Context): Promise<void> {
   await ctx.db.delete(processes).where(lt(processes.seen_at, secondsAgo(REMOVE_AFTER_SECONDS)));
 }
 
-/** The condition that the process of a stream was removed. */
+/** Returns the condition that the process of a stream was removed. */
 export const isProcessRemoved = (ctx: Pick<Context, "db">): SQL =>
   and(
     sql`${stream_leases.process_id} is not null`,
     notInArray(stream_leases.process_id, ctx.db.select({ id: processes.id }).from(processes)),
   )!;
 
-/** The running processes, for operators. */
+/** Lists the running processes, for operators. */
 export const listProcesses = (
   ctx: Pick<Context, "db">,
 ): Promise<Pick<typeof processes.$inferSelect, "name" | "started_at" | "clock_ahead_ms">[]> =>

@@ -2,12 +2,12 @@ import { and, eq, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { schedule_turns } from "../schema/process.sql.ts";
 
-/** While a process runs a schedule, it renews its turn (its claim on this run) this often. */
+/** How often a process renews its claim (its turn) on a run of a schedule, in milliseconds. */
 export const TURN_RENEW_MS = 10_000;
-/** A turn that was not renewed for this long belongs to a process that has ended. */
+/** If a claim was not renewed for this long, its process has ended. */
 const ABANDONED_AFTER_SECONDS = 30;
 
-/** One run of a schedule. */
+/** A process's claim on one scheduled run. */
 export interface Turn {
   name: string;
   tick_at: Date;
@@ -22,8 +22,8 @@ const isOwn = ({ name, tick_at, process_id }: Turn) =>
   and(eq(schedule_turns.name, name), eq(schedule_turns.tick_at, tick_at), eq(schedule_turns.process_id, process_id));
 
 /**
- * Takes the tick of a schedule for this process. Returns false if another process has taken it or is still running the previous
- * tick.
+ * Claims a scheduled run for this process. Returns false if another process has claimed it, or is still working on the previous run
+ * of the same schedule.
  */
 export async function takeTurn(ctx: Context, turn: Turn): Promise<boolean> {
   const { tick_at, process_id } = turn;
@@ -39,7 +39,7 @@ export async function takeTurn(ctx: Context, turn: Turn): Promise<boolean> {
   return taken.length > 0;
 }
 
-/** Takes over the ticks whose process ended before it completed them. */
+/** Takes over the scheduled runs whose process ended before it completed them. */
 export const takeAbandonedTurns = (ctx: Context, process_id: string): Promise<Turn[]> =>
   ctx.db
     .update(schedule_turns)

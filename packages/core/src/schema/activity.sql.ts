@@ -8,7 +8,7 @@ import { tasks } from "./task.sql.ts";
 
 export const ANCHOR_SIDES = ["old", "new"] as const;
 
-/** The place in an artifact that a comment is about. Without a line it is a whole file, without a path the whole artifact. */
+/** The place in an artifact that a comment is about. Without `line` it is a whole file, and without `path` the whole artifact. */
 export interface CommentAnchor {
   artifact_id: string;
   path: string | null;

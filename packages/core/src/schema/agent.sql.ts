@@ -9,7 +9,8 @@ export const AGENT_STATUSES = ["online", "updating", "deleting", "active", "prov
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
 /**
- * The words by which a search finds an agent. An agent belongs to the organization of its gateway, so the gateway is the owner.
+ * Returns the words by which a search finds an agent. An agent belongs to the organization of its gateway, so the gateway is the
+ * owner of the words in the index.
  */
 export const agentWords = (t: Record<"gateway_id" | "name" | "identity_profile", SQLWrapper>): SQL =>
   searchVector(t.gateway_id, t.name, sql`(${t.identity_profile} ->> 'role')`);

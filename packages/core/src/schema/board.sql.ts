@@ -23,7 +23,7 @@ export const board_groups = pgTable(
   ],
 );
 
-/** The words by which a search finds a board. */
+/** Returns the words by which a search finds a board. */
 export const boardWords = (t: Record<"organization_id" | "name" | "slug" | "description" | "objective", SQLWrapper>): SQL =>
   searchVector(t.organization_id, t.name, t.slug, t.description, t.objective);
 
@@ -57,7 +57,7 @@ export const boards = pgTable(
     block_status_changes_with_pending_approval: boolean().notNull().default(false),
     only_lead_can_change_status: boolean().notNull().default(false),
     max_agents: integer().notNull().default(1),
-    /** If null, no further group of people is asked. */
+    /** After how many minutes the next group of people is asked to decide on an approval. If null, no further group is asked. */
     escalate_after_minutes: integer(),
     ...timestamps,
   },

@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { bigint, customType, timestamp, uuid } from "drizzle-orm/pg-core";
 
-/** A time with millisecond precision, as in JSON, so that a conversion loses no digits. */
+/** Creates a column for a time with millisecond precision, as in JSON, so that a conversion loses no digits. */
 export const instant = () => timestamp({ withTimezone: true, precision: 3, mode: "date" });
 
 export const id = { id: uuid().primaryKey().defaultRandom() };
@@ -59,7 +59,8 @@ export const changeOrder = {
 export const changedNow = { change_tx: sql`pg_current_xact_id()`, change_seq: sql`nextval('change_seq')` };
 
 /**
- * The condition of a check that a column has one of these values. The values must be plain words, because they become literals.
+ * Returns the condition of a check constraint: the column has one of these values. The values must be plain words, because they
+ * become literals.
  */
 export const isOneOf = (column: SQLWrapper, values: readonly string[]): SQL =>
   sql`${column} in (${sql.raw(values.map((value) => `'${value}'`).join(", "))})`;

@@ -4,7 +4,7 @@ import { board_groups } from "./board.sql.ts";
 import { commitOrder, created, id } from "./columns.ts";
 import { wordsVector } from "./search-vector.ts";
 
-/** The words by which a search finds an entry. */
+/** Returns the words by which a search finds an entry. */
 export const groupMemoryWords = (t: Record<"board_group_id" | "words" | "content", SQLWrapper>): SQL =>
   wordsVector(t.board_group_id, t.words, t.content);
 
@@ -20,7 +20,7 @@ export const board_group_memory = pgTable(
     tags: text().array(),
     source: text(),
     is_chat: boolean().notNull().default(false),
-    /** The words of the content, for searches. Null in rows from before the column existed. */
+    /** The words of the content, for searches. Null in rows that are older than this column. */
     words: text(),
     ...commitOrder,
   },

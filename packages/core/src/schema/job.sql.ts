@@ -24,7 +24,7 @@ export const jobs = pgTable(
     kind: text().notNull(),
     /** Jobs of a lane run one at a time, in order. A job without a lane runs at any time. */
     lane: text(),
-    /** The fairness group of the queue. Null after the organization is deleted, because clean-up jobs outlive it. */
+    /** The organization that the job belongs to. Null after the organization is deleted, because clean-up jobs outlive it. */
     organization_id: uuid().references(() => organizations.id, { onDelete: "set null" }),
     gateway_id: uuid().references(() => gateways.id, { onDelete: "set null" }),
     subscription_id: uuid().references(() => subscriptions.id, { onDelete: "cascade" }),

@@ -11,7 +11,7 @@ export const PAUSE_COMMANDS = ["/pause", "/resume"] as const;
 /** The commands as an SQL list. The index and the queries that use it must contain exactly this SQL. */
 export const pauseCommandList = sql.raw(PAUSE_COMMANDS.map((command) => `'${command}'`).join(", "));
 
-/** The words by which a search finds an entry. */
+/** Returns the words by which a search finds an entry. */
 export const memoryWords = (t: Record<"board_id" | "words" | "memory_key" | "content", SQLWrapper>): SQL =>
   wordsVector(t.board_id, t.words, t.memory_key, t.content);
 
@@ -31,13 +31,13 @@ export const board_memory = pgTable(
     /** The origin as the author stated it. It is not verified. */
     source: text(),
     /**
-     * Who wrote the entry. Null in rows from before the column existed. There is no foreign key, because an entry outlives its
+     * Who wrote the entry. Null in rows that are older than this column. There is no foreign key, because an entry outlives its
      * author.
      */
     author_type: text({ enum: CHANGE_ACTORS }),
     author_id: uuid(),
     is_chat: boolean().notNull().default(false),
-    /** The words of key and content, for searches. Null in rows from before the column existed. */
+    /** The words of key and content, for searches. Null in rows that are older than this column. */
     words: text(),
     ...commitOrder,
   },

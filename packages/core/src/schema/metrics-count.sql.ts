@@ -19,8 +19,8 @@ const tasksByStatus = {
 export const TRANSITION_SPANS = ["hour", "day"] as const;
 
 /**
- * How moves of tasks on a board changed its figures, per UTC hour and per UTC day, counted up to the position in
- * `transitions_counted`.
+ * How the status changes of tasks changed the figures of a board, per UTC hour and per UTC day. It counts the rows of
+ * `task_transitions` up to the position in `transitions_counted`.
  */
 export const transition_counts = pgTable(
   "transition_counts",
@@ -28,14 +28,14 @@ export const transition_counts = pgTable(
     ...board(),
     span: text({ enum: TRANSITION_SPANS }).notNull(),
     start: instant().notNull(),
-    /** Tasks that moved into each status, minus those that moved out of it. */
+    /** Tasks that changed to each status, minus those that left it. */
     ...tasksByStatus,
-    /** Moves to review that were their task's first move to review in the hour, day, week or month. */
+    /** Changes to `review` that were the first of their task in the hour, day, week or month. */
     reviewed_in_hour: integer().notNull(),
     reviewed_in_day: integer().notNull(),
     reviewed_in_week: integer().notNull(),
     reviewed_in_month: integer().notNull(),
-    /** How many tasks with a start of work moved to done, and the sum of the times from that start to the move. */
+    /** How many tasks with a start of work changed to `done`, and the sum of the times from that start to the change. */
     completed: integer().notNull(),
     cycle_ms: bigint({ mode: "bigint" }).notNull(),
   },
@@ -45,12 +45,12 @@ export const transition_counts = pgTable(
   ],
 );
 
-/** The tasks of a board by status, as of the position in `transitions_counted`. Readers add later moves to these numbers. */
+/** The number of tasks of a board by status, as of the position in `transitions_counted`. Readers add later status changes. */
 export const task_counts = pgTable("task_counts", { ...board(), ...tasksByStatus }, (t) => [
   primaryKey({ columns: [t.board_id] }),
 ]);
 
-/** One row with the position in commit order up to which moves are counted. Later moves are read one by one. */
+/** One row with the position in commit order up to which status changes are counted. Later status changes are read one by one. */
 export const transitions_counted = pgTable(
   "transitions_counted",
   {

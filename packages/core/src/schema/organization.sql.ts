@@ -8,8 +8,8 @@ export const organizations = pgTable(
     ...id,
     name: text().notNull(),
     /**
-     * When the organization's text usage was last compared with the stored texts. Null if texts from before the usage was counted
-     * may be missing.
+     * When the organization's text usage was last compared with the stored texts. Null if the usage may not include texts that are
+     * older than this count.
      */
     texts_counted_at: instant().defaultNow(),
     ...timestamps,

@@ -14,14 +14,14 @@ export const processes = pgTable("processes", {
 });
 
 /**
- * The last tick of each schedule. Processes that fire at the same time compete for the row, so that only one of them runs the
- * tick.
+ * The last scheduled run of each schedule. Processes that start a run at the same time compete for the row, so that only one of
+ * them performs the run.
  */
 export const schedule_turns = pgTable("schedule_turns", {
   name: text().primaryKey(),
   tick_at: instant().notNull(),
   process_id: uuid().notNull(),
-  /** Renewed while the tick runs. If this is old, the process has ended and another process takes the tick over. */
+  /** Renewed while the run is in progress. If this time is old, the process has ended and another process takes the run over. */
   renewed_at: instant().notNull().default(sql`clock_timestamp()`),
   ended_at: instant(),
 });

@@ -18,19 +18,19 @@ export const SEPARATORS =
 const OWNER_DIGITS = 8;
 const literal = (text: string) => sql.raw(`'${text}'`);
 
-/** The prefix of every word in the rows of an owner. */
+/** Returns the prefix of every word in the rows of an owner. */
 export const wordPrefix = (owner_id: string): string => `${owner_id.slice(0, OWNER_DIGITS)}/`;
 const prefixOf = (owner: SQLWrapper) => sql`left(${owner}::text, ${sql.raw(String(OWNER_DIGITS))}) || '/'`;
 
 /**
- * The words of a row as a tsvector, each prefixed with digits of the owner's id, so that the index leads only to rows of that
- * owner. The index contains this expression, and queries must repeat it exactly. `texts` may be null.
+ * Returns the words of a row as a tsvector. Each has a prefix of digits of the owner's id, so that the index leads only to rows of
+ * that owner. The index contains this expression, and queries must repeat it exactly. `texts` may be null.
  */
 export const searchVector = (owner: SQLWrapper, ...texts: SQLWrapper[]): SQL => toVector(splitTexts(owner, texts));
 
 /**
- * `searchVector` for a row that stores its words (`toSearchWords`) in a column. In rows from before the column existed it is
- * null, so their texts are split here.
+ * Returns the tsvector of a row that stores its words (`toSearchWords`) in a column. In rows that are older than the column it is
+ * null, so their texts are split here as in `searchVector`.
  */
 export function wordsVector(owner: SQLWrapper, words: SQLWrapper, ...texts: SQLWrapper[]): SQL {
   const owned = sql`replace(' ' || lower(${words}), ' ', ' ' || ${prefixOf(owner)})`;

@@ -45,7 +45,7 @@ export const slack_decisions = pgTable(
     approval_id: uuid()
       .notNull()
       .references(() => approvals.id, { onDelete: "cascade" }),
-    /** Slack's names of the message. Several decisions may share one. */
+    /** Slack's identifiers of the message. Several decisions may belong to the same message. */
     conversation: text().notNull(),
     ts: text().notNull(),
     /** When the message has to be replaced; null if only a decision changes it. */

@@ -7,8 +7,8 @@ import { users } from "./organization.sql.ts";
 import { tasks } from "./task.sql.ts";
 
 /**
- * Every change of a task's status, including its creation (from null) and its deletion (to null). Rows are only ever added. All
- * metrics of tasks are computed from them.
+ * Every change of a task's status, including its creation (from null) and its deletion (to null). Rows are only removed with their
+ * board. All metrics of tasks are computed from them.
  */
 export const task_transitions = pgTable(
   "task_transitions",
@@ -22,11 +22,11 @@ export const task_transitions = pgTable(
     from_status: text(),
     to_status: text(),
     at: instant().notNull(),
-    /** The start of the work cycle that the move belongs to. */
+    /** The start of work on the task in the cycle that this status change belongs to. */
     in_progress_at: instant(),
     /**
-     * For a move to review: when the task was last moved to review before, or `-infinity` if never. Null for other moves, and for
-     * moves that an earlier version stored, until they are counted.
+     * For a change to `review`: when the task last changed to `review` before, or `-infinity` if never. Null for other changes, and
+     * for rows that an earlier version of the service stored, until they are counted.
      */
     reviewed_before: instant(),
     /** Together with the id, the position in commit order, which differs from the order of `at`. */
@@ -37,15 +37,14 @@ export const task_transitions = pgTable(
   (t) => [
     index("task_transitions_by_board").on(t.board_id, t.at, t.id),
     index("task_transitions_by_task").on(t.task_id, t.at, t.id),
-    // Only metrics read moves by their target status, and only by these two.
+    // Only metrics read status changes by their target status, and only by these two.
     index("task_transitions_finished")
       .on(t.board_id, t.to_status, t.at, t.in_progress_at)
       .where(sql`to_status in ('review', 'done')`)
       .concurrently(),
     index("task_transitions_in_commit_order").on(t.board_id, t.tx, t.id).concurrently(),
     index("task_transitions_of_all_boards").on(t.tx, t.id).concurrently(),
-    // Moves of a removed task no longer have its id. Moves with the same start of work belong to the same task; see
-    // `reviewedBefore`.
+    // Rows of a removed task have lost its id. Rows with the same start of work belong to the same task; see `reviewedBefore`.
     index("task_transitions_unnamed_reviews")
       .on(t.board_id, t.in_progress_at, t.at, t.id)
       .where(sql`task_id is null and to_status = 'review'`)

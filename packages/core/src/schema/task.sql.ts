@@ -10,14 +10,17 @@ export const TASK_STATUSES = ["inbox", "in_progress", "review", "done", "blocked
 /** The states of a run, which is one attempt of an agent on a task. */
 export const RUN_STATUSES = ["running", "submitted", "released", "blocked", "expired", "stopped", "superseded"] as const;
 
-/** The rank of a priority. Known words come first, all others after them. The index of waiting tasks contains this expression. */
+/**
+ * Returns the rank of a priority. Known words come first, all others after them. The index of waiting tasks contains this
+ * expression.
+ */
 export const priorityRank = (priority: SQLWrapper): SQL<number> =>
   sql`(case ${priority} when 'high' then 1 when 'medium' then 2 when 'low' then 3 else 4 end)`;
 
-/** The due time for sorting. Tasks without one come last. */
+/** Returns the due time for sorting. Tasks without a due time come last. */
 export const dueOrNever = (due_at: SQLWrapper): SQL => sql`coalesce(${due_at}, 'infinity')`;
 
-/** The words by which a search finds a task. */
+/** Returns the words by which a search finds a task. */
 export const taskWords = (t: { board_id: SQLWrapper; title: SQLWrapper; description: SQLWrapper }): SQL =>
   searchVector(t.board_id, t.title, t.description);
 

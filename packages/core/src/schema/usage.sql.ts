@@ -19,7 +19,10 @@ import { organizations } from "./organization.sql.ts";
 
 const counter = () => bigint({ mode: "number" }).notNull();
 
-/** The amounts of usage. `total_tokens` is the sum of the first two; the other two are parts of them. */
+/**
+ * Creates the columns for amounts of usage. `total_tokens` is the sum of input and output; cached and reasoning tokens are part of
+ * these.
+ */
 const amounts = () => ({
   input_tokens: counter(),
   output_tokens: counter(),
@@ -89,7 +92,7 @@ export const usage_counts = pgTable(
     is_idle: boolean().notNull(),
     name: text().notNull(),
     entries: integer().notNull(),
-    /** Runs whose first entry is among these. */
+    /** Runs whose first usage entry is counted in this row. */
     runs: integer().notNull(),
     ...amounts(),
   },
@@ -98,8 +101,8 @@ export const usage_counts = pgTable(
       name: "usage_counts_pk",
       columns: [t.organization_id, t.dimension, t.span, t.start, t.board_id, t.agent_id, t.task_id, t.model, t.is_idle],
     }),
-    // For the removal of old rows. It is on an expression, because PostgreSQL would otherwise prefer it to the primary key for a
-    // report, and read the rows of all dimensions and organizations.
+    // For the removal of old rows. It is an index on an expression, because PostgreSQL would otherwise use it for reports instead
+    // of the primary key, and read the rows of all dimensions and organizations.
     index("usage_counts_by_age").on(sql`(${t.start} + 0)`).concurrently(),
     // For the sums of the few tasks on a page. The index does not contain the sums, so that updating them stays cheap.
     index("usage_counts_by_task").on(t.organization_id, t.task_id, t.span, t.start).where(sql`dimension = 'task'`).concurrently(),
@@ -108,12 +111,12 @@ export const usage_counts = pgTable(
   ],
 );
 
-/** The expression of the index by age. */
+/** The first day or month of a row as the index by age contains it. */
 export const startOfUsageCounts: SQL = sql`start + 0`;
 
 /**
  * The sums of each task over all days, so that a page can find the most expensive tasks of a year without adding up all days. If
- * all days of a task are within the range of the page, its sum in the range is the sum here.
+ * all days of a task are within the requested range, its sum for that range is the sum in this row.
  */
 export const usage_tasks = pgTable(
   "usage_tasks",
@@ -141,7 +144,7 @@ export const usage_models = pgTable("usage_models", { ...organization(), model: 
   primaryKey({ columns: [t.organization_id, t.model] }),
 ]);
 
-/** What a host has reported about a model in the agent's current session, since the first day. */
+/** What a host has reported about the use of a model in the agent's current session. */
 export interface HostModelUsage {
   /** Empty if the host does not name the model. */
   model: string;

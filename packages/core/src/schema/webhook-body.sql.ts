@@ -2,7 +2,10 @@ import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 
-/** The order in which the old bodies of organizations are moved, and how far each organization is. */
+/**
+ * The order in which the bodies of old payloads are moved to the body storage, and up to which payload each organization's were
+ * moved.
+ */
 export const webhook_body_turns = pgTable(
   "webhook_body_turns",
   {
@@ -21,15 +24,15 @@ export const webhook_body_turns = pgTable(
 );
 
 /**
- * Objects in the body storage that possibly belong to no payload: objects that are being written, and objects of removed
- * payloads. There are no foreign keys, because a row outlives payloads and organizations.
+ * Objects in the body storage that possibly belong to no payload or run: objects that are being written, and objects of removed
+ * payloads and runs. There are no foreign keys, because a row outlives payloads and organizations.
  */
 export const webhook_body_orphans = pgTable(
   "webhook_body_orphans",
   {
     payload_id: uuid().primaryKey(),
     body_key: text().notNull(),
-    /** When to check the object. It is deleted if no payload refers to it. */
+    /** When to check the object. It is deleted if no payload or run step refers to it. */
     due_at: instant().notNull(),
   },
   (t) => [index("webhook_body_orphans_by_due").on(t.due_at)],

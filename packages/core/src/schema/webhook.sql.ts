@@ -52,7 +52,7 @@ export interface StoredDelivery {
   agent_id: string | null;
 }
 
-/** The words by which a search finds a payload. */
+/** Returns the words by which a search finds a payload. */
 export const payloadWords = (t: Record<"webhook_id" | "words" | "event_type" | "summary" | "search_text", SQLWrapper>): SQL =>
   wordsVector(t.webhook_id, t.words, t.event_type, t.summary, t.search_text);
 
@@ -80,7 +80,7 @@ export const board_webhook_payloads = pgTable(
     source_ip: text().notNull(),
     content_type: text(),
     received_at: instant().notNull(),
-    /** Bytes of body and headers. Null in rows from before the column existed. */
+    /** Bytes of body and headers. Null in rows that are older than this column. */
     size_bytes: integer(),
     /** What the code for this kind of sender read from the request; null if the request does not contain it. */
     event_type: text(),
@@ -143,7 +143,7 @@ export const webhook_payload_usage = pgTable(
       .references(() => organizations.id, { onDelete: "cascade" }),
     shard: integer().notNull(),
     bytes: bigint({ mode: "number" }).notNull(),
-    /** When the sum was last counted from the payloads. Null if payloads from before this table existed may be missing. */
+    /** When the sum was last counted from the payloads. Null if payloads that are older than this table may be missing. */
     counted_at: instant(),
   },
   (t) => [primaryKey({ columns: [t.organization_id, t.shard] })],
@@ -158,7 +158,7 @@ export const webhook_usage = pgTable(
       .references(() => board_webhooks.id, { onDelete: "cascade" }),
     shard: integer().notNull(),
     bytes: bigint({ mode: "number" }).notNull(),
-    /** When the sum was last counted from the payloads. Null if payloads from before this table existed may be missing. */
+    /** When the sum was last counted from the payloads. Null if payloads that are older than this table may be missing. */
     counted_at: instant(),
   },
   (t) => [primaryKey({ columns: [t.webhook_id, t.shard] })],

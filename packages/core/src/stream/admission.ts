@@ -4,7 +4,7 @@ import { usedUp } from "../values/request-limits.ts";
 
 /** The owners whose budgets a stream counts toward. */
 export interface StreamOwner {
-  /** Id of the user or agent. All tokens of a caller count together. */
+  /** Id of the user or agent. All streams of the user or agent count together, even with different tokens. */
   caller_id: string;
   /** The organization whose rows are streamed; null for a user without an organization, whose stream has no rows. */
   organization_id: string | null;
@@ -26,7 +26,8 @@ type StreamBudgets = Pick<Budgets, "streams_per_caller" | "streams_per_organizat
 
 /**
  * Returns the ids of the client's earlier streams of the same rows, which the new stream replaces. Throws `limited` if the budget
- * is used up even then. It does not end other streams, because pages that reconnect at once would keep ending each other.
+ * is used up without them too. It ends no other streams, because pages that reconnect at once would keep ending each other's
+ * streams.
  */
 export function admitStream(open: readonly OpenStream[], added: AddedStream, budgets: StreamBudgets): string[] {
   const isOwn = ({ caller_id }: OpenStream) => caller_id === added.caller_id;

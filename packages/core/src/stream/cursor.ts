@@ -13,7 +13,7 @@ const MAX_SEQ = 2n ** 63n - 1n;
 export const isAfter = (cursor: Cursor, other: Cursor): boolean =>
   cursor.tx > other.tx || (cursor.tx === other.tx && cursor.seq > other.seq);
 
-/** The cursor of a row. Drivers return transaction ids as text. */
+/** Returns the cursor of a row. Drivers return transaction ids as text. */
 export const toCursor = (tx: string, seq: bigint): Cursor => ({ tx: BigInt(tx), seq });
 
 /**

@@ -6,7 +6,7 @@ import type { Batch, Source, StreamEvent } from "./source.ts";
 
 /** The connection to the client of a stream. */
 export interface StreamClient {
-  /** False while the client reads too slowly (backpressure). Nothing is sent until the client is ready again. */
+  /** Returns false while the client reads too slowly (backpressure). Nothing is sent until the client is ready again. */
   isReady(): boolean;
   send(event: StreamEvent): void;
   /** Ends the stream, because the caller has lost access. */
@@ -33,7 +33,7 @@ export interface Grant {
 export interface StreamPosition {
   /** All rows up to this cursor were sent. */
   after: Cursor;
-  /** If set, only rows from this time on are sent. Null once the reader has caught up. */
+  /** If set, only rows from this time on are sent. Null if no time was requested, or once the reader has caught up. */
   since: Date | null;
   /** True if the reader has caught up and only needs the rows of the next poll. */
   isLive: boolean;
@@ -51,9 +51,9 @@ export interface Follower extends Reader {
 }
 
 /**
- * Returns where a stream starts: at `after`, else after the client's last event, else at `since`, else now. A cursor above all
- * transactions comes from a different database. It is ignored, because it would skip rows for a long time. Rows below `horizon`
- * can be read at once.
+ * Returns where a stream starts: at `after`, else after the client's last event, else at `since`, else now. A cursor after all
+ * transactions of this database comes from another database. It is ignored, because it would skip rows for a long time. Rows below
+ * `horizon` can be read at once.
  */
 export async function startPosition(
   ctx: Context,
@@ -71,7 +71,7 @@ export async function startPosition(
   return { position: { after: now, since: null, isLive: true }, horizon };
 }
 
-/** The cursor with which a client resumes after a reconnect; null if the client must send its `since` again. */
+/** Returns the cursor with which a client resumes after a reconnect; null if the client must send its `since` again. */
 export const resumeCursor = ({ after }: StreamPosition): Cursor | null => (isAfter(after, BEGINNING) ? after : null);
 
 /** Sends a reader the new events of a batch. If the client is no longer ready, the reader stops there and is no longer live. */
@@ -96,7 +96,7 @@ export function sendBatch(reader: Reader, batch: Batch): void {
 /** Reads the next rows of a source after a position. */
 export type ReadBatch = (source: Source | null, position: Pick<StreamPosition, "after" | "since">) => Promise<Batch>;
 
-/** Reads and sends rows for one reader until it has caught up or its client is not ready. */
+/** Reads and sends rows for one reader, until it has caught up or its client is not ready. */
 export async function catchUp(reader: Reader, read: ReadBatch): Promise<void> {
   while (!reader.isLive && reader.client.isReady()) {
     const { source } = reader;

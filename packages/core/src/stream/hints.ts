@@ -1,19 +1,19 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Horizon } from "./horizon.ts";
 
-/** The hints to a process that rows of organizations have changed. */
+/** Receives hints that rows of organizations have changed. */
 export interface Hints {
   add(organizations: ReadonlySet<string>): void;
 }
 
-/** The pause between two polls. Hints that arrive meanwhile share the next poll. */
+/** The minimum pause between two polls, in milliseconds. Hints that arrive meanwhile share the next poll. */
 const MIN_PAUSE_MS = 40;
-/** Limits how long an open transaction that may hide rows is waited for. */
+/** The maximum number of polls for one hint. It limits how long to wait for an open transaction that may hide rows. */
 const MAX_POLLS = 6;
 
 /**
- * Polls the organizations of hints, one poll at a time, so that many hints stay cheap. The pause after a poll is as long as the poll,
- * so that a slow database gets fewer.
+ * Polls the organizations that hints name, one poll at a time, so that many hints stay cheap. The pause after a poll is at least as
+ * long as the poll, so that a slow database gets fewer polls.
  */
 export function createHints(
   poll: (organizations: ReadonlySet<string>) => Promise<Horizon>,
@@ -49,13 +49,13 @@ export function createHints(
 
 interface Hint {
   polls: number;
-  /** The changes of the hint have ids below this one; null before the first poll. */
+  /** The changes of the hint have transaction ids below this one; null before the first poll. */
   below: bigint | null;
 }
 
 /**
- * A hint comes after its changes were committed, so all of them are below the `xmax` of the first poll. Transactions that begin later
- * cannot hide them.
+ * Checks whether a poll has seen all changes of a hint. They were committed before the hint, so they are below the `xmax` of the
+ * first poll, and transactions that begin later cannot hide them.
  */
 function isSeen(hint: Hint, { horizon, xmax }: Horizon): boolean {
   hint.polls++;

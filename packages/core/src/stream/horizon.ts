@@ -5,8 +5,8 @@ import { rowsOf } from "../db/database.ts";
 import { preparedQuery } from "../db/prepared.ts";
 
 /**
- * How long a transaction may hold the horizon back before it is checked which database the transaction belongs to. That check
- * costs more.
+ * After how many milliseconds of holding the horizon back a transaction is checked for the database that it belongs to. The check
+ * costs more than reading the horizon.
  */
 const GRACE_MS = 5_000;
 /** Transactions of this database that are open for longer than this are logged. */
@@ -38,14 +38,14 @@ const selectHorizon = preparedQuery(
   () => sql`select pg_snapshot_xmin(pg_current_snapshot())::text as xmin, pg_snapshot_xmax(pg_current_snapshot())::text as xmax`,
 );
 
-/** The transaction that holds a horizon back while newer ones end, and since when this app has seen that. */
+/** The transaction that holds a horizon back while newer transactions end, and since when this app has seen that. */
 interface Hold {
   at: { id: bigint; since: number } | null;
 }
 
 /**
- * What holds the horizon back: the oldest transaction of the cluster, and the oldest one of this database. Also the last
- * transaction that was logged.
+ * Returns what holds the horizon back: the oldest transaction of the database cluster, and the oldest one of this database. It also
+ * remembers the last transaction that was logged.
  */
 const holdsOf = memoPerApp((): { snapshot: Hold; own: Hold; logged: bigint | null } => ({
   snapshot: { at: null },
@@ -73,8 +73,8 @@ export interface HorizonHolder {
 type HolderRow = HorizonHolder & { xmax: string; id: string | null };
 
 /**
- * The horizon without transactions of other databases, which cannot write rows of this one. The snapshot lists the open
- * transactions. The lock on each id shows its process, and the process its database; an unknown one counts as this database. Must
+ * Reads the horizon without transactions of other databases, which cannot write rows of this one. The snapshot lists the open
+ * transactions, the lock on each id shows its process, and the process shows its database; if unknown, it counts as this one. Must
  * not run in a transaction.
  */
 export async function readOwnHorizon(ctx: Context): Promise<{ horizon: bigint; holder: HorizonHolder | null }> {
@@ -99,7 +99,10 @@ export async function readOwnHorizon(ctx: Context): Promise<{ horizon: bigint; h
   return { horizon: BigInt(id), holder: { pid, application_name, state, prepared_transaction, age_seconds: age } };
 }
 
-/** If the transaction was already seen as the oldest of the cluster, it counts from that time on. */
+/**
+ * Returns for how many seconds this app has seen the transaction as the oldest one. The time when it was first seen as the oldest
+ * one of the cluster counts too.
+ */
 function observeOwn(ctx: Context, id: bigint | null): number {
   const { own, snapshot } = holdsOf(ctx);
   if (id !== null && own.at?.id !== id && snapshot.at?.id === id) own.at = snapshot.at;

@@ -13,20 +13,20 @@ export const POLL_MS = 2_000;
 
 /** All streams of a process. */
 export interface Hub {
-  /** Adds a follower. It first gets the rows below the horizon, then the new rows of every poll. */
+  /** Adds a follower. It first gets the rows of transactions below the horizon, then the new rows of every poll. */
   add(follower: Follower, horizon: bigint): void;
   /** Continues with a follower whose client is ready again. */
   resume(follower: Follower): void;
   remove(follower: Follower): void;
   /**
-   * Polls the streams of these organizations now, because their rows have changed. This only makes them faster, because the timer
-   * polls them anyway.
+   * Polls the streams of these organizations now, because their rows have changed. Without it, the rows would be sent at the next
+   * poll of the timer.
    */
   pollSoon(organizations: ReadonlySet<string>): void;
 }
 
 /**
- * A poll that was requested by `pollSoon` checks access again after this time at the latest if it finds no rows. Under load such
+ * If a poll that `pollSoon` requested finds no rows, it checks access again only after this time, in milliseconds. Under load such
  * polls come many times a second.
  */
 const RENEW_AFTER_MS = 500;
@@ -58,7 +58,10 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const hints = createHints(pollHinted, logFailure);
   const fetchHorizon = async () => (await limit(() => readHorizon(context()))).horizon;
 
-  /** A failed poll loses nothing: a follower's position moves only when rows are sent, so the next poll reads the same rows. */
+  /**
+   * Logs a failed poll. It loses nothing: a follower's position moves only when rows are sent, so the next poll reads the same
+   * rows.
+   */
   function logFailure(error: unknown): void {
     context().log.warn("stream.poll_failed", errorText(error));
   }
@@ -144,7 +147,7 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     return renewed;
   }
 
-  /** Without rows, access that was checked shortly before is not checked again. */
+  /** Renews grants like `renewGrants`, except when there are no rows and access was checked less than `RENEW_AFTER_MS` ago. */
   const renewIfDue: Renew = async (group, source, batch) => {
     const since = performance.now() - RENEW_AFTER_MS;
     const isRenewed = (follower: Follower) => follower.isLive && (renewedAt.get(follower) ?? Number.NEGATIVE_INFINITY) > since;
@@ -192,10 +195,10 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   };
 }
 
-/** Returns the followers of a source that may get the rows of a batch. */
+/** Renews the grants of followers, and returns the followers that may get the rows of a batch. */
 type Renew = (group: Follower[], source: Source | null, batch: Batch | null) => Promise<Set<Follower>>;
 
-/** Followers without a source form a separate group. */
+/** Returns the key of a follower's source. Followers without a source form a separate group. */
 const sourceKeyOf = ({ source }: Follower) => source?.key ?? "";
 
 const chunk = <T>(all: T[], size: number): T[][] =>

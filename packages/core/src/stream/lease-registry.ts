@@ -71,8 +71,8 @@ export function createLeaseRegistry(
 }
 
 /**
- * Counts and inserts under locks, first on the caller and then on the organization, so that streams that open at the same time
- * count each other.
+ * Counts the open streams and inserts the lease. Locks on the caller and then on the organization make streams that open at the
+ * same time count each other.
  */
 function insertLease(ctx: Context, added: AddedStream & { process_id: string | null }, seconds: number): Promise<string> {
   const { caller_id, organization_id } = added;
@@ -100,12 +100,12 @@ function insertLease(ctx: Context, added: AddedStream & { process_id: string | n
   });
 }
 
-/** Removes the leases that crashed processes left. */
+/** Removes the leases of crashed processes. */
 export async function removeExpiredLeases(ctx: Context): Promise<void> {
   await ctx.db.delete(stream_leases).where(or(lt(stream_leases.expires_at, fromDatabaseNow(0)), isProcessRemoved(ctx)));
 }
 
-/** A time by the database's clock, which all processes share. */
+/** Returns a time by the database's clock, which all processes share. */
 const fromDatabaseNow = (seconds: number): SQL =>
   Number.isFinite(seconds)
     ? sql`clock_timestamp() + make_interval(secs => ${seconds}::double precision)`

@@ -56,7 +56,7 @@ export function windowCondition({ after, below, since }: ReadWindow, { tx, seq, 
 }
 
 /**
- * The order of a window. With `since`, it is an expression that has no index, so that the planner uses the index by time.
+ * Returns the order of a window. With `since`, it is an expression without an index, so that the planner uses the index by time.
  * Otherwise the planner would read the whole history in commit order.
  */
 export const windowOrder = ({ after, since }: ReadWindow, { tx, seq }: StreamColumns): SQL[] =>
@@ -69,7 +69,7 @@ export interface StreamEvent {
   name: string;
   /** JSON without line breaks. */
   data: string;
-  /** Identifies this state of the row. */
+  /** The hash of `data`. It identifies this state of the row. */
   digest: string;
 }
 
@@ -86,8 +86,8 @@ export interface Batch {
 const BATCH_ROWS = 100;
 
 /**
- * Reads the next rows of a source; null if there is nothing to read. It sends no statement while the horizon has not moved, as in
- * an idle database.
+ * Reads the next rows of a source. Returns an empty batch without sending a statement if the horizon has not moved, as in an idle
+ * database.
  */
 export async function readBatch(
   ctx: Context,

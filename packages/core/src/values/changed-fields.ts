@@ -17,7 +17,7 @@ export function changedFields<Row extends object>(
   return changed;
 }
 
-/** Whether two values are equal, including the order of their keys. For JSON that people write. */
+/** Checks whether two values are equal, including the order of their keys. It is for JSON that people write. */
 export const isSameInOrder = (value: unknown, other: unknown): boolean =>
   isDeepStrictEqual(value, other) && JSON.stringify(value) === JSON.stringify(other);
 

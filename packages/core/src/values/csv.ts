@@ -8,5 +8,5 @@ function toCell(value: string | number | boolean | null): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A line of CSV (RFC 4180). */
+/** Returns a line of CSV (RFC 4180). */
 export const toCsvLine = (cells: readonly (string | number | boolean | null)[]): string => `${cells.map(toCell).join(",")}\r\n`;

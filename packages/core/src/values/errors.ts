@@ -34,7 +34,7 @@ export interface ErrorExtra {
   limit?: LimitStatus;
 }
 
-/** An error for the caller. The response contains its message unchanged. */
+/** An error to report to the client. The response contains its message unchanged. */
 export class DomainError extends Error {
   readonly kind: ErrorKind;
   readonly extra: ErrorExtra;
@@ -56,22 +56,22 @@ export class ExpectedFailure extends Error {
     return null;
   }
 
-  /** Whether a retry may succeed. */
+  /** True if a retry may succeed. */
   get is_transient(): boolean {
     return false;
   }
 
-  /** Whether the work conflicted with a concurrent change of the same thing, so that a retry may succeed. */
+  /** True if the work conflicted with a concurrent change of the same thing, so that a retry may succeed. */
   get is_conflict(): boolean {
     return false;
   }
 
-  /** Whether the other system refuses this service completely until the other system's operator approves the service. */
+  /** True if the other system refuses all requests of this service until its operator approves the service. */
   get is_refusal(): boolean {
     return false;
   }
 
-  /** Whether the system could not be reached, so that it may not have received the request. */
+  /** True if the system could not be reached, so that it may not have received the request. */
   get is_unreachable(): boolean {
     return false;
   }
@@ -101,16 +101,16 @@ export class InvalidInput extends Error {
 
 export const notFound = () => new DomainError("not_found", "Not Found");
 export const unauthenticated = () => new DomainError("unauthenticated", "Not authenticated");
-/** A resource that the caller may not see is reported as if it did not exist. */
+/** Creates the error for a resource that the caller may not see. It reads as if the resource did not exist. */
 export const notVisible = () => new DomainError("not_found", "Not Found", { is_access: true });
 export const boardAccessDenied = () => new DomainError("forbidden", "Board access denied", { is_access: true });
 
 /**
- * In seconds. After a failure, the keys are read again after one second, so a retry after this time succeeds if the provider
+ * In seconds. After a failure, the keys are read again after one second, so a retry after five seconds succeeds if the provider
  * works again.
  */
 const KEYS_RETRY_AFTER = 5;
-/** The error if a token cannot be checked because the keys of the identity provider cannot be read. */
+/** Creates the error for a token that cannot be checked, because the keys of the identity provider cannot be read. */
 export const identityProviderUnavailable = () =>
   new DomainError(
     "identity_provider_unavailable",
@@ -120,7 +120,7 @@ export const identityProviderUnavailable = () =>
 
 /** In seconds. Storage services are rarely unavailable for longer. */
 const BODY_RETRY_AFTER = 30;
-/** The error if the body of an old payload cannot be read at the moment. */
+/** Creates the error for a payload whose body cannot be read from the body storage at the moment. */
 export const bodyStorageUnavailable = () =>
   new DomainError("body_storage_unavailable", "The payload cannot be read from its storage. Try again later.", {
     retry_after_seconds: BODY_RETRY_AFTER,

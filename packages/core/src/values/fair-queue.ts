@@ -46,7 +46,7 @@ interface Node {
   running: number;
   /** How many pieces of this key are waiting, including all narrower levels. */
   queued: number;
-  /** The keys of the next level. The first one is served next. */
+  /** The nodes of the next level by key. The first one is served next. */
   children: Map<string, Node>;
   /** The waiting work. Only nodes of the narrowest level have any. */
   waiting: Waiting[];
@@ -73,10 +73,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
     return (limit === 0 || node.running < limit) && (level !== GROUP_LEVEL || rates.wait_ms(groupKey(node)) === 0);
   };
 
-  /**
-   * Takes the next waiting piece of work below a node, if there is one that may start. The key of that work moves to the end of
-   * its level.
-   */
+  /** Takes the next waiting piece of work below a node, if one may start. The key of that work moves to the end of its level. */
   function takeNext(node: Node, level: number): Waiting | undefined {
     if (node.queued === 0 || !mayStart(node, level)) return undefined;
     for (const child of node.children.values()) {
@@ -162,7 +159,7 @@ function createRates(units_per_second: number) {
       if (even_at.size >= SWEEP_SIZE) for (const [key, at] of even_at) if (at <= now) even_at.delete(key);
       even_at.set(group, Math.max(now, even_at.get(group) ?? 0) + (units / units_per_second) * 1_000);
     },
-    /** How many milliseconds the group's next piece of work must wait. */
+    /** Returns how many milliseconds the group's next piece of work must wait. */
     wait_ms: (group: string): number => Math.max(0, (even_at.get(group) ?? 0) - performance.now() - BURST_MS),
   };
 }

@@ -20,7 +20,7 @@ export class RawJson {
   }
 }
 
-/** JSON.stringify that also accepts RawJson. Most values contain no RawJson and take a single JSON.stringify. */
+/** Works like JSON.stringify, but also accepts RawJson. Most values contain no RawJson and take a single JSON.stringify. */
 export function toJson(value: unknown): string {
   if (value instanceof RawJson) return value.text;
   try {

@@ -35,7 +35,7 @@ export function createScopedLog(log: Log, fields: LogFields = {}): ScopedLog {
 }
 
 /**
- * The text of an error for logs and job records. The cause is preferred, because the message of a failed query repeats the
+ * Returns the text of an error for logs and job records. The cause is preferred, because the message of a failed query repeats the
  * query's parameters.
  */
 export function errorText(error: unknown): string {
@@ -51,8 +51,8 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * The text of a thrown object that is not an Error, which some libraries throw. Only fields that describe an error are used,
- * because others may contain secrets.
+ * Returns the text of a thrown object that is not an Error, which some libraries throw. Only fields that describe an error are
+ * used, because others may contain secrets.
  */
 function thrownObjectText(thrown: { message?: unknown; name?: unknown; code?: unknown; errno?: unknown }): string {
   const { message, name, code, errno } = thrown;
@@ -62,6 +62,6 @@ function thrownObjectText(thrown: { message?: unknown; name?: unknown; code?: un
   );
 }
 
-/** The stack without the message, because after a failed query the message contains the parameters, over many lines. */
+/** Returns the stack without the message, because after a failed query the message contains the parameters, over many lines. */
 export const stackFrames = (error: unknown): string | undefined =>
   error instanceof Error ? error.stack?.replace(error.message, "").split("\n").slice(1).join("\n") : undefined;

@@ -7,7 +7,7 @@ export function parseMentions(text: string): Set<string> {
   return new Set([...matches].map((match) => match[1]!.toLowerCase()));
 }
 
-/** Whether the mentions include the agent's full name or the first word of it. `lead` always means the board's lead. */
+/** Checks whether the mentions include the agent's full name or its first word. `lead` always means the board's lead. */
 export function isMentioned(agent: { name: string; is_board_lead: boolean }, mentions: ReadonlySet<string>): boolean {
   if (agent.is_board_lead && mentions.has("lead")) return true;
   const name = agent.name.trim().toLowerCase();

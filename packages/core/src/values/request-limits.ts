@@ -20,7 +20,7 @@ export type LimitStatuses = Map<string, LimitStatus>;
 
 export const reportLimit = (limits: LimitStatuses, limit: LimitStatus): void => void limits.set(limit.name, limit);
 
-/** The status of a used-up limit on how many things may exist at the same time. */
+/** Returns the status of a used-up limit on how many things may exist at the same time. */
 export const usedUp = (
   name: string,
   quota: number,

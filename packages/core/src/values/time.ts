@@ -4,18 +4,18 @@ export const DAY_MS = 24 * HOUR_MS;
 
 export const addMs = (time: Date, ms: number): Date => new Date(time.getTime() + ms);
 
-/** The start of the UTC hour that contains the time. */
+/** Returns the start of the UTC hour that contains the time. */
 export const startOfHour = (time: Date): Date => new Date(Math.floor(time.getTime() / HOUR_MS) * HOUR_MS);
 
-/** The start of the UTC day that contains the time. */
+/** Returns the start of the UTC day that contains the time. */
 export const startOfDay = (time: Date): Date => new Date(Math.floor(time.getTime() / DAY_MS) * DAY_MS);
 
 export const toTimes = (times: readonly Date[]): string[] => times.map((time) => time.toISOString());
 
 /**
- * What a query needs to sum up daily and hourly counts between ascending edges: the days and hours that contain an edge. The hour
- * of the last edge, which may be busy now, is left out: the query subtracts the rows between that edge and `hour_stop`. If an
- * earlier edge is in the same hour, there is nothing to subtract.
+ * Returns the values of a query that sums up daily and hourly counts between ascending edges: the days and hours that contain an
+ * edge. The hour of the last edge is missing, since it may be busy now: the query subtracts the rows between that edge and
+ * `hour_stop`, or none if the hour contains another edge.
  */
 export function toIntervalValues(edges: readonly Date[]) {
   const stop = edges.at(-1)!;
@@ -33,7 +33,7 @@ export function toIntervalValues(edges: readonly Date[]) {
 }
 
 /**
- * The starts of the periods that contain one of the times strictly inside. A time exactly at the start of a period does not
+ * Returns the starts of the periods that contain one of the times strictly inside. A time exactly at the start of a period does not
  * count.
  */
 function distinctDivided(times: readonly Date[], startOf: (time: Date) => Date): Date[] {

@@ -15,8 +15,8 @@ export const MAX_INTEGER = 2_147_483_647;
 export const MAX_IDS = 200;
 
 /**
- * An object schema whose fields are created at first use. A Lambda function loads the schemas of all its operations, but its
- * first request uses only a few. Creating all fields took an eighth of its start time.
+ * Creates an object schema whose fields are created at first use. A Lambda function loads the schemas of all its operations, but
+ * its first request uses only a few. Creating all fields took an eighth of its start time.
  */
 export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape): ReturnType<typeof z.object<Shape>> {
   let made: Shape | undefined;
@@ -36,12 +36,12 @@ export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape): Re
 export const Id = z.guid().toLowerCase();
 
 /**
- * Trimmed text with at least one character. If the text is blank or too long, no further check runs, so that a field reports only
- * one problem.
+ * Creates a schema of trimmed text with at least one character. If the text is blank or too long, no further check runs, so that a
+ * field reports only one problem.
  */
 export const NonEmpty = (max: number) => z.string().trim().min(1).max(max);
 
-/** Trimmed text; blank becomes null. */
+/** Creates a schema of trimmed text; blank text becomes null. */
 export const TextOrNull = (max: number) =>
   z
     .string()
@@ -92,8 +92,8 @@ export const JsonObject = z
 export const NOT_AN_INTEGER = "Input should be a valid integer";
 
 /**
- * An integer in a request body. Zod reports the expected type of integers as "number" too, so the text NOT_AN_INTEGER
- * distinguishes them.
+ * Creates a schema of an integer in a request body. Zod reports the expected type of integers as "number" too, so the text
+ * NOT_AN_INTEGER distinguishes them.
  */
 export const Integer = (min: number, max: number) =>
   z
@@ -110,7 +110,7 @@ export const Integer = (min: number, max: number) =>
     )
     .meta({ override: { type: "integer", minimum: min, maximum: max } });
 
-/** An integer in the query string. */
+/** Creates a schema of an integer in the query string. */
 export const QueryInteger = (min: number, max: number) =>
   z
     .string()
@@ -134,13 +134,13 @@ export const Ok = lazyObject(() => ({ ok: z.literal(true).describe("The operatio
 export const ok: z.infer<typeof Ok> = { ok: true };
 
 /**
- * A condition for a check that needs a value without problems. Problems of fields do not stop parsing, so that the checks of
- * objects still run.
+ * Checks whether a value has no problems so far. Used as the `when` of a check that needs a valid value, because problems of fields
+ * do not stop the checks of objects.
  */
 export const isValidSoFar = ({ issues }: { issues: readonly unknown[] }): boolean => issues.length === 0;
 
 /**
- * A condition for a check of an object that reads some fields. The check runs if these fields have no problems, even if other
+ * Returns the `when` of a check that reads some fields of an object. The check runs if these fields have no problems, even if other
  * fields have.
  */
 export const areValid =
@@ -149,7 +149,7 @@ export const areValid =
     issues.every(({ path }) => path !== undefined && path.length > 0 && !fields.includes(String(path[0])));
 
 /**
- * A check of a whole object that runs even if some fields have problems, so that the caller learns of all problems at once.
+ * Creates a check of a whole object. It runs even if some fields have problems, so that the caller learns of all problems at once.
  * `fail` without a text reports that the field is missing.
  */
 export const objectCheck = <T extends object>(check: (value: T, fail: (field: string, text?: string) => void) => void) =>
@@ -165,7 +165,7 @@ export const objectCheck = <T extends object>(check: (value: T, fail: (field: st
     { when: ({ issues }: z.core.ParsePayload) => issues.every(({ path }) => path !== undefined && path.length > 0) },
   );
 
-/** The error of a rule that a schema cannot express. The response reads `Value error, <text>`. */
+/** Returns the error of a rule that a schema cannot express. The response reads `Value error, <text>`. */
 export const valueError = (text: string) => ({ error: `Value error, ${text}` });
 
 /**
