@@ -18,9 +18,9 @@ export const hasDays = (board_id: SQL): SQL =>
   sql`exists (select 1 from ${activity_day_counts} as marker where marker.board_id = ${board_id} and marker.day = '-infinity')`;
 
 /**
- * Counts the events of boards in each interval [edges[i], edges[i + 1]); `edges` must ascend. It reads daily counts, hourly
- * counts for a day that contains an edge, and the log for an hour that contains an edge. For the last hour, which may be busy
- * now, it subtracts the events after the edge from the count.
+ * Counts the events of boards in each interval [edges[i], edges[i + 1]); `edges` must ascend. It reads daily counts, hourly counts
+ * for a day that contains an edge, and the log for an hour that contains an edge. For the hour of the last edge, which may have
+ * many events, it subtracts those after the edge from the hourly count.
  */
 export async function countEvents(ctx: Context, board_ids: readonly string[], edges: readonly Date[]): Promise<EventCount[]> {
   if (edges.length < 2) return [];

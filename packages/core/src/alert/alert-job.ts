@@ -47,6 +47,6 @@ export function toAlertActor(actor: Actor): Alert["actor"] {
   return { type: "system", id: null };
 }
 
-/** Returns a key that limits notifications about the same subject to one a day. */
+/** Returns a key that limits notifications of the same type about the same subject to one a day. */
 export const dailyKey = ({ now }: Pick<Context, "now">, type: Alert["type"], subject_id: string): string =>
   `${type}:${subject_id}:${now().toISOString().slice(0, 10)}`;

@@ -8,7 +8,7 @@ const TEXT_TYPES: ReadonlySet<string> = new Set(["text/markdown", "text/csv", "t
 
 const ascii = (text: string) => Buffer.from(text, "latin1");
 
-/** The binary types that the console shows. All others are downloaded as bytes without a type. */
+/** The binary types that the console shows. All other binary files are downloaded as `application/octet-stream`. */
 const SIGNATURES: readonly { type: string; parts: readonly { at: number; bytes: Buffer }[] }[] = [
   { type: "image/png", parts: [{ at: 0, bytes: ascii("\x89PNG\r\n\x1A\n") }] },
   { type: "image/jpeg", parts: [{ at: 0, bytes: ascii("\xFF\xD8\xFF") }] },

@@ -132,7 +132,8 @@ function insertArtifact(
 ): Promise<ArtifactRow> {
   const { organization_id, id: board_id } = board;
   return transaction(ctx, async (ctx) => {
-    // The task is locked before the usage, in the same order as when a task is removed together with its artifacts.
+    // The task is locked before the row that counts the organization's bytes, in the same order as when a task is removed together
+    // with its artifacts.
     await lockTask(ctx, board, task_id, { dependents: false });
     await requireRoomOnTask(ctx, task_id);
     await takeBytes(ctx, organization_id, file.size);
@@ -163,7 +164,7 @@ async function requireRoomOnTask(ctx: CallerContext, task_id: string): Promise<v
   });
 }
 
-/** Counts the bytes of a new file, unless they would exceed the limit of the organization. */
+/** Adds the bytes of a new file to the usage of the organization. Throws `conflict` if they would exceed the limit. */
 async function takeBytes(ctx: CallerContext, organization_id: string, size: number): Promise<void> {
   const limit = ctx.settings.budgets.organization_artifact_bytes;
   await ctx.db.insert(artifact_usage).values({ organization_id, bytes: 0 }).onConflictDoNothing();

@@ -40,8 +40,8 @@ export async function addOrganizations(ctx: Context, start: Date): Promise<void>
 }
 
 /**
- * Claims the next batch of payloads received before a time, for each of the organizations that have waited longest. Returns nothing
- * if no organization is due in the run that began at `start`. An organization gets its next batch only after the others.
+ * Claims the next batch of payloads received before a time, for each of the organizations that have waited longest. Returns an
+ * empty list if no organization is due in the run that began at `start`. An organization gets its next batch only after the others.
  */
 export async function claimBatches(ctx: Context, start: Date, before: Date): Promise<MoveBatch[]> {
   const now = ctx.now();

@@ -13,7 +13,7 @@ interface Place {
 
 /**
  * The maximum wait for a lock, in milliseconds. It is shorter than PostgreSQL's `deadlock_timeout` of one second, after which
- * PostgreSQL would abort one of the two transactions.
+ * PostgreSQL would end a deadlock by aborting one of the transactions.
  */
 const TASK_LOCK_MS = 200;
 

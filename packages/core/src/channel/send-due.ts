@@ -27,7 +27,7 @@ const MAX_DELIVERIES = 500;
 const MAX_SENDING_MS = 20_000;
 /**
  * How long a job's deliveries are claimed, in milliseconds. It is longer than a job may send, and about as long as its lease, so
- * that the claims have expired when a crashed job is repeated.
+ * that the claims of a crashed job expire at about the time when the job is repeated.
  */
 const CLAIM_MS = 50_000;
 const WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000];

@@ -10,7 +10,7 @@ import { DomainError, ExpectedFailure, notFound } from "../values/errors.ts";
 import { lazyObject } from "../values/wire.ts";
 import type { ChannelKind } from "./kind.ts";
 
-/** The request must end before API Gateway gives up. */
+/** The time limit of a test message. The request must end before API Gateway stops waiting for it. */
 const MAX_MS = 10_000;
 
 export const ChannelTest = lazyObject(() => ({

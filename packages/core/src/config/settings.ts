@@ -10,8 +10,8 @@ import { listMissing, toProblem, type Variables, withoutBlanks } from "./setting
 import { trimEndOf } from "../values/text.ts";
 
 /**
- * The parse option for settings. It disables the compilation of Zod schemas, which takes longer than parsing the settings,
- * because they are parsed only once.
+ * The parse option for settings. It disables the compilation of Zod schemas, which would take longer than the parsing itself,
+ * because the settings are parsed only once.
  */
 export const PARSED_ONCE = { jitless: true };
 

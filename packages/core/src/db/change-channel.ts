@@ -3,8 +3,8 @@ import pg from "pg";
 import { errorText, type Log } from "../values/log.ts";
 
 /**
- * Notifies all processes that share a database that rows of organizations have changed. Notifications may be lost, because every
- * process also polls for changes.
+ * Notifies all processes of a database when rows of organizations have changed. Notifications may be lost, because every process
+ * also polls for changes.
  */
 export interface ChangeChannel {
   /** Records a committed change. Never throws and never waits. */

@@ -14,7 +14,10 @@ import {
 } from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
 
-/** About as long as a Lambda sandbox waits for its next request. Reconnecting takes longer than checking a connection. */
+/**
+ * How long an idle connection is kept: about as long as a Lambda sandbox waits for its next request. Reconnecting would take longer
+ * than checking the connection.
+ */
 const IDLE_MS = 60_000;
 const CHECK_AFTER_IDLE_MS = 1_000;
 const PING_TIMEOUT_MS = 2_000;

@@ -2,7 +2,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isDatabaseUnavailable, isLockFailure } from "./query-error.ts";
 
 const RETRY_INTERVAL_MS = 500;
-/** As long as a job's lease. After that, another worker may have taken over the job whose result this write stores. */
+/**
+ * The default time limit of the retries. It is longer than a job's lease, so at the end another worker may have taken over the job
+ * whose result this write stores.
+ */
 const MAX_WAIT_MS = 60_000;
 
 /**

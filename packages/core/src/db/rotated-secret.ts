@@ -5,7 +5,9 @@ import { board_webhooks } from "../schema/webhook.sql.ts";
 import { seal, unseal } from "../values/seal.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
 
-/** A secret whose previous value stays valid for a while, so that the sender or receiver can be changed later. */
+/**
+ * A secret whose previous value stays valid for a while, so that the other side, a sender or receiver, can get the new value later.
+ */
 type SecretColumns = Pick<
   typeof board_webhooks.$inferSelect,
   "secret_sealed" | "previous_secret_sealed" | "previous_secret_until"

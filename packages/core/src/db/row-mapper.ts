@@ -4,7 +4,7 @@ import type { SelectedFieldsOrdered } from "drizzle-orm/pg-core";
 export type MapRows = (rows: unknown[][]) => Record<string, unknown>[];
 
 type Decode = (value: unknown) => unknown;
-/** For each table name, whether every row has this table. False if an outer join may find no row of it. */
+/** For each joined table, whether every row of the result has a row of the table. False if an outer join may find none. */
 export type Joins = Readonly<Record<string, boolean>> | undefined;
 
 interface Slot {

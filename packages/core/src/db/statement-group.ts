@@ -10,7 +10,7 @@ export interface Statement {
 
 /** Members of the drivers' connection and query that their types leave out. Neon's driver contains an older node-postgres. */
 interface Connection {
-  /** The socket. Neon's socket has no `cork`: it sends all writes of one turn of the event loop as one message. */
+  /** The socket. Neon's socket has no `cork`: it sends all writes of one iteration of the event loop as one message. */
   stream: { cork?(): void; uncork?(): void };
   /** The SQL of the statements that the server has parsed, by name. */
   parsedStatements: Record<string, string>;

@@ -56,8 +56,8 @@ export async function getTaskFollowing(ctx: Context<User>, board_id: string, tas
 }
 
 /**
- * Makes the caller follow or unfollow a task. A person who unfollowed a task does not follow it again by creating it or commenting
- * on it.
+ * Makes the caller follow or unfollow a task. Once unfollowed, a task stays unfollowed, even for its creator and for people who
+ * commented on it.
  */
 export async function setTaskFollowing(
   ctx: Context<User>,

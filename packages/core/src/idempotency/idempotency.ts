@@ -150,7 +150,7 @@ export async function completeClaim(ctx: Context, claim: Claim, answer: StoredAn
     ) ${addUsage(sql`stored`)}`);
 }
 
-/** Frees the key of a request that failed, so that it may be repeated. */
+/** Releases the key of a request that failed, so that the request may be repeated. */
 export async function releaseClaim(ctx: Context, claim: Claim): Promise<void> {
   await ctx.db.delete(keys).where(isOwnClaim(claim));
 }

@@ -142,7 +142,7 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600, retry_refusal: true },
   "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
   "agent.update": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
-  // If this run could not read the usage, the next run records it as well.
+  // Not retried: hosts report totals, so the next job of this kind also records the usage that this one could not read.
   "agent.read_usage": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   "agent.wake_check": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   // While others write to the configuration of a host, the host may report a failure as permanent although a retry would succeed.
@@ -160,7 +160,7 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "slack.reply": { attempts: 6, first_seconds: 2, max_seconds: 300 },
   "slack.update": { attempts: 6, first_seconds: 5, max_seconds: 300, max_retry_after_seconds: 3_600 },
   "people.tell": { attempts: 6, first_seconds: 5, max_seconds: 300 },
-  // The run records the failure, and the user starts another sync.
+  // Not retried: the result of the sync shows the failure, and the user starts another sync.
   "pack.sync": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   // Each attempt already waits for a restarting host, and four attempts take minutes. After that, a report that the host is
   // unreachable helps the user more than waiting longer.

@@ -114,8 +114,8 @@ const pollMs = (ctx: Context, { held_since, subscription_id }: JobRow) =>
   );
 
 /**
- * Marks the job as held, then checks the slots again. If the slot became free between the first check and the mark, the job would
- * not be woken otherwise.
+ * Marks the job as held, then checks the slots again. Otherwise the job would not be woken if the slot became free between the
+ * first check and the mark.
  */
 async function holdForSlot(ctx: Context, job: JobRow, held_by: HeldBy): Promise<Unleased> {
   const held = await holdJob(ctx, job, held_by, pollMs(ctx, job));

@@ -8,7 +8,7 @@ import { queueOf, SYNC_KINDS, UNBUDGETED_KINDS } from "./kinds.ts";
 
 /*
  * A running job holds one numbered slot of its organization and one of its gateway. Unique indexes prevent two jobs from holding
- * the same slot, so the budgets hold across processes. A slot is free as soon as its job stops running.
+ * the same slot, so the limits apply across processes. A slot is free as soon as its job stops running.
  */
 
 /** Returns a condition on the kind of a job. Kinds are literals in the SQL, so that the server can keep one plan. */

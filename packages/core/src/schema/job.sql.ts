@@ -43,7 +43,10 @@ export const jobs = pgTable(
     lease_until: instant(),
     /** Identifies the worker that leased the job, so that it can return the lease if the answer was lost. */
     lease_token: uuid(),
-    /** The numbers of the slots that a running job occupies in the budgets of its owners; negative for syncs. */
+    /**
+     * The numbers of the slots that a running job occupies in the budgets of its organization, gateway and subscription; negative
+     * for syncs.
+     */
     organization_slot: integer(),
     gateway_slot: integer(),
     subscription_slot: integer(),

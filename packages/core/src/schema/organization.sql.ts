@@ -8,8 +8,8 @@ export const organizations = pgTable(
     ...id,
     name: text().notNull(),
     /**
-     * When the organization's text usage was last compared with the stored texts. Null if the usage may not include texts that are
-     * older than this count.
+     * When the organization's text usage was last compared with the stored texts. Null if the usage may lack texts from before it
+     * was counted.
      */
     texts_counted_at: instant().defaultNow(),
     ...timestamps,
@@ -21,7 +21,7 @@ export const users = pgTable(
   "users",
   {
     ...id,
-    /** The `iss` claim of the user's tokens. Empty for users from before this was stored, until one of them signs in. */
+    /** The `iss` claim of the user's tokens. Empty for users that are older than this column, until the first of them signs in. */
     auth_issuer: text().notNull().default(""),
     auth_subject: text().notNull(),
     email: text(),

@@ -29,7 +29,7 @@ export interface RunLink {
   title: string | null;
 }
 
-/** What a run has used of one model. */
+/** The usage of one model in a run. */
 export interface ModelUsage {
   model: string;
   input_tokens: number;

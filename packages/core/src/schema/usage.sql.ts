@@ -39,8 +39,8 @@ const organization = () => ({
 });
 
 /**
- * The reports of agents, kept for a week so that a repeated key counts only once. There are no foreign keys to agents, boards,
- * tasks and runs, because the costs must still be counted after these are removed.
+ * The usage reports of agents, kept for a week so that a repeated key counts only once. There are no foreign keys to agents,
+ * boards, tasks and runs, because the costs must still be counted after these are removed.
  */
 export const usage_entries = pgTable(
   "usage_entries",
@@ -111,7 +111,7 @@ export const usage_counts = pgTable(
   ],
 );
 
-/** The first day or month of a row as the index by age contains it. */
+/** The start of a row's day or month, as the expression of the index by age. */
 export const startOfUsageCounts: SQL = sql`start + 0`;
 
 /**
@@ -144,7 +144,7 @@ export const usage_models = pgTable("usage_models", { ...organization(), model: 
   primaryKey({ columns: [t.organization_id, t.model] }),
 ]);
 
-/** What a host has reported about the use of a model in the agent's current session. */
+/** What a host has reported about the use of a model in the agent's current session, from the day `since` on. */
 export interface HostModelUsage {
   /** Empty if the host does not name the model. */
   model: string;

@@ -26,7 +26,7 @@ type StreamBudgets = Pick<Budgets, "streams_per_caller" | "streams_per_organizat
 
 /**
  * Returns the ids of the client's earlier streams of the same rows, which the new stream replaces. Throws `limited` if the budget
- * is used up without them too. It ends no other streams, because pages that reconnect at once would keep ending each other's
+ * is used up even without them. It ends no other streams, because pages that reconnect at once would keep ending each other's
  * streams.
  */
 export function admitStream(open: readonly OpenStream[], added: AddedStream, budgets: StreamBudgets): string[] {

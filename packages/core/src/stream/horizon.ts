@@ -5,8 +5,8 @@ import { rowsOf } from "../db/database.ts";
 import { preparedQuery } from "../db/prepared.ts";
 
 /**
- * After how many milliseconds of holding the horizon back a transaction is checked for the database that it belongs to. The check
- * costs more than reading the horizon.
+ * How long a transaction may hold the horizon back, in milliseconds, before the service checks which database it belongs to. The
+ * check costs more than reading the horizon.
  */
 const GRACE_MS = 5_000;
 /** Transactions of this database that are open for longer than this are logged. */

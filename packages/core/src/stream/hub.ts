@@ -26,8 +26,8 @@ export interface Hub {
 }
 
 /**
- * If a poll that `pollSoon` requested finds no rows, it checks access again only after this time, in milliseconds. Under load such
- * polls come many times a second.
+ * If a poll that `pollSoon` requested finds no rows, it checks access again only if the last check is older than this, in
+ * milliseconds. Under load such polls come many times a second.
  */
 const RENEW_AFTER_MS = 500;
 

@@ -60,8 +60,8 @@ interface Waiting {
 const GROUP_LEVEL = 2;
 
 /**
- * Limits how much work runs at a time and shares the slots level by level: the keys of the first level take turns, within each of
- * them its keys of the second level take turns, and so on. A busy key delays another key by at most one piece of work.
+ * Limits how much work runs at a time and shares the slots level by level: the keys of the first level take turns, then the keys of
+ * the second level within each of them, and so on. A busy key delays another key by at most one piece of work.
  */
 export function createFairQueue(limits: FairQueueLimits): FairQueue {
   const root = createNode(null, "");

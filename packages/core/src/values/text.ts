@@ -70,7 +70,9 @@ function delimit(title: string, text: string, warning = ""): string {
 const endLine = (title: string, marker: string) => `--- END ${title} ${marker} ---`;
 const BEGIN_LINE = /^--- BEGIN ([A-Z ]+) ([0-9a-f]{16})(?: \([a-z ]+\))? ---$/;
 
-/** Cuts a message that the service composed after `max` characters, and closes the fence if the cut is inside one. */
+/**
+ * Cuts a message after `max` characters, and closes the fence if the cut is inside one. The service must have composed the message.
+ */
 export const truncateMessage = (text: string, max: number): string =>
   text.length <= max ? text : closeFence(truncate(text, max));
 
