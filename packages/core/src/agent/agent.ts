@@ -176,7 +176,10 @@ async function requireBoardGateway(ctx: Context, board: BoardRow): Promise<{ kin
   return gateway;
 }
 
-/** A pull agent gets no session, because it has no host. So no jobs are created for it and it is ready at once. */
+/**
+ * Returns the first session and status of an agent. A pull agent has no host, so it gets no session and no jobs, and is ready at
+ * once.
+ */
 export const initialPlace = (kind: GatewayKind, session_key: string) =>
   kind === "pull"
     ? ({ openclaw_session_id: null, status: "ready" } as const)
@@ -207,7 +210,7 @@ const boardOfAgent = { table: boards, on: eq(boards.id, agents.board_id), option
 const gatewayOfAgent = { table: gateways, on: eq(gateways.id, agents.gateway_id) };
 const agentList = listOf({ ...agentListOptions, name: "agents", joins: [gatewayOfAgent, boardOfAgent] });
 
-/** The agents of boards that the caller may read, and the main agents of the organization's gateways, newest first. */
+/** Lists the agents of boards that the caller may read, and the main agents of the organization's gateways, newest first. */
 export async function listAgents(ctx: Context<Admin>, query: AgentQuery): Promise<Page<AgentRead>> {
   const { organization_id } = ctx.actor.active;
   const { board_id, gateway_id, q } = query;
@@ -243,7 +246,7 @@ async function requireOwnGateway(ctx: Context<Admin>, gateway_id: string): Promi
   if (!gateway) throw notFound();
 }
 
-/** An agent of a board that the caller may read, or the main agent of one of the organization's gateways. */
+/** Returns an agent of a board that the caller may read, or the main agent of one of the organization's gateways. */
 export async function getAgent(ctx: Context<Admin>, agent_id: string): Promise<AgentRead> {
   const [row] = await ctx.db
     .select(getTableColumns(agents))

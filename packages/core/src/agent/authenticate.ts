@@ -13,7 +13,7 @@ import { agents } from "../schema/agent.sql.ts";
 import { touchPresence } from "./presence.ts";
 import { RUN_TOKEN_PREFIX, tokenLookup, verifyToken } from "./token.ts";
 
-/** The columns that identify an agent and those that record its presence. */
+/** The columns that identify an agent and the columns that record its presence. */
 const columns = {
   agent_id: agents.id,
   name: agents.name,
@@ -30,21 +30,21 @@ const columns = {
   has_budgets: sql<boolean>`exists (select 1 from ${budgets} where ${budgets.organization_id} = ${gateways.organization_id})`,
 };
 
-/** The agent with this token. Its presence is stored at once, even if the transaction of the request is rolled back later. */
+/** Finds the agent with this token. Its presence is stored at once, even if the transaction of the request is rolled back later. */
 export async function findAgentByToken(ctx: Context, token: string): Promise<Agent | null> {
   if (token.startsWith(RUN_TOKEN_PREFIX)) return findAgentByRunToken(ctx, token);
   const row = await (ctx.prefetched_board ? findRowWithBoard(ctx, token, ctx.prefetched_board.id) : findRowByToken(ctx, token));
   return row && toActor(row, await touchPresence(ctx, row));
 }
 
-/** The agent with this token. Used to check an open connection again, so it records no presence. */
+/** Finds the agent with this token, to check an open connection again. So it does not record presence. */
 export async function recheckAgentToken(ctx: Context, token: string): Promise<Agent | null> {
   const row = await findRowByToken(ctx, token);
   return row && toActor(row, false);
 }
 
 /**
- * The agent of the running run that this token belongs to. A run token allows less than the agent's own token
+ * Finds the agent of the running run that this token belongs to. A run token allows less than the agent's own token
  * (context/run-scope.ts).
  */
 async function findAgentByRunToken(ctx: Context, token: string): Promise<Agent | null> {
@@ -79,7 +79,7 @@ const agentByTokenLookup = preparedQuery((db) =>
     .where(and(eq(agents.agent_token_lookup, sql.placeholder("lookup")), ne(agents.status, "deleting"))),
 );
 
-/** Also reads the board that the path names, if it belongs to the agent's organization. */
+/** Finds the row by the token and also reads the board that the path names, if the board is in the agent's organization. */
 async function findRowWithBoard(ctx: Context, token: string, board_id: string) {
   const lookup = tokenLookup(ctx.settings.token_pepper, token);
   const [row] = await agentWithBoardLookup(ctx.db).execute({ lookup, board_id });
@@ -104,12 +104,12 @@ function toActor(row: Omit<Agent, "type" | "newly_seen">, newly_seen: boolean): 
   return { type: "agent", ...identity, requests_per_minute, has_budgets, newly_seen };
 }
 
-/** Each app runs one scan at a time, because checking the hash of a row takes about 50 ms. */
+/** Queues scans one after the other, because checking the hash of a single row takes about 50 ms. */
 const scanQueueOf = memoPerApp(() => ({ last: Promise.resolve() }));
 
 /**
- * Stores the digest of an imported agent's token. Imported agents have only a PBKDF2 hash, so it checks the token against one row
- * after the other. Once the digest is stored, `findAgentByToken` finds the agent.
+ * Stores the digest of an imported agent's token, after which `findAgentByToken` finds the agent. Imported agents have only a
+ * PBKDF2 hash, so the token is checked against one row after the other.
  */
 export function adoptImportedToken(ctx: Context, token: string): Promise<void> {
   const queue = scanQueueOf(ctx);

@@ -3,7 +3,7 @@ import type { agents } from "../schema/agent.sql.ts";
 
 type AgentRow = typeof agents.$inferSelect;
 
-/** Board events of a new agent. A main agent belongs to no board and has none. */
+/** Returns the board events of a new agent. There are none for a main agent, because it belongs to no board. */
 export const agentCreatedEvents = (organization_id: string, { id, board_id, status }: AgentRow): NewBoardEvent[] =>
   board_id === null ? [] : [{ type: "agent.created", organization_id, board_id, subject: { type: "agent", id }, status }];
 
@@ -14,7 +14,7 @@ interface AgentChange {
   changes: Partial<AgentRow>;
 }
 
-/** Board events of a changed agent. A move is published on both the old and the new board. */
+/** Returns the board events of a changed agent. A move is published on both the old and the new board. */
 export function agentUpdatedEvents(organization_id: string, { before, after, changes }: AgentChange): NewBoardEvent[] {
   const changed_fields = Object.keys(changes);
   if (changed_fields.length === 0) return [];

@@ -123,7 +123,10 @@ function recordCheckIn(ctx: Context<Admin | Agent>, agent_id: string, status: St
   });
 }
 
-/** When the agent itself calls, authentication has already recorded its presence and `agent.connected`. */
+/**
+ * Returns the activity events of a check-in. If the agent itself calls, authentication has already recorded its presence and
+ * `agent.connected`.
+ */
 function toCheckInEvents(
   { actor }: Context,
   agent: AgentWithOrganization,

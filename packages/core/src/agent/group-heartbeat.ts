@@ -38,7 +38,8 @@ export const GroupHeartbeat = lazyObject(() => ({
 export type GroupHeartbeat = z.infer<typeof GroupHeartbeat>;
 
 /**
- * Sets how often the agents of a group's boards wake up. It is stored at once, and one job per gateway applies it on the host.
+ * Sets how often the agents of a group's boards wake up. The setting is stored at once, and one job per gateway applies it on the
+ * host.
  */
 export function setGroupHeartbeat(
   ctx: Context<Admin | Lead>,
@@ -74,7 +75,7 @@ export function setGroupHeartbeat(
 
 const idsOf = (rows: { id: string }[]): string[] => rows.map(({ id }) => id);
 
-/** Merges the settings into each row's own settings, in one statement. It leaves out rows that already have these settings. */
+/** Merges the settings into each row's own settings, in one statement. Rows that already have these settings are left out. */
 async function storeHeartbeat(ctx: Context, ids: string[], heartbeat: { every: string; target: string }): Promise<void> {
   const next = sql`(${JSON.stringify(DEFAULT_HEARTBEAT)}::jsonb || coalesce(${agents.heartbeat_config}, '{}') || ${JSON.stringify(heartbeat)}::jsonb)`;
   await ctx.db

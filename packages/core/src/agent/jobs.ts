@@ -21,12 +21,12 @@ interface ProvisionOptions {
   deliver?: boolean;
 }
 
-/** The user whose profile goes into the agent's files; null if an agent or the system acts. */
+/** Returns the user whose profile goes into the agent's files, or null if an agent or the system acts. */
 export const actingUserId = ({ actor }: Context): string | null => (actor.type === "user" ? actor.user_id : null);
 
 /**
- * Enqueues the provisioning of an agent with a new token. Call it in the transaction that writes the agent's row. The same
- * statement inserts `extra_jobs`.
+ * Enqueues the provisioning of an agent with a new token, and inserts `extra_jobs` with the same statement. Call it in the
+ * transaction that writes the agent's row.
  */
 export async function enqueueProvision(
   ctx: Context,
@@ -40,7 +40,9 @@ export async function enqueueProvision(
   await enqueueAll(ctx, [...provision, ...extra_jobs]);
 }
 
-/** Enqueues a rewrite of an agent's files, with the same token. Call it in the transaction that changes their contents. */
+/**
+ * Enqueues a rewrite of an agent's files, with the same token. Call it in the transaction that changes the contents of the files.
+ */
 export async function enqueueUpdate(
   ctx: Context,
   agent: AgentRef,
@@ -68,8 +70,8 @@ interface RemovedAgent {
 }
 
 /**
- * Enqueues the removal of an agent from its host. Call it in the transaction that deletes the agent's row. If that also deletes
- * the gateway (`gateway_stays` is false), the job contains the sealed connection.
+ * Enqueues the removal of an agent from its host. Call it in the transaction that deletes the agent's row. If that transaction also
+ * deletes the gateway (`gateway_stays` is false), the job contains the encrypted connection.
  */
 export async function enqueueCleanup(
   ctx: Context,
@@ -90,7 +92,7 @@ export async function enqueueCleanup(
 
 /**
  * Enqueues the removal of all agents of a gateway. Call it in the transaction that deletes the gateway. Clean-up jobs that are
- * already queued get the sealed connection too, because they can no longer read it from the gateway.
+ * already queued get the encrypted connection too, because they can no longer read it from the gateway.
  */
 export async function enqueueCleanups(ctx: Context, gateway: GatewayRow, removed: readonly RemovedAgent[]): Promise<void> {
   await setSecretByGateway(ctx, "agent.cleanup", gateway.id, serializeTarget(ctx, gateway));
@@ -105,8 +107,8 @@ interface GatewayRef {
 }
 
 /**
- * Enqueues one job that writes the agents' heartbeat settings to the host, or no job for an empty list. Call it in the
- * transaction that changes the settings. The same statement inserts `extra_jobs`.
+ * Enqueues one job that writes the agents' heartbeat settings to the host, or no job if the list is empty. The same statement
+ * inserts `extra_jobs`. Call it in the transaction that changes the settings.
  */
 export async function enqueueHeartbeatConfig(
   ctx: Context,

@@ -15,7 +15,7 @@ const PROFILE = { role: "Board Lead", communication_style: "direct, concise, pra
 
 export interface LeadOptions {
   name?: string | null;
-  /** Each value that is not blank replaces the default of its key. */
+  /** Values for keys of the lead's profile. A value that is not blank replaces the default of its key. */
   profile?: Readonly<Record<string, string>>;
 }
 
@@ -58,7 +58,7 @@ export async function ensureLead(
     return { agent: created, created: true };
   }
   const concurrent = await findLead(ctx, board.id);
-  // There is still no lead. So the conflict was not with another lead: a different agent has this name.
+  // There is still no lead, so a lead did not cause the conflict. A different agent on the board has this name.
   if (!concurrent) throw agentNameTaken();
   return { agent: concurrent, created: false };
 }

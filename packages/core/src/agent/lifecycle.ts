@@ -26,7 +26,7 @@ export async function lockAgent(ctx: Context, condition: SQL | undefined): Promi
   return row ?? null;
 }
 
-/** Locks an agent of the organization until the transaction ends. Null if it does not exist. */
+/** Locks an agent of the organization until the transaction ends. Returns null if the agent does not exist. */
 export async function lockAgentById(
   ctx: Context,
   agent_id: string,
@@ -55,11 +55,11 @@ const selectLockedById = preparedQuery((db) =>
   ),
 );
 
-/** A condition on `agents`: whether the agent still has the generation that a job was created for. */
+/** Returns a condition on `agents`: whether the agent still has the generation that a job was created for. */
 export const isGeneration = (id: string, generation: number) =>
   and(eq(agents.id, id), eq(agents.lifecycle_generation, generation));
 
-/** Writes the values that differ from the row. If none differs, no statement is sent. */
+/** Writes the values that differ from the row. If all values are equal, no statement is sent. */
 export async function updateAgentFields(
   ctx: Context,
   agent: AgentWithOrganization,
@@ -74,20 +74,20 @@ export async function updateAgentFields(
   return { ...agent, ...changes };
 }
 
-/** Starts an attempt to provision. Null if the agent was removed or has a later generation. */
+/** Starts an attempt to provision. Returns null if the agent was removed or has a later generation. */
 export function beginProvision(ctx: Context, agent_id: string, generation: number): Promise<AgentWithOrganization | null> {
   return transaction(ctx, async (ctx) => {
     const agent = await lockAgent(ctx, isGeneration(agent_id, generation));
     if (!agent || agent.status === "deleting") return null;
-    // The agent was marked offline when its job failed for good. The job is being retried now.
+    // The agent is offline if an earlier job for it failed for good. That job is now being run again.
     const status = agent.status === "offline" ? "provisioning" : agent.status;
     return updateAgentFields(ctx, agent, { status, ...withDefaultHeartbeat(agent), ...CLEARED_WAKE });
   });
 }
 
 /**
- * Starts an attempt to update, with a new generation. Null if the agent was removed or moved to another lane. Also null if a
- * provisioning job is queued in its lane, because that job rewrites all files anyway.
+ * Starts an attempt to update, with a new generation. Returns null if the agent was removed or moved to another lane, or if a
+ * provisioning job is queued in the lane, because that job rewrites all files anyway.
  */
 export function beginUpdate(ctx: Context, agent_id: string, lane: string | null): Promise<AgentWithOrganization | null> {
   return transaction(ctx, async (ctx) => {
@@ -118,8 +118,8 @@ async function isProvisioningQueued(ctx: Context, lane: string): Promise<boolean
 }
 
 /**
- * Records that the work on the host succeeded; `problem` names any part that could not be done. Null if the agent has a later
- * generation.
+ * Records that the work on the host succeeded; `problem` names any part that could not be done. Returns null if the agent has a
+ * later generation.
  */
 export async function completeProvisioning(
   ctx: Context,
@@ -146,7 +146,10 @@ function statusAfterWork({ status, last_seen_at }: AgentWithOrganization, now: D
   return wasSeen ? "online" : "ready";
 }
 
-/** Records a failed attempt to provision. The last attempt marks the agent offline, unless it has come online in the meantime. */
+/**
+ * Records a failed attempt to provision. The last attempt marks the agent offline, unless the agent has come online in the
+ * meantime.
+ */
 export async function failProvision(
   ctx: Context,
   agent_id: string,
@@ -160,7 +163,7 @@ export async function failProvision(
   return agent;
 }
 
-/** Records a failed attempt to update and restores the previous status. It does nothing if the agent has moved. */
+/** Records a failed attempt to update and restores the previous status. Does nothing if the agent has moved. */
 export async function failUpdate(
   ctx: Context,
   agent_id: string,
@@ -176,8 +179,8 @@ export async function failUpdate(
 }
 
 /**
- * Records a wake-up. Clients cannot see the columns, so the row does not count as changed. False if the agent was removed or has
- * a later generation.
+ * Records a wake-up. Clients cannot see the columns, so the row does not count as changed. Returns false if the agent was removed
+ * or has a later generation.
  */
 export async function startWakeCycle(
   ctx: Context,

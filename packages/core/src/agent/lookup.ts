@@ -15,7 +15,10 @@ export interface HostedAgent {
   gateway: GatewayRow;
 }
 
-/** An agent that the admin may change: on a board with write access, or the main agent of one of the organization's gateways. */
+/**
+ * Returns an agent that the admin may change: on a board with write access, or the main agent of one of the organization's
+ * gateways.
+ */
 export async function agentFor(ctx: Context<Admin>, agent_id: string): Promise<HostedAgent> {
   const found = await findAgentFor(ctx, agent_id);
   if (!found) throw notFound();
@@ -23,7 +26,7 @@ export async function agentFor(ctx: Context<Admin>, agent_id: string): Promise<H
 }
 
 /**
- * Like `agentFor`, but null if there is no such agent in any organization. Throws `not_found` for an agent of another
+ * Works like `agentFor`, but returns null if no organization has such an agent. Throws `not_found` for an agent of another
  * organization.
  */
 export async function findAgentFor(ctx: Context<Admin>, agent_id: string): Promise<HostedAgent | null> {
@@ -36,37 +39,37 @@ export async function findAgentFor(ctx: Context<Admin>, agent_id: string): Promi
   return found;
 }
 
-/** An agent of the organization, or null. */
+/** Finds an agent of the organization. Returns null if there is none. */
 export async function findAgent(ctx: Context, agent_id: string, organization_id: string): Promise<HostedAgent | null> {
   const [found] = await selectHosted(ctx, and(eq(agents.id, agent_id), eq(gateways.organization_id, organization_id)));
   return found ?? null;
 }
 
-/** Whether any organization has an agent with this id. */
+/** Returns whether any organization has an agent with this id. */
 export async function hasAgent(ctx: Context, agent_id: string): Promise<boolean> {
   const [row] = await ctx.db.select({ id: agents.id }).from(agents).where(eq(agents.id, agent_id));
   return row !== undefined;
 }
 
-/** An agent of the board. Throws `not_found`. */
+/** Returns an agent of the board. Throws `not_found`. */
 export async function getBoardAgent(ctx: Context<Agent>, board: BoardRow, agent_id: string): Promise<HostedAgent> {
   const found = await findBoardAgent(ctx, board, agent_id);
   if (!found) throw notFound();
   return found;
 }
 
-/** An agent of the board, or null. */
+/** Finds an agent of the board. Returns null if there is none. */
 export async function findBoardAgent(ctx: Context<Agent>, board: BoardRow, agent_id: string): Promise<HostedAgent | null> {
   const isOnBoard = and(eq(agents.board_id, board.id), eq(gateways.organization_id, board.organization_id));
   const [found] = await selectHosted(ctx, and(eq(agents.id, agent_id), isOnBoard));
   return found ?? null;
 }
 
-/** An agent of the lead's board. Throws `not_found`. */
+/** Returns an agent of the lead's board. Throws `not_found`. */
 export const getAgentForLead = async (ctx: Context<Lead>, board_id: string, agent_id: string): Promise<HostedAgent> =>
   getBoardAgent(ctx, await boardFor(ctx, board_id, "write"), agent_id);
 
-/** Locks the agent until the transaction ends. Null when it was deleted or moved to another board since it was read. */
+/** Locks the agent until the transaction ends. Returns null if it was deleted or moved to another board since it was read. */
 export async function lockHostedAgent(ctx: Context, { agent, gateway }: HostedAgent): Promise<HostedAgent | null> {
   const sameBoard = agent.board_id === null ? isNull(agents.board_id) : eq(agents.board_id, agent.board_id);
   const unmoved = and(eq(agents.id, agent.id), sameBoard, eq(gateways.organization_id, gateway.organization_id));
@@ -81,7 +84,10 @@ const selectHosted = (ctx: Context, condition: SQL | undefined) =>
     .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
     .where(condition);
 
-/** The session key of an agent, to send it a message or to read its files. Throws `invalid` if it has no session. */
+/**
+ * Returns the session key of an agent, which is needed to send it a message or to read its files. Throws `invalid` if it has no
+ * session.
+ */
 export function requireSessionKey({ openclaw_session_id }: { openclaw_session_id: string | null }): string {
   if (!openclaw_session_id) throw new DomainError("invalid", "Target agent has no session");
   return openclaw_session_id;

@@ -8,13 +8,13 @@ import { enqueueProvision } from "./jobs.ts";
 import { isGeneration, lockAgent, recordAgentEvent, updateAgentFields } from "./lifecycle.ts";
 import { mintToken } from "./token.ts";
 
-/** How many agents one probe checks. If a host has more, each probe checks a random sample. */
+/** How many agents one probe checks. If a host has more, agents whose files were missing come first, then a random sample. */
 const MAX_CHECKED = 20;
 const LOST = "The agent's files are gone from its host. They are written again if the next probe still misses them.";
 
 const isLost = sql`coalesce(${agents.last_provision_error} = ${LOST}, false)`;
 
-/** Agents whose files must be on the host: they have been provisioned, and no waiting job will write their files. */
+/** Lists agents whose files must be on the host: they have been provisioned, and no waiting job will write their files. */
 export function listPlacedAgents(ctx: Context, gateway_id: string): Promise<AgentRow[]> {
   const isBusy = sql`exists (
     select 1 from ${jobs} where ${jobs}.gateway_id = ${agents}.gateway_id and ${jobs}.status in ('queued', 'running')
@@ -46,8 +46,8 @@ export async function recordFilesFound(ctx: Context, found: readonly AgentRow[])
 }
 
 /**
- * Records that the files of these agents are gone. If two probes in a row find them missing, the agents are provisioned again
- * with a new token. One probe is not enough: a host that is starting or writing its configuration may briefly not list an agent.
+ * Records that the files of these agents are gone. If two probes in a row find them missing, the agents are provisioned again with
+ * new tokens. One probe is not enough: a host that is starting or writing its configuration may briefly not list an agent.
  */
 export async function recordFilesLost(
   ctx: Context,

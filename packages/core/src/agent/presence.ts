@@ -7,7 +7,7 @@ import { type AgentStatus, agents } from "../schema/agent.sql.ts";
 
 /** `last_seen_at` is updated at most once in this many seconds. */
 export const PRESENCE_SECONDS = 30;
-/** An agent that has been silent for longer is shown as offline. */
+/** Seconds without a request after which an agent is shown as offline. */
 export const OFFLINE_SECONDS = 600;
 
 /** Statuses that presence does not change. */
@@ -25,8 +25,8 @@ interface Presence {
 }
 
 /**
- * Records that an agent was seen (docs/reference/conventions.md#presence), with a conditional UPDATE, or with no statement if
- * nothing would change. The record stays even if the request fails later. True if `last_seen_at` was updated.
+ * Records that an agent was seen (docs/reference/conventions.md#presence). Sends no statement if nothing would change. The record
+ * stays even if the request fails later. Returns whether `last_seen_at` was updated.
  */
 export async function touchPresence(ctx: Context, agent: Presence): Promise<boolean> {
   const now = ctx.now();
@@ -80,11 +80,11 @@ export async function touchPresence(ctx: Context, agent: Presence): Promise<bool
   });
 }
 
-/** Whether `last_seen_at` is old enough to be updated. */
+/** Returns whether `last_seen_at` is old enough to be updated. */
 export const isSeenStale = ({ last_seen_at }: { last_seen_at: Date | null }, now: Date): boolean =>
   last_seen_at === null || now.getTime() - last_seen_at.getTime() >= PRESENCE_SECONDS * 1000;
 
-/** The status that clients see: a silent agent is shown as offline even before the sweep has stored that. */
+/** Returns the status that clients see: a silent agent is shown as offline even before the sweep has stored that status. */
 export function displayStatus(agent: { status: AgentStatus; last_seen_at: Date | null }, now: Date): AgentStatus {
   const isQuiet = agent.last_seen_at !== null && now.getTime() - agent.last_seen_at.getTime() > OFFLINE_SECONDS * 1000;
   return isQuiet && (agent.status === "online" || agent.status === "active") ? "offline" : agent.status;

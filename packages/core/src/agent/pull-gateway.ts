@@ -11,17 +11,17 @@ import { addMs } from "../values/time.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { type GatewayRow, isOwnGateway } from "../gateway/target.ts";
 
-/** The error of an operation that needs a host, for a gateway that has none. */
+/** Returns the error of an operation that needs a host, for a gateway without a host. */
 export const noHost = () => new DomainError("invalid", "Gateway has no host.");
 
-/** A condition on `gateways`: whether an agent of the gateway was seen after this time. */
+/** Returns a condition on `gateways`: whether an agent of the gateway was seen after this time. */
 export const hasSeenAgent = (seen_after: string | Placeholder) =>
   sql`exists (select 1 from ${agents} where ${agents.gateway_id} = ${gateways}.id and ${agents.last_seen_at} >= ${seen_after}::timestamptz)`;
 
-/** The start of the period in which an agent must have been seen to count as online. */
+/** Returns the time after which an agent must have been seen to count as online. */
 export const seenAfter = (ctx: Context): string => addMs(ctx.now(), -OFFLINE_SECONDS * 1000).toISOString();
 
-/** Whether an agent of the gateway was seen recently. The gateway must belong to the caller's organization. */
+/** Returns whether an agent of the gateway was seen recently. The gateway must belong to the caller's organization. */
 export async function isPullGatewayConnected(ctx: Context<Admin>, gateway_id: string): Promise<boolean> {
   const [row] = await ctx.db
     .select({ connected: sql<boolean>`${hasSeenAgent(seenAfter(ctx))}` })
@@ -35,7 +35,7 @@ interface PullGatewayFields {
   sync_interval_minutes?: number | null | undefined;
 }
 
-/** Stores a gateway without a host. It keeps the sync interval, but no sync is ever due, because no files have to be written. */
+/** Stores a gateway without a host. It keeps the sync interval, but no sync is ever due, because there are no files to write. */
 export async function insertPullGateway(
   ctx: Context,
   organization_id: string,
@@ -57,7 +57,7 @@ interface PullGatewayUpdate extends Omit<PullGatewayFields, "name"> {
 }
 
 /**
- * Updates the name and the sync interval. An address is ignored; any other setting for the connection to a host throws `invalid`.
+ * Updates the name and the sync interval. An address is ignored. Throws `invalid` for any other setting of a connection to a host.
  */
 export async function updatePullGateway(ctx: Context<Admin>, gateway_id: string, input: PullGatewayUpdate): Promise<void> {
   const { name, sync_interval_minutes, token, disable_device_pairing, allow_insecure_tls } = input;
@@ -77,7 +77,10 @@ export async function updatePullGateway(ctx: Context<Admin>, gateway_id: string,
 
 const NAME = "Agents";
 
-/** The oldest pull gateway of the organization, or a new one. Call it in the transaction that connects a board to the gateway. */
+/**
+ * Returns the oldest pull gateway of the organization and creates one if there is none. Call it in the transaction that connects a
+ * board to the gateway.
+ */
 export async function ensurePullGateway(ctx: Context<Admin>): Promise<string> {
   const { organization_id } = ctx.actor.active;
   const found = await findPullGateway(ctx, organization_id);

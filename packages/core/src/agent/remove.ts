@@ -14,7 +14,7 @@ import { enqueueCleanup } from "./jobs.ts";
 import { findAgentFor, findBoardAgent, type HostedAgent, lockHostedAgent, hasAgent } from "./lookup.ts";
 import { recordAudit } from "../audit/record.ts";
 
-/** Removes an agent, which may be a main agent. Does nothing if the agent does not exist. */
+/** Removes an agent, which may be a main agent. Does nothing if there is no such agent. */
 export async function removeAgent(ctx: Context<Admin>, agent_id: string): Promise<void> {
   await removeWithRetry(ctx, () => findAgentFor(ctx, agent_id));
 }
@@ -44,14 +44,14 @@ async function isMainAgent(ctx: Context, { organization_id }: BoardRow, agent_id
   return main !== undefined;
 }
 
-/** Looks the agent up again if it moved before it was locked, because its new board decides who may remove it. */
+/** Removes the agent. If it moved before it was locked, looks it up again, because its new board decides who may remove it. */
 async function removeWithRetry(ctx: Context<Admin | Lead>, find: () => Promise<HostedAgent | null>): Promise<void> {
   for (let found = await find(); found && !(await removeIfUnmoved(ctx, found)); found = await find());
 }
 
 /**
- * Deletes the agent and enqueues its removal from the host (docs/reference/agents.md#removing-an-agent). Its comments and
- * approvals are kept, without the agent's id. False if the agent was moved or removed before it was locked.
+ * Deletes the agent and enqueues its removal from the host (docs/reference/agents.md#removing-an-agent). Its comments and approvals
+ * are kept, without the agent's id. Returns false if the agent was moved or removed before it was locked.
  */
 function removeIfUnmoved(ctx: Context<Admin | Lead>, found: HostedAgent): Promise<boolean> {
   return withLockTimeoutRetry(ctx, async (ctx) => {
@@ -73,7 +73,7 @@ function removeIfUnmoved(ctx: Context<Admin | Lead>, found: HostedAgent): Promis
   });
 }
 
-/** The event has no `agent_id`, because the row of the agent is deleted. */
+/** Returns the fields of the event. There is no `agent_id`, because the row of the agent is deleted. */
 const toDeletionEvent = ({ actor }: Context<Admin | Lead>, { name }: { name: string }) =>
   actor.type === "user"
     ? { user_id: actor.user_id, message: `Agent deleted: ${name}.` }

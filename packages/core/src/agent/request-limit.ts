@@ -5,21 +5,22 @@ import { incrementCounter, reportMinuteLimit, rateLimited, startOfMinute } from 
 
 /** The requests of an agent in this clock minute, as far as this process knows. */
 interface Count {
-  /** Requests in this process, plus those of other processes as of the last exchange with the shared counter. */
+  /** Requests in this process, plus the requests in other processes at the last exchange with the shared counter. */
   total: number;
-  /** Requests in this process that the shared counter does not include yet. */
+  /** Requests in this process that were not yet added to the shared counter. */
   unshared: number;
 }
 
 const countsOf = memoPerApp(() => ({ minute: 0, of: new Map<string, Count>() }));
 
-/** Each process adds its requests to the shared counter in tenths of the limit, so that most requests need no statement. */
+/**
+ * A process adds its requests to the shared counter whenever they reach this part of the limit. So most requests need no statement.
+ */
 const PARTS = 10;
 
 /**
- * Counts a request of an agent, and throws `limited` if the agent is over its limit, if it has one
- * (docs/reference/agents.md#request-limit). Processes exchange their counts in tenths of the limit, so each process may accept up
- * to a tenth too many.
+ * Counts a request of an agent that has a limit, and throws `limited` beyond it (docs/reference/agents.md#request-limit). Processes
+ * exchange their counts in tenths of the limit, so each process may accept up to a tenth too many.
  */
 export async function limitRequests(ctx: Context, agent: Agent): Promise<void> {
   const { agent_id, requests_per_minute: limit } = agent;
@@ -45,7 +46,7 @@ function countOf(ctx: Context, agent_id: string): Count {
   return count;
 }
 
-/** Adds this process's new requests to the shared counter and returns its value. */
+/** Adds this process's new requests to the shared counter and returns the counter's value. */
 async function shareCount(ctx: Context, agent_id: string, count: Count): Promise<number> {
   const by = count.unshared;
   count.unshared = 0;

@@ -30,7 +30,7 @@ const peerList = listOf({
   joins: [{ table: boards, on: eq(boards.id, agents.board_id), optional: true }],
 });
 
-/** The agents of the caller's board. A main agent gets the agents of all boards of its gateway, and itself. */
+/** Lists the agents of the caller's board. A main agent gets the agents of all boards of its gateway, and itself. */
 export async function listPeerAgents(ctx: Context<AgentActor>, query: AgentQuery): Promise<Page<AgentRead>> {
   const { agent_id, gateway_id } = ctx.actor;
   if (query.board_id) await boardFor(ctx, query.board_id, "read");
@@ -48,14 +48,16 @@ export async function listPeerAgents(ctx: Context<AgentActor>, query: AgentQuery
   });
 }
 
-/** Returns who the caller is. It reads the status again, since this request may have set the agent online. */
+/** Returns who the caller is. Reads the status again, since this request may have set the agent online. */
 export async function getAgentHealth(ctx: Context<AgentActor>): Promise<AgentHealth> {
   const { agent_id, board_id, gateway_id, is_board_lead } = ctx.actor;
   const { status } = await getOwnRow(ctx);
   return { ok: true, agent_id, board_id, gateway_id, status, is_board_lead };
 }
 
-/** Adds a heartbeat to the activity log, at most every 30 s. Presence has been recorded already, as for every request. */
+/**
+ * Adds a heartbeat to the activity log, at most every 30 s. Presence is not recorded here, because authentication has done that.
+ */
 export async function recordHeartbeat(ctx: Context<AgentActor>): Promise<AgentRead> {
   const row = await getOwnRow(ctx);
   if (ctx.actor.newly_seen) {

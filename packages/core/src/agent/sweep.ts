@@ -28,7 +28,10 @@ export async function sweepAgents(ctx: Context): Promise<void> {
   });
 }
 
-/** Only a job ends these two states, so an agent without an open or recent job would remain in them. */
+/**
+ * Returns a condition on `agents` in these two states. Only a job ends these states, so an agent without an open or recent job
+ * would stay in them.
+ */
 function isStranded(before: Date): SQL {
   const instant = sql`${before.toISOString()}::timestamptz`;
   return sql`${agents}.status in ('provisioning', 'updating') and ${agents}.created_at < ${instant} and not exists (

@@ -4,7 +4,7 @@ import { changedNow } from "../schema/columns.ts";
 import { agents } from "../schema/agent.sql.ts";
 
 /**
- * Records that a sync has written the files of these agents: agents that were provisioning become ready, and errors are cleared.
+ * Records that a sync has written the files of these agents. Agents that were provisioning become ready, and errors are cleared.
  * Agents with a later generation do not change.
  */
 export async function markSynced(

@@ -4,7 +4,7 @@ import { changedNow } from "../schema/columns.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { toStoredToken, tokenLookup } from "./token.ts";
 
-/** The work for an agent is obsolete, because the agent was removed or has a later generation. */
+/** Thrown when the work for an agent is obsolete, because the agent was removed or has a later generation. */
 export class Superseded extends Error {
   constructor() {
     super("The agent was removed or moved in the meantime.");

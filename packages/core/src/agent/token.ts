@@ -13,19 +13,19 @@ const MAX_ITERATIONS = 2_000_000;
 /** The prefix of run tokens. No agent token begins with it. */
 export const RUN_TOKEN_PREFIX = "run_";
 
-/** A new agent token: 32 random bytes in URL-safe Base64, 43 characters, opaque. */
+/** Creates an agent token: 32 random bytes as 43 characters of URL-safe Base64. */
 export const mintToken = (): string => randomBytes(TOKEN_BYTES).toString("base64url");
 
 /**
- * The digest by which an agent is found from its token. It is keyed with the pepper, so nobody can test a guessed token with the
- * database alone.
+ * Returns the digest by which an agent is found from its token. It is keyed with the pepper, so nobody can test a guessed token
+ * with the database alone.
  */
 export const tokenLookup = (pepper: KeyObject, token: string): string =>
   createHmac("sha256", pepper).update(token).digest("base64url");
 
 /**
- * Returns `pbkdf2_sha256$200000$<salt>$<hash>`, with salt and hash in URL-safe Base64 without padding. Takes about 50 ms in the
- * thread pool.
+ * Returns `pbkdf2_sha256$200000$<salt>$<hash>`, with salt and hash in URL-safe Base64 without padding. This takes about 50 ms in
+ * the thread pool.
  */
 export async function hashToken(token: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
@@ -33,7 +33,7 @@ export async function hashToken(token: string): Promise<string> {
   return `pbkdf2_sha256$${ITERATIONS}$${salt.toString("base64url")}$${hash.toString("base64url")}`;
 }
 
-/** Whether the stored hash matches the token, compared in constant time. A malformed hash matches no token. */
+/** Checks whether the stored hash matches the token, in constant time. A malformed hash matches no token. */
 export async function verifyToken(token: string, stored: string): Promise<boolean> {
   const match = /^pbkdf2_sha256\$(\d{1,7})\$([A-Za-z0-9_-]+)=*\$([A-Za-z0-9_-]+)=*$/.exec(stored);
   if (!match) return false;
@@ -45,7 +45,7 @@ export async function verifyToken(token: string, stored: string): Promise<boolea
   return timingSafeEqual(actual, expected);
 }
 
-/** The values to store in an agent's columns for a token. */
+/** Returns the values to store in an agent's columns for a token. */
 export async function toStoredToken(pepper: KeyObject, token: string) {
   return { agent_token_hash: await hashToken(token), agent_token_lookup: tokenLookup(pepper, token) };
 }

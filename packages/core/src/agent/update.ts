@@ -76,7 +76,8 @@ export async function updateAgent(
       const locked = await lockHostedAgent(ctx, found);
       return locked && (await applyUpdate(ctx, locked, sent, { destination, force }));
     });
-    // No row means that the agent was moved or removed before it was locked. Check access again, on its new board.
+    // If no row is returned, the agent was moved or removed before it was locked. The next pass checks access again, on its new
+    // board.
     if (row) return toAgent(row, ctx.now());
   }
 }
@@ -88,7 +89,7 @@ interface Destination {
   board: BoardRow | null;
 }
 
-/** Null if the agent does not move. */
+/** Returns where the agent is to move, or null if it does not move. */
 async function findDestination(ctx: Context<Admin>, found: HostedAgent, sent: UpdateAgent): Promise<Destination | null> {
   const { agent, gateway } = found;
   const { board_id, is_gateway_main } = sent;
@@ -106,7 +107,7 @@ async function findDestination(ctx: Context<Admin>, found: HostedAgent, sent: Up
   return { gateway_id: board.gateway_id, kind: await gatewayKind(ctx, board), board };
 }
 
-/** A board of the agent's organization that the caller may write to. Throws `not found`. */
+/** Returns a board of the agent's organization that the caller may write to. Throws `not_found`. */
 async function getWritableBoard(
   ctx: Context<Admin>,
   { organization_id }: HostedAgent["gateway"],
@@ -167,7 +168,8 @@ async function applyUpdate(
 }
 
 /**
- * A lead or main agent that moves gets a new session, because its old one belongs to its board or gateway. Workers keep theirs.
+ * Returns the new gateway, board and session. A lead or main agent that moves gets a new session, because its old session belongs
+ * to its board or gateway. Workers keep their session.
  */
 function toPlacement(agent: AgentRow, { gateway_id, kind, board }: Destination) {
   const isWorker = !agent.is_board_lead && agent.board_id !== null;
@@ -180,7 +182,7 @@ function toPlacement(agent: AgentRow, { gateway_id, kind, board }: Destination) 
   };
 }
 
-/** The state of an agent that moves. Its token stays valid until its new host, if any, has a new token. */
+/** Returns the state of an agent that moves. Its token stays valid until its new host, if any, has a new token. */
 const initialLifecycle = (agent: AgentRow, kind: GatewayKind) => ({
   status: kind === "pull" ? ("ready" as const) : ("provisioning" as const),
   previous_status: null,
@@ -228,7 +230,7 @@ async function enqueueRelocation(
 
 /**
  * Enqueues a rewrite of the files if their contents may have changed. A changed heartbeat only needs a setting on the host, and a
- * changed request limit needs no work there.
+ * changed request limit needs no work on the host.
  */
 async function enqueueRefresh(
   ctx: Context<Admin>,

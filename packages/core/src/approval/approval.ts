@@ -60,7 +60,7 @@ export const LARGE_APPROVAL_FIELDS = {
   linked: { ...linked, shown_as: ["task_ids", "task_titles"] },
 };
 
-/** An approval of the board; throws `not_found`. With `lock`, the row stays locked until the transaction ends. */
+/** Returns an approval of the board. Throws `not_found`. With `lock`, the row stays locked until the transaction ends. */
 export async function readApproval(ctx: Context, board_id: string, approval_id: string, lock = false): Promise<Approval> {
   const query = ctx.db
     .select(approvalColumns)
@@ -73,7 +73,7 @@ export async function readApproval(ctx: Context, board_id: string, approval_id: 
 
 export const approvalOrder = newestFirst(approvals);
 
-/** The newest approvals that match, with their linked tasks in one statement. */
+/** Returns the newest approvals that match, with their linked tasks, in one statement. */
 export async function readApprovals(ctx: Context, condition: SQL, limit: number): Promise<Approval[]> {
   const rows = await readShortened(ctx, { fields: approvalColumns, large: LARGE_APPROVAL_FIELDS, max_rows: limit }, (columns) =>
     ctx.db
@@ -86,7 +86,7 @@ export async function readApprovals(ctx: Context, condition: SQL, limit: number)
   return rows.map((row) => toShortened(row, toApproval));
 }
 
-/** Clients show the title in the payload, so a payload without a title gets the title of the first linked task. */
+/** Adds the title of the first linked task to a payload without a title, because clients show the title in the payload. */
 function withTitle(payload: Approval["payload"], [task]: readonly LinkedTask[]): Approval["payload"] {
   return task && toNonBlankText(payload?.["title"]) === null ? { ...payload, title: task.title } : payload;
 }

@@ -4,7 +4,7 @@ import type { Approval } from "./approval.ts";
 
 type ApprovalState = Pick<Approval, "id" | "status"> & { task_ids: readonly string[] };
 
-/** The board event of a requested, reopened or decided approval. */
+/** Returns the board event of a requested, reopened or decided approval. */
 export const approvalBoardEvents = (board: BoardRow, { id, status, task_ids }: ApprovalState): NewBoardEvent[] => [
   {
     type: status === "pending" ? "approval.requested" : "approval.resolved",

@@ -40,13 +40,15 @@ export async function createApproval(ctx: CallerContext, board_id: string, input
   );
 }
 
-/** A run token can only request an approval for the task of its run. */
+/** Throws if the caller has a run token and requests an approval for anything but the task of its run. */
 function requireTasksOfRun({ actor }: CallerContext, board_id: string, task_ids: readonly string[]): void {
   if (actor.type === "agent" && actor.run && task_ids.length === 0) throw outOfRunScope();
   for (const task_id of task_ids) requireInRunScope(actor, { board_id, task_id });
 }
 
-/** The requesting agent: the calling agent, or the agent that a person specifies. Null if the person specifies none. */
+/**
+ * Returns the requesting agent: the calling agent, or the agent that a person specifies. Returns null if the person specifies none.
+ */
 async function requireRequestingAgent(ctx: CallerContext, board: BoardRow, { agent_id }: CreateApproval): Promise<string | null> {
   if (ctx.actor.type === "agent") return ctx.actor.agent_id;
   if (agent_id === null) return null;

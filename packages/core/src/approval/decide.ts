@@ -37,8 +37,8 @@ export const DecideApproval = lazyObject(() => ({
 export type DecideApproval = z.infer<typeof DecideApproval>;
 
 /**
- * Decides an approval or withdraws the decision (docs/reference/approvals.md#deciding-an-approval). It locks the row, so that
- * only the first of several equal, concurrent decisions has effects.
+ * Decides an approval or withdraws the decision (docs/reference/approvals.md#deciding-an-approval). The row is locked, so if
+ * several concurrent requests make the same decision, only the first has effects.
  */
 export const decideApproval = async (
   ctx: Context<User>,
@@ -123,7 +123,7 @@ async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval):
   ]);
 }
 
-/** The answer to a question is also stored as a comment on its task, so that everybody who works on the task later finds it. */
+/** Returns the answer to a question as a comment on its task, so that everybody who works on the task later finds the answer. */
 function answerComments(event: ReturnType<typeof eventFields>, approval: Approval): NewActivityEvent[] {
   const answer = isQuestion(approval) ? answerTextOf(approval) : null;
   if (answer === null || event.task_id === null) return [];
@@ -131,12 +131,12 @@ function answerComments(event: ReturnType<typeof eventFields>, approval: Approva
   return [{ event_type: "task.comment", ...event, message }];
 }
 
-/** How many characters of the question the comment with the answer repeats. */
+/** The comment with the answer repeats at most this many characters of the question. */
 const MAX_QUESTION = 300;
 
 /**
- * When the statement began, by the database's clock. The time at which the transaction began could be too early if it had to wait
- * for locks. That matters because a gate compares this time with `left_done_at`.
+ * When the statement began, by the database's clock. The start of the transaction could be too early, because the transaction may
+ * have waited for locks. The approval gate compares this time with `left_done_at`.
  */
 const DECIDED_AT = sql`statement_timestamp()`;
 

@@ -68,7 +68,8 @@ const ID_LIST_KEYS = ["task_ids", "taskIds", "taskIDs"];
 const ID_KEYS = ["task_id", "taskId", "taskID"];
 
 /**
- * The ids of the tasks to link, without duplicates: first the ids in the fields of the body, then all valid ids in its payload.
+ * Returns the ids of the tasks to link, without duplicates: first the ids in the fields of the body, then all valid ids in its
+ * payload.
  */
 export function toLinkedTaskIds({ task_id, task_ids, payload }: ApprovalInput): string[] {
   const lists = ID_LIST_KEYS.map((key) => payload?.[key]).filter((list) => Array.isArray(list));
@@ -77,8 +78,8 @@ export function toLinkedTaskIds({ task_id, task_ids, payload }: ApprovalInput): 
 }
 
 /**
- * The payload to store. A blank `reason` is filled from the other fields that may contain it. A description that is not used as
- * the reason is added as `description`, unless the payload has one.
+ * Returns the payload to store. A blank `reason` is filled from the other fields that may contain one. A description that is not
+ * used as the reason is added as `description`, unless the payload has a description.
  */
 export function toStoredPayload(input: ApprovalInput): Record<string, unknown> {
   const { description, payload } = input;

@@ -24,7 +24,7 @@ const approvalList = listOf({
   order: approvalOrder,
 });
 
-/** The approvals of a board, newest first. */
+/** Lists the approvals of a board, newest first. */
 export async function listApprovals(ctx: CallerContext, board_id: string, query: ApprovalQuery): Promise<Page<Approval>> {
   const board = await boardFor(ctx, board_id, "read");
   return approvalList.read(ctx, query, {
@@ -37,7 +37,7 @@ export async function listApprovals(ctx: CallerContext, board_id: string, query:
   });
 }
 
-/** An approval of a board. `need` is "write" if the caller is about to decide it. */
+/** Returns an approval of a board. `need` is "write" if the caller is about to decide the approval. */
 export async function getApproval(
   ctx: CallerContext,
   board_id: string,

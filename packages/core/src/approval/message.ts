@@ -3,7 +3,7 @@ import { oneLine } from "../values/wire.ts";
 import type { Approval } from "./approval.ts";
 import { answerTextOf } from "./question.ts";
 
-/** The message about a decided approval (docs/reference/gateways.md#approval-messages). */
+/** Returns the message about a decided approval (docs/reference/gateways.md#approval-messages). */
 export function approvalResolvedText(board: { name: string }, approval: Approval): string {
   const { id, action_type, status, confidence, task_ids } = approval;
   return [
@@ -20,7 +20,7 @@ export function approvalResolvedText(board: { name: string }, approval: Approval
   ].join("\n");
 }
 
-/** The message with the answer to a question (docs/reference/gateways.md#approval-messages). */
+/** Returns the message with the answer to a question (docs/reference/gateways.md#approval-messages). */
 export function questionAnsweredText(board: { name: string }, approval: Approval): string {
   const { id, description, task_ids } = approval;
   const answer = answerTextOf(approval);

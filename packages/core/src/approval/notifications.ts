@@ -7,7 +7,7 @@ import type { Approval } from "./approval.ts";
 import { approvalResolvedText, questionAnsweredText } from "./message.ts";
 import { isQuestion } from "./question.ts";
 
-/** The insert for `runBatch` that notifies the lead and the agent that asked about a decision. */
+/** Builds the insert for `runBatch` that notifies agents of a decision: the lead, and the agent that requested it. */
 export async function insertDecisionNotifications(ctx: Context, board: BoardRow, approval: Approval) {
   const { agent_id, task_id, status } = approval;
   const agents = await readBoardAgents(ctx, board, agent_id === null ? [] : [agent_id]);
@@ -37,7 +37,7 @@ export async function insertDecisionNotifications(ctx: Context, board: BoardRow,
   return insertNotifications(ctx, notifications);
 }
 
-/** Only the agent that asked waits for the answer. */
+/** Returns the notification with the answer. It goes only to the agent that asked, because no other agent waits for the answer. */
 const toAnswer = (board: BoardRow, approval: Approval) => ({
   message: questionAnsweredText(board, approval),
   ...(approval.task_id === null ? {} : { task_id: approval.task_id }),

@@ -10,14 +10,14 @@ import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 /** Ids of tasks, or a subquery that returns them. */
 export type TaskIds = readonly string[] | SQL;
 
-/** A subquery that returns the ids of an approval's tasks. */
+/** Returns a subquery for the ids of an approval's tasks. */
 export const taskIdsOfApproval = (approval_id: string): SQL =>
   sql`(select link.task_id from ${approval_task_links} as link where link.approval_id = ${approval_id})`;
 
 /**
- * Locks tasks of a board until the transaction ends and returns the ids of those that exist. Moving a task takes the same locks,
- * so a gate sees a decision completely or not at all. It locks the board first and then the tasks by id, like all other code,
- * which avoids deadlocks.
+ * Locks tasks of a board until the transaction ends and returns the ids of the tasks that exist. Moving a task takes the same
+ * locks, so a gate sees a decision completely or not at all. To avoid deadlocks, all code locks the board first and then its tasks
+ * by id.
  */
 export async function lockTasks(ctx: Context, board: BoardRow, task_ids: TaskIds): Promise<string[]> {
   const lockedBoard = sql`(select ${boards}.id from ${boards} where ${boards}.id = ${board.id} for key share)`;
@@ -36,7 +36,7 @@ export async function requireNoPendingApproval(ctx: Context, board: BoardRow, ta
   if (conflicts.length > 0) throw alreadyPendingError(conflicts);
 }
 
-/** Runs a write that makes an approval pending, and turns a violation of the unique index into `conflict`. */
+/** Runs a write that makes an approval pending. Turns a violation of the unique index into `conflict`. */
 export async function mapPendingConflict<T>(
   ctx: Context,
   board: BoardRow,

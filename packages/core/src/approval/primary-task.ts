@@ -3,9 +3,8 @@ import type { Context } from "../context/context.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 
 /**
- * Prepares the removal of a task: where it is the first task of an approval, the next linked task takes its place. It locks all
- * approvals of the task, so that two concurrent removals cannot choose each other's task. Streams do not send these approvals
- * again, since they send only decisions.
+ * Prepares the removal of a task: in approvals that have it as their first task, the next linked task becomes the first. All
+ * approvals of the task are locked, so that of two tasks that are removed at the same time, neither replaces the other.
  */
 export async function replacePrimaryTask(ctx: Context, task_id: string): Promise<void> {
   const linked = sql`(select link.approval_id from ${approval_task_links} as link where link.task_id = ${task_id})`;
@@ -17,8 +16,7 @@ export async function replacePrimaryTask(ctx: Context, task_id: string): Promise
     .for("no key update");
   const approval_ids = locked.filter((approval) => approval.task_id === task_id).map(({ id }) => id);
   if (approval_ids.length === 0) return;
-  // A separate statement, because the links that others removed while this transaction waited for the locks are only visible to a
-  // later statement.
+  // This is a separate statement, because only a later statement sees links that were removed while this one waited for the locks.
   const nextTask = sql`(
     select link.task_id from ${approval_task_links} as link
     where link.approval_id = ${approvals}.id and link.task_id <> ${task_id}

@@ -35,13 +35,13 @@ export const Answer = lazyObject(() => ({
 }));
 export type Answer = z.infer<typeof Answer>;
 
-/** The options of a question. If it has none, people may answer in their own words. */
+/** Returns the options of a question. If there are none, people may answer in their own words. */
 export function questionOf({ payload }: Asked): { options: string[]; allow_text: boolean } {
   const listed = QuestionOptions.safeParse(payload?.["options"]).data ?? [];
   return { options: listed, allow_text: listed.length === 0 || payload?.["allow_text"] === true };
 }
 
-/** The payload of a decided question, with the answer added. A rejected question has no answer. */
+/** Returns the payload of a decided question with the answer added. A rejected question has no answer. */
 export function withAnswer(
   approval: Asked,
   status: "approved" | "rejected",
@@ -60,7 +60,7 @@ export function withAnswer(
   return { ...approval.payload, answer: { option, text } };
 }
 
-/** The answer to a decided question as text, or null if there is none. */
+/** Returns the answer to a decided question as text, or null if there is none. */
 export function answerTextOf({ payload }: Pick<Asked, "payload">): string | null {
   const { option, text } = Answer.safeParse(payload?.["answer"]).data ?? { option: null, text: null };
   const parts = [option, text].filter((part) => part !== null);

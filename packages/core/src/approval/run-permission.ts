@@ -5,8 +5,8 @@ import { InvalidInput } from "../values/errors.ts";
 export const RUN_PERMISSION = "run.permission";
 
 /**
- * Whether an approval only concerns a step of a run. Such an approval does not block moves of the task, and does not approve its
- * result.
+ * Returns whether an approval only concerns a step of a run. Such an approval does not block moves of the task, and does not
+ * approve its result.
  */
 export const isRunPermission = ({ action_type }: { action_type: string }): boolean => action_type === RUN_PERMISSION;
 
@@ -19,8 +19,8 @@ interface Decided {
 }
 
 /**
- * The payload of a decided permission, with the option that the person chose. The default is the option that allows or rejects
- * once.
+ * Returns the payload of a decided permission, with the option that the person chose. The default is the option that allows or
+ * rejects the step once.
  */
 export function withSelectedOption(
   approval: Decided,

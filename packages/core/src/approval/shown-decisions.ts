@@ -4,7 +4,7 @@ import type { Write } from "../db/batch.ts";
 import { insertJobsIfAny, type NewJob } from "../job/job.ts";
 import { slack_decisions } from "../schema/slack.sql.ts";
 
-/** The job that replaces messages in Slack. An organization's jobs run one after the other. */
+/** Returns the job that replaces messages in Slack. An organization's jobs of this kind run one after the other. */
 export const slackUpdateJob = (organization_id: string): NewJob<"slack.update"> => ({
   kind: "slack.update",
   payload: { organization_id },
@@ -18,7 +18,10 @@ interface Decided {
   approval_id: string;
 }
 
-/** The writes for `runBatch` after which messages with buttons for an approval are replaced. Without such messages there is no job. */
+/**
+ * Builds the writes for `runBatch` that replace Slack messages with buttons for an approval. Without such messages, no job is
+ * added.
+ */
 export const replaceShownDecisions = (ctx: Context, { organization_id, approval_id }: Decided): Write[] => [
   {
     name: "shown_decisions",

@@ -40,7 +40,7 @@ const task_counts = sql<TaskCounts[]>`coalesce((
     'approvals_pending_count', (${linkCount} and other.pending)) order by link.position, link.id)
   from ${approval_task_links} as link where link.approval_id = ${approvals}.id), '[]')`;
 
-/** The stream of a board's approvals. One statement reads an approval and its counts, so that they are consistent. */
+/** Returns the stream of a board's approvals. One statement reads an approval and its counts, so that they are consistent. */
 export async function followApprovals(ctx: CallerContext, board_id: string): Promise<Source> {
   const board = await boardFor(ctx, board_id, "read");
   const pending_approvals_count = sql<number>`(select count(*) from ${approvals} as other

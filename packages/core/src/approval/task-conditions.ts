@@ -11,8 +11,8 @@ export const hasPendingApproval = sql<boolean>`exists (
   select 1 from ${approval_task_links} as link where link.task_id = ${tasks}.id and link.pending)`;
 
 /**
- * A condition on `tasks`: whether the task is approved. Approvals from before its last move out of `done` were for earlier work
- * and do not count. Questions and permissions to use a tool do not count either.
+ * A condition on `tasks`: whether the task is approved. Approvals that were granted before the task last left `done` were for
+ * earlier work and do not count. Questions and permissions to use a tool do not count either.
  */
 export const isApproved = sql<boolean>`exists (
   select 1 from ${approval_task_links} as link join ${approvals} as approval on approval.id = link.approval_id

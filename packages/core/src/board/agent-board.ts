@@ -35,7 +35,7 @@ const agentBoardList = listOf({
   words: boardWords(boards),
 });
 
-/** The boards that the agent works on, newest first, with their state. */
+/** Lists the boards that the agent works on, newest first, with their state. */
 export const listAgentBoards = (ctx: Context<Agent>, query: AgentBoardQuery): Promise<Page<AgentBoard>> =>
   agentBoardList.read(ctx, query, {
     owner: ctx.actor.agent_id,

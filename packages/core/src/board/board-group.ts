@@ -58,7 +58,7 @@ const groupList = listOf({
   order: groupOrder,
 });
 
-/** The groups that the caller may read, by name. */
+/** Lists the groups that the caller may read, by name. */
 export const listBoardGroups = (ctx: Context<Member>, query: PageQuery): Promise<Page<BoardGroup>> =>
   groupList.read(ctx, query, {
     owner: ctx.actor.active.organization_id,
@@ -82,7 +82,10 @@ export async function createBoardGroup(ctx: Context<Admin>, input: CreateBoardGr
   return toBoardGroup(row);
 }
 
-/** Changes the fields that were sent. A new name alone keeps the slug. A blank slug is replaced by one made from the name. */
+/**
+ * Changes the fields that were sent. If only the name changes, the slug stays the same. A blank slug is replaced by one made from
+ * the name.
+ */
 export function updateBoardGroup(ctx: Context<Admin>, group_id: string, input: UpdateBoardGroup): Promise<BoardGroup> {
   return transaction(ctx, async (ctx) => {
     const stored = await lockBoardGroup(ctx, await groupFor(ctx, group_id, "write"));

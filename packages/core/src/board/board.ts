@@ -79,7 +79,7 @@ export const Board = lazyObject(() => ({
 })).meta({ id: "Board", description: "A board on which people and agents coordinate their work." });
 export type Board = z.infer<typeof Board>;
 
-/** The fields of a board that a list shortens when the answer would be too large. */
+/** The fields of a board that a list shortens if the answer would be too large. */
 export const LARGE_BOARD_FIELDS = { description: largeText, objective: largeText, success_metrics: largeObject };
 
 const Fields = lazyObject(() => ({
@@ -142,7 +142,7 @@ const gatewayCheck = objectCheck<z.infer<typeof CreateFields>>(({ gateway, gatew
 export const CreateBoard = CreateFields.check(gatewayCheck).meta({ id: "BoardCreate" });
 export type CreateBoard = z.infer<typeof CreateBoard>;
 
-/** Forms send a blank type to leave the type unchanged. */
+/** A form that sends a blank type leaves the type unchanged. */
 const BoardTypeOrBlank = z
   .preprocess((type) => (typeof type === "string" && type.trim() === "" ? undefined : type), BoardType.optional())
   .meta({ override: { type: "string", enum: BoardType.options } })
@@ -170,7 +170,7 @@ const boardList = listOf({
   words: boardWords(boards),
 });
 
-/** The boards that the caller may read, by name. Filtering by an unknown id returns an empty page, not an error. */
+/** Lists the boards that the caller may read, by name. Filtering by an unknown id returns an empty page, not an error. */
 export const listBoards = (ctx: Context<Member>, query: BoardQuery): Promise<Page<Board>> =>
   boardList.read(ctx, query, {
     owner: ctx.actor.active.organization_id,
@@ -211,8 +211,8 @@ export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Bo
 }
 
 /**
- * Changes the fields that were sent and notifies the affected agents. The goal rule applies to the board as it is after the
- * change. A new name alone keeps the slug. A blank slug is replaced by one made from the name.
+ * Changes the fields that were sent and notifies the affected agents. The goal rule applies to the board as it is after the change.
+ * If only the name changes, the slug stays the same. A blank slug is replaced by one made from the name.
  */
 export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateBoard): Promise<Board> {
   return transaction(ctx, async (ctx) => {

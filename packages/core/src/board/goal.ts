@@ -8,7 +8,7 @@ import { TextOrNull, InstantInput, JsonObject, MAX_TEXT, areValid, valueError, l
 import { BoardType } from "./board-type.ts";
 import { boards } from "../schema/board.sql.ts";
 
-/** A complete goal. If a field is missing, it is cleared on the board when the goal is confirmed. */
+/** A complete goal. When a goal is confirmed, a field that is missing here is cleared on the board. */
 export const GoalFields = lazyObject(() => ({
   board_type: BoardType.describe("Kind of board."),
   objective: TextOrNull(MAX_TEXT).default(null).describe("What success looks like; required for a goal board."),
@@ -21,7 +21,7 @@ const GOAL_INCOMPLETE = "Confirmed goal boards require objective and success_met
 
 type GoalRuleFields = Pick<Goal, "board_type" | "objective" | "success_metrics">;
 
-/** A board of type `goal` needs an objective and metrics before its goal is confirmed; other types do not. */
+/** Returns whether the goal has all required fields. A board of type `goal` needs an objective and metrics, other types do not. */
 const isCompleteGoal = ({ board_type, objective, success_metrics }: GoalRuleFields): boolean =>
   board_type !== "goal" || (!!objective?.trim() && !isEmpty(success_metrics ?? {}));
 

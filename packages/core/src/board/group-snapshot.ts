@@ -73,7 +73,7 @@ export const GroupSnapshot = lazyObject(() => ({
 })).meta({ id: "BoardGroupSnapshot", description: "What the boards of a group work on." });
 export type GroupSnapshot = z.infer<typeof GroupSnapshot>;
 
-/** The group, with the boards in it that the caller may read. */
+/** Returns the group with those of its boards that the caller may read. */
 export async function getGroupSnapshot(
   ctx: Context<Member>,
   group_id: string,
@@ -82,7 +82,7 @@ export async function getGroupSnapshot(
   return readGroupSnapshot(ctx, await groupFor(ctx, group_id, "read"), readableBoardsOfUser(ctx.actor), query);
 }
 
-/** The group of a board. Users see the boards in it that they may read; agents see all its boards. */
+/** Returns the group of a board. Users see the boards of the group that they may read, and agents see all of its boards. */
 export async function getGroupSnapshotOfBoard(
   ctx: Context<User | Agent>,
   board_id: string,
@@ -127,7 +127,7 @@ async function readGroupSnapshot(
   };
 }
 
-/** How many tasks a board lists if the answer is small enough. The list is marked as truncated if it is shorter than this. */
+/** Returns how many tasks of a board to list if the answer is small enough. A shorter list is marked as truncated. */
 function countListed({ done = 0, ...open }: GroupSnapshotBoard["task_counts"], query: GroupSnapshotQuery): number {
   const total = Object.values(open).reduce((sum, count) => sum + count, query.include_done ? done : 0);
   return Math.min(total, query.per_board_task_limit);
@@ -150,8 +150,8 @@ const statusOrder = sql`array_position(array['in_progress', 'review', 'inbox', '
 const priorityOrder = priorityRank(tasks.priority);
 
 /**
- * The most urgent tasks of each board. The database ranks them and reads no more tasks than an answer can hold, the best ranks
- * first. So if tasks must be left out, each board still keeps its most urgent ones.
+ * Returns the most urgent tasks of each board. The database ranks the tasks and returns the best ranks first, at most as many as an
+ * answer can hold. So if tasks must be left out, each board still keeps its most urgent ones.
  */
 async function readTopTasks(ctx: Context, board_ids: string[], query: GroupSnapshotQuery): Promise<Map<string, GroupTask[]>> {
   const rank = sql<number>`row_number() over (partition by ${tasks.board_id} order by ${sql.join(

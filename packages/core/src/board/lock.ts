@@ -6,8 +6,8 @@ import { notFound } from "../values/errors.ts";
 import { board_groups, boards } from "../schema/board.sql.ts";
 
 /**
- * Locks a board until the transaction ends. Lock the board before rows on it, as the removal of a board does; otherwise the two
- * can deadlock.
+ * Locks a board until the transaction ends. Lock the board before rows on it, in the same order as the removal of a board.
+ * Otherwise the two transactions can deadlock.
  */
 export async function lockBoard(ctx: Context, { id, organization_id }: BoardRow): Promise<BoardRow> {
   const [row] = await ctx.db

@@ -3,7 +3,7 @@ import { snippet } from "../values/text.ts";
 import { oneLine } from "../values/wire.ts";
 
 /**
- * The message that tells the lead what changed. `before` is the board with the old values
+ * Returns the message that informs the lead of what changed. `before` is the board with the old values
  * (docs/reference/gateways.md#board-messages).
  */
 export function boardUpdatedText(board: BoardRow, before: BoardRow, changes: Partial<BoardRow>): string {
@@ -36,7 +36,7 @@ interface GroupChange {
   recipient: { board_id: string; board_name: string };
 }
 
-/** The message to the agents of a group, and of the board itself, when the board joins or leaves the group. */
+/** Returns the message to an agent of the board or of its group, when the board joins or leaves the group. */
 export function groupUpdatedText({ kind, board, group, recipient }: GroupChange): string {
   return [
     "BOARD GROUP UPDATED",

@@ -8,8 +8,8 @@ import { board_groups, boards } from "../schema/board.sql.ts";
 import { boardUpdatedText, groupUpdatedText, type GroupChangeKind } from "./message.ts";
 
 /**
- * Notifies agents of a changed board: its lead, and the agents of a group that the board left or joined. Call it in the
- * transaction of the change (docs/reference/boards.md#notifications-of-a-change).
+ * Notifies agents of a changed board: its lead, and the agents of a group that the board left or joined. Call it in the transaction
+ * of the change (docs/reference/boards.md#notifications-of-a-change).
  */
 export async function notifyBoardUpdated(
   ctx: Context,

@@ -37,7 +37,7 @@ export const BoardOverview = lazyObject(() => ({
 }));
 export type BoardOverview = z.infer<typeof BoardOverview>;
 
-/** What a caller needs to know before it works on a board: the rules, the people and agents, and the amount of work. */
+/** Returns what a caller needs to know before working on a board: the rules, the people and agents, and the amount of work. */
 export async function getBoardOverview(ctx: CallerContext, board_id: string): Promise<BoardOverview> {
   const board = await boardFor(ctx, board_id, "read");
   const [[state], boardAgents, people, counts, [pending]] = await readAll(ctx, [
@@ -80,7 +80,7 @@ async function readAgents(ctx: Context, board_id: string): Promise<BoardOverview
   });
 }
 
-/** The members who may read the board, oldest first, under the names that the chat shows. */
+/** Returns the members who may read the board, oldest first, with the names that the chat shows. */
 async function readPeople(ctx: Context, board: { id: string; organization_id: string }): Promise<BoardOverview["people"]> {
   return ctx.db
     .select({
@@ -97,7 +97,7 @@ async function readPeople(ctx: Context, board: { id: string; organization_id: st
 
 export const BoardLabel = lazyObject(() => Board.pick({ id: true, name: true }).shape);
 
-/** The boards that the caller may read, newest first. For a person, they may be in any organization. */
+/** Lists the boards that the caller may read, newest first. If the caller is a person, the boards may be in any organization. */
 export function listReadableBoards(ctx: CallerContext, limit: number): Promise<z.infer<typeof BoardLabel>[]> {
   const { actor } = ctx;
   return ctx.db

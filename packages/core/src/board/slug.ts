@@ -9,7 +9,7 @@ const SLUG_TABLES = { board: boards, group: board_groups };
 type Kind = keyof typeof SLUG_TABLES;
 
 interface SluggedRow {
-  /** Undefined while the row is not inserted yet. */
+  /** Undefined if the row is not inserted yet. */
   id?: string | undefined;
   organization_id: string;
   name: string;
@@ -37,14 +37,15 @@ export async function insertWithSlug<Row>(
     const slug = sent === null ? await findFreeSlug(ctx, kind, fields) : slugify(sent, kind);
     const [row] = await insert(slug);
     if (row) return row;
-    // Another request took the slug between the search and the insert, so look for the next one.
+    // Another request took the slug between the search and the insert. A slug that was sent is refused; a made one is searched
+    // again.
     if (sent !== null) throw slugTaken[kind]();
   }
 }
 
 /**
- * The new slug of a row: the slug that was sent, or one made from the name if the sent slug is blank. Undefined if no slug was
- * sent.
+ * Returns the new slug of a row: the slug that was sent, or one made from the name if the sent slug is blank. Returns undefined if
+ * no slug was sent.
  */
 export async function toUpdatedSlug(
   ctx: Context,
@@ -59,7 +60,7 @@ export async function toUpdatedSlug(
 /** Characters to leave free in a slug for a hyphen and a number. */
 const NUMBER_CHARS = 10;
 
-/** A slug made from the name. If the organization already uses the slug, `-2`, `-3` and so on is added. */
+/** Makes a slug from the name. If the organization already uses the slug, adds `-2`, `-3` and so on. */
 async function findFreeSlug(ctx: Context, kind: Kind, { id, organization_id, name }: SluggedRow): Promise<string> {
   const table = SLUG_TABLES[kind];
   const base = slugify(name, kind);

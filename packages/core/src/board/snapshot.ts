@@ -41,7 +41,7 @@ export const BoardSnapshot = lazyObject(() => ({
 })).meta({ id: "BoardSnapshot", description: "A board with everything on it." });
 export type BoardSnapshot = z.infer<typeof BoardSnapshot>;
 
-/** A board with everything on it. Each part is read with one statement. */
+/** Returns a board with everything on it. Each part is read with one statement. */
 export async function getBoardSnapshot(ctx: Context<User | Agent>, board_id: string): Promise<BoardSnapshot> {
   const board = await boardFor(ctx, board_id, "read");
   const [boardTasks, boardAgents, boardApprovals, chatMessages, pending_approvals_count] = await readAll(ctx, [

@@ -10,11 +10,11 @@ import { type GatewayKind, gateways } from "../schema/gateway.sql.ts";
 
 export type GatewayRow = typeof gateways.$inferSelect;
 
-/** A condition on `gateways`: the gateway with this id, if it belongs to the caller's organization. */
+/** Returns a condition on `gateways` for the gateway with this id, if it belongs to the caller's organization. */
 export const isOwnGateway = (ctx: Context<Admin>, gateway_id: string) =>
   and(eq(gateways.id, gateway_id), eq(gateways.organization_id, ctx.actor.active.organization_id));
 
-/** A gateway of the caller's organization. Throws `not_found`. */
+/** Returns a gateway of the caller's organization. Throws `not_found`. */
 export async function getGatewayRow(ctx: Context<Admin>, gateway_id: string): Promise<GatewayRow> {
   const [row] = await ctx.db.select().from(gateways).where(isOwnGateway(ctx, gateway_id));
   if (!row) throw notFound();
@@ -26,7 +26,7 @@ interface GatewayRef {
   organization_id: string;
 }
 
-/** The kind of an organization's gateway. Throws `not_found`. */
+/** Returns the kind of an organization's gateway. Throws `not_found`. */
 export async function gatewayKind(ctx: Context, { gateway_id, organization_id }: GatewayRef): Promise<GatewayKind> {
   const [row] = await ctx.db
     .select({ kind: gateways.kind })
@@ -36,17 +36,17 @@ export async function gatewayKind(ctx: Context, { gateway_id, organization_id }:
   return row.kind;
 }
 
-/** The gateways of all organizations that have a host, oldest first. For the operator's tools. */
+/** Lists the gateways of all organizations that have a host, oldest first. Only the operator's tools may use it. */
 export const listAllGateways = (ctx: Pick<Context, "db">): Promise<GatewayRow[]> =>
   ctx.db.select().from(gateways).where(eq(gateways.kind, "openclaw")).orderBy(asc(gateways.created_at), asc(gateways.id));
 
 type GatewayLocation = Pick<GatewayRow, "url" | "workspace_root">;
 
-/** Whether the gateway has an address and, with `needs_workspace`, a folder for workspaces. */
+/** Returns whether the gateway has an address and, with `needs_workspace`, a folder for workspaces. */
 export const isUsableGateway = ({ url, workspace_root }: GatewayLocation, { needs_workspace = false } = {}): boolean =>
   url.trim() !== "" && (!needs_workspace || workspace_root.trim() !== "");
 
-/** Throws `invalid` if the gateway of a board is missing or cannot be used. */
+/** Throws `invalid` if the gateway of a board does not exist or cannot be used. */
 export function requireUsableGateway<T extends GatewayLocation>(
   gateway: T | null | undefined,
   { needs_workspace = false } = {},
@@ -56,7 +56,7 @@ export function requireUsableGateway<T extends GatewayLocation>(
   if (!isUsableGateway(gateway, { needs_workspace })) throw new DomainError("invalid", "Gateway workspace_root is required");
 }
 
-/** What a client needs to connect to the gateway, including the token in plain text. */
+/** Returns what a client needs to connect to the gateway, including the token in plain text. */
 export function toTarget(ctx: Pick<Context, "settings">, row: GatewayRow): GatewayTarget {
   const { url, disable_device_pairing, allow_insecure_tls, organization_id } = row;
   return { url, token: unsealToken(ctx, row), disable_device_pairing, allow_insecure_tls, organization_id };
@@ -68,7 +68,7 @@ export const sealToken = (ctx: Context, token: string | null) =>
 export const unsealToken = (ctx: Pick<Context, "settings">, row: Pick<GatewayRow, "token_sealed">) =>
   row.token_sealed ? unseal(ctx.settings.encryption_key, row.token_sealed) : null;
 
-/** The gateway, or null if it was removed or has no address. */
+/** Finds the gateway. Returns null if it was removed or has no address. */
 export async function findUsableGateway(ctx: Context, gateway_id: string): Promise<GatewayRow | null> {
   const [row] = await ctx.db.select().from(gateways).where(eq(gateways.id, gateway_id));
   return row && isUsableGateway(row) ? row : null;

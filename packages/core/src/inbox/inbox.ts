@@ -94,11 +94,11 @@ interface TaggedInbox {
   inbox: Inbox;
   /** A digest of the inbox. Expiry times of leases are left out, because every read renews them. */
   tag: string;
-  /** The author of each message by the id of the message; null if it was not recorded. */
+  /** The author of each message by the id of the message. Null for an author that was not recorded. */
   authors: ReadonlyMap<string, Author | null>;
 }
 
-/** Reads the caller's inbox, which counts as a heartbeat. If there is no work, it waits. `signal` ends the wait early. */
+/** Reads the caller's inbox, which counts as a heartbeat. If there is no work, it waits for some. `signal` ends the wait early. */
 export async function getInbox(ctx: Context<Agent>, query: InboxQuery, signal: AbortSignal): Promise<TaggedInbox> {
   const { agent_id } = ctx.actor;
   if (ctx.actor.newly_seen) await recordHeartbeatEvent(ctx);
@@ -147,7 +147,7 @@ const toInboxTask = ({ lease, due_at, ...task }: InboxRow["tasks"][number]) => (
   lease: lease && { fence: lease.fence, expires_at: toIso(lease.expires_at) },
 });
 
-/** Keeps an answer without work small, even if the agent has a long name. */
+/** A long name is cut to this length, so that an answer without work stays small. */
 const MAX_NAME_BYTES = 64;
 
 function shortName(name: string): string {
@@ -162,7 +162,7 @@ const MIN_SECONDS = 30;
 const MAX_SECONDS = 86_400;
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** The seconds of a heartbeat interval such as `10m`. An interval in any other format is treated as the default. */
+/** Returns the seconds of a heartbeat interval such as `10m`. An interval in any other format is treated as the default. */
 function toSeconds(every: string | null): number {
   const [, count = "", unit = ""] = /^([1-9][0-9]{0,4})([smhd])$/.exec(every ?? "") ?? [];
   const seconds = Number(count) * (UNIT_SECONDS[unit] ?? 0);
@@ -214,6 +214,9 @@ export async function acknowledge(ctx: Context<Agent>, { through, ids = [] }: Ac
   return { ok: true, acknowledged: rowsOf<{ acknowledged: number }>(result)[0]!.acknowledged };
 }
 
-/** A condition on messages: whether a message is not later than this one in the order of the agent's inbox. */
+/**
+ * Returns a condition on messages: whether a message comes before the given message in the order of the agent's inbox, or is this
+ * message.
+ */
 const isUpTo = (message_id: string, agent_id: string): SQL => sql`(${inbox_messages.tx}, ${inbox_messages.seq}) <= (
   select last.tx, last.seq from ${inbox_messages} as last where last.id = ${message_id} and last.agent_id = ${agent_id})`;

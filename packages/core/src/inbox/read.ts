@@ -65,18 +65,14 @@ export const MAX_TASKS = 10;
 const countOf = (from: SQL) =>
   sql<number>`(select count(*)::int from (select 1 ${from} limit ${sql.raw(String(MAX_COUNT))}) as found)`;
 
-/**
- * A message belongs to the board that the agent had when the message was stored. After a move, messages of the old board are not
- * shown.
- */
+/** The unread messages of an agent. After the agent moves to another board, messages that it got on the old board are not shown. */
 const unread = sql`from ${inbox_messages} where ${inbox_messages.agent_id} = ${agents.id}
   and ${inbox_messages.organization_id} = ${gateways.organization_id}
   and ${inbox_messages.board_id} is not distinct from ${agents.board_id} and ${inbox_messages.acknowledged_at} is null`;
 
 /**
- * Whether a message was stored before the oldest open transaction. A later commit cannot add a message before these, so an agent
- * that acknowledges messages up to one of them has seen all of them. The parameter `horizon`, if given, replaces the horizon of
- * the snapshot.
+ * Whether a message was stored before the oldest open transaction began. No later commit can add a message before it, so an agent
+ * that acknowledges messages up to it has seen all of them. `horizon`, if given, replaces the snapshot's horizon.
  */
 const isSettled = sql`${inbox_messages.tx} < coalesce(${sql.placeholder("horizon")}::text::xid8, pg_snapshot_xmin(pg_current_snapshot()))`;
 
@@ -104,9 +100,8 @@ const ownTasks = sql`from ${tasks} join ${boards} on ${boards.id} = ${tasks.boar
   and not ${hasOpenDependency} and not ${isPaused} and (${tasks.status} = 'in_progress' or ${mayBegin})`;
 
 /**
- * The tasks that a worker may take or the lead may assign, if the budgets have room for them. Tasks with an expired lease count,
- * because the next request for a task ends the lease. The conditions are written so that PostgreSQL does not use an index over
- * the tasks of all organizations.
+ * The tasks that a worker may take or the lead may assign. Tasks with an expired lease count, because the next request for a task
+ * ends the lease. The conditions keep PostgreSQL from using an index over the tasks of all organizations.
  */
 const freeTasks = sql`from (
     select ${tasks.id} from ${tasks} where ${tasks.board_id} = ${boards.id} and ${tasks.status} = 'inbox'
@@ -129,7 +124,7 @@ const taskList = (from: SQL) => sql`(select jsonb_agg(to_jsonb(shown) - 'rank' -
     ${from} order by ${tasks.status} = 'inbox', rank, ${tasks.due_at} nulls last, ${tasks.created_at}, ${tasks.id}
     limit ${sql.raw(String(MAX_TASKS))}) as shown)`;
 
-/** Approvals that were decided after the lead last acknowledged a message, or after the lead was created. */
+/** Approvals that were decided since the lead last acknowledged a message or, if it never did, since the lead was created. */
 const decidedApprovals = sql`from ${approvals} where ${approvals.board_id} = ${boards.id} and ${agents.is_board_lead}
   and ${approvals.action_type} not in ${ASIDES}
   and ${approvals.resolved_at} > coalesce((select ${inbox_acknowledgements.acknowledged_at} from ${inbox_acknowledgements}
@@ -143,8 +138,8 @@ const columnsFor = (max_messages: number) => ({
   is_board_lead: agents.is_board_lead,
   every: sql<string | null>`${agents.heartbeat_config} ->> 'every'`,
   paused: sql<boolean>`${boards.id} is not null and ${isPaused}`,
-  // The query avoids `exists`, for which PostgreSQL may hash the leases of all organizations. It also avoids `lease_expires_at`,
-  // which would make PostgreSQL use the index of all leases.
+  // `exists` is avoided, because PostgreSQL may hash the leases of all organizations for it. `lease_expires_at` is avoided too,
+  // because PostgreSQL would use the index of all leases.
   leased: sql<boolean>`coalesce((select true from ${tasks} join ${boards} on ${boards.id} = ${tasks.board_id}
     where ${tasks.assigned_agent_id} = ${agents.id} and ${tasks.status} in ('inbox', 'in_progress')
     and ${tasks.lease_seconds} is not null and ${boards.organization_id} = ${gateways.organization_id} limit 1), false)`,
@@ -169,7 +164,7 @@ const selectInboxes = (db: Db, agent: SQL, max_messages: number) =>
     .where(agent);
 
 /**
- * Each of these limits has its own statement, because PostgreSQL would plan a statement with the limit as a parameter at every
+ * Each of these limits has its own prepared statement. With the limit as a parameter, PostgreSQL would plan the statement at every
  * use.
  */
 const FEW_MESSAGES = 10;
@@ -182,16 +177,14 @@ const several = preparedQuery((db) =>
   selectInboxes(db, sql`${agents.id} = any(${sql.placeholder("agent_ids")}::uuid[])`, MANY_MESSAGES),
 );
 
-/**
- * The maximum number of bytes that a character takes in JSON. The constant below is the part of an answer that messages may fill.
- */
+/** The maximum number of bytes that a character takes in JSON. `MESSAGES_PART` is the part of an answer that messages may fill. */
 const BYTES_PER_CHAR = 6;
 const MESSAGES_PART = 0.8;
 
 const maxChars = ({ settings }: Context) =>
   Math.floor((settings.budgets.answer_max_bytes * MESSAGES_PART) / BYTES_PER_CHAR / MANY_MESSAGES);
 
-/** Reads the inbox of one agent with one statement, including at most `max_messages` messages. `max_messages` is at most 50. */
+/** Reads the inbox of one agent with one statement, including at most `max_messages` (at most 50) messages. */
 export async function readInbox(ctx: Context, agent_id: string, max_messages: number): Promise<InboxRow | undefined> {
   const query = max_messages <= FEW_MESSAGES ? oneWithFew : oneWithMany;
   const read = (values: Values) => query(ctx.db).execute({ agent_id, ...values });
@@ -204,8 +197,8 @@ export const readInboxes = (ctx: Context, agent_ids: readonly string[]): Promise
   readSettled(ctx, MANY_MESSAGES, (values) => several(ctx.db).execute({ agent_ids, ...values }));
 
 /**
- * Reads inboxes. If an open transaction holds messages back, it reads again with the horizon of this database alone, because the
- * transaction may belong to another database of the cluster.
+ * Reads inboxes. If messages are missing because a transaction is open, it reads again with the horizon of this database alone,
+ * because the transaction may belong to another database of the cluster.
  */
 async function readSettled(ctx: Context, limit: number, read: (values: Values) => Promise<InboxRow[]>): Promise<InboxRow[]> {
   const values = { max_chars: maxChars(ctx), now: ctx.now().toISOString() };
@@ -215,6 +208,6 @@ async function readSettled(ctx: Context, limit: number, read: (values: Values) =
   return read({ ...values, horizon: String(horizon) });
 }
 
-/** Whether the agent has something to do. An agent on a paused board has nothing to do. */
+/** Returns whether the agent has something to do. An agent on a paused board has nothing to do. */
 export const hasWork = ({ paused, unread, mine, free, review, approvals_decided }: InboxRow): boolean =>
   !paused && unread + mine + free + review + approvals_decided > 0;

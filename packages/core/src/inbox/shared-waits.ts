@@ -7,7 +7,7 @@ import { errorText } from "../values/log.ts";
 import { usedUp } from "../values/request-limits.ts";
 
 const RETRY_SECONDS = 30;
-/** How long a row outlives the longest possible request, so that only rows of crashed processes expire. */
+/** How much longer a row is valid than the longest possible request. So only rows of crashed processes expire. */
 const GRACE_SECONDS = 10;
 
 export const tooManyWaits = (max: number) =>
@@ -17,12 +17,12 @@ export const tooManyWaits = (max: number) =>
   });
 
 /**
- * Whether waits are counted over all processes. That is not needed for an embedded database, which has one process, or in
- * functions, where each wait occupies a process and the number of processes is limited.
+ * Returns whether waits are counted over all processes. An embedded database has only one process. In functions, each wait occupies
+ * a process, so the number of processes limits the waits.
  */
 export const isShared = ({ settings }: Pick<Context, "settings">): boolean => settings.database.driver === "postgres";
 
-/** Stores a wait, which replaces the agent's previous one. Throws `limited` if the organization has too many waits. */
+/** Stores a wait, which replaces the agent's earlier wait. Throws `limited` if the organization has too many waits. */
 export async function storeWait(ctx: Context<Agent>, { id, ms }: { id: string; ms: number }): Promise<void> {
   const { agent_id, organization_id } = ctx.actor;
   const max = ctx.settings.budgets.inbox_waits_per_organization;

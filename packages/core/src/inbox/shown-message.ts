@@ -6,7 +6,7 @@ import type { InboxRow } from "./read.ts";
 
 type MessageRow = InboxRow["messages"][number];
 
-/** A message as its agent reads it. If a long text was cut inside a fence, the fence is closed. */
+/** Returns a message as its agent reads it. If a long text was cut inside a fence, the fence is closed. */
 export function toShownMessage({ is_cut, author_id: _, ...message }: MessageRow) {
   const text = is_cut ? closeFence(message.text) : message.text;
   const shown = { ...message, text, created_at: new Date(message.created_at).toISOString() };
@@ -14,8 +14,8 @@ export function toShownMessage({ is_cut, author_id: _, ...message }: MessageRow)
 }
 
 /**
- * The author of a message. Only a nudge is written by an agent. All other messages are written by the service, which names the
- * authors of quoted texts. Null for a nudge whose author was not recorded.
+ * Returns the author of a message. An agent writes only nudges; the service writes all other messages and names the authors of
+ * quoted texts. Returns null for a nudge whose author was not recorded.
  */
 export function messageAuthor({ kind, author_id }: MessageRow): Author | null {
   if (author_id !== null) return { type: "agent", id: author_id };

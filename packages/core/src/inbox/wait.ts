@@ -13,13 +13,12 @@ const BATCH_SIZE = 100;
 const MAX_CONCURRENT_READS = 2;
 
 interface Waiter {
-  /** Identifies the wait among those of all processes. */
+  /** Identifies the wait among the waits of all processes. */
   id: string;
   ctx: Context<Agent>;
   max_messages: number;
   /**
-   * Ends the wait and passes on the inbox that has work. Null means that the wait ended without work, undefined that the agent
-   * was removed.
+   * Ends the wait with the inbox that has work. Null means that the wait ended without work, undefined that the agent was removed.
    */
   end: (row: InboxRow | null | undefined) => void;
 }
@@ -76,7 +75,7 @@ function createWaiters() {
     }
   }
 
-  /** A failed poll is only logged, because the next poll reads the same inboxes again. */
+  /** Only logs that a poll failed, because the next poll reads the same inboxes again. */
   const logFailure = ({ ctx }: Waiter, error: unknown) => ctx.log.warn("inbox.poll_failed", errorText(error));
 
   function requireRoom({ actor, settings }: Context<Agent>): void {

@@ -14,7 +14,7 @@ import { api_key_tokens, api_keys } from "../schema/key.sql.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { isWellFormedKey } from "./token.ts";
 
-/** The service user of the key, or null if the key is not valid. Records that the key was used. */
+/** Finds the service user of the key and records that the key was used. Returns null if the key is not valid. */
 export async function findUserByKey(ctx: Context, token: string): Promise<Member | null> {
   const row = await findRow(ctx, token, ctx.prefetched_board?.id ?? null);
   if (!row) return null;
@@ -25,7 +25,7 @@ export async function findUserByKey(ctx: Context, token: string): Promise<Member
 }
 
 /**
- * The caller that a connected program acts as, like `findUserByKey`. The program has shown a token that was issued for the key.
+ * Works like `findUserByKey` for a program that has sent a token that was issued for the key. Returns the service user of the key.
  */
 export async function findUserByKeyId(ctx: Context, key_id: string): Promise<Member | null> {
   const [row] = await keyById(ctx.db).execute({ key_id, board_id: null, now: ctx.now().toISOString() });
@@ -34,7 +34,7 @@ export async function findUserByKeyId(ctx: Context, key_id: string): Promise<Mem
   return toActor(row);
 }
 
-/** The service user of the key. Used to check an open connection again, so it does not count as a use of the key. */
+/** Finds the service user of the key, to check an open connection again. This does not count as a use of the key. */
 export async function recheckKey(ctx: Context, token: string): Promise<Member | null> {
   const row = await findRow(ctx, token, null);
   return row && toActor(row);
@@ -103,7 +103,7 @@ const toActor = ({ key: { id, access, name }, active }: Row): Member => ({
   key: { access },
 });
 
-/** Stores when a key was last used, to the minute. So of all requests within a minute, only one writes. */
+/** Stores when a key was last used, to the minute. So only one of the requests within a minute writes. */
 async function recordUse(ctx: Context, { id, last_used_at }: { id: string; last_used_at: Date | null }): Promise<void> {
   const minute = startOfMinute(ctx.now());
   if (last_used_at !== null && last_used_at >= minute) return;

@@ -20,7 +20,7 @@ const MAX_DAYS = 366;
 /** The maximum number of keys of an organization and its members, including expired keys. */
 const MAX_KEYS = 1_000;
 /**
- * The maximum number of valid tokens of a key. It may be rotated a few times before all programs have the new token, but not
+ * The maximum number of valid tokens of a key. A key may be rotated a few times before all programs have the new token, but not
  * endlessly.
  */
 const MAX_TOKENS = 5;
@@ -56,13 +56,13 @@ export type RotateKey = z.infer<typeof RotateKey>;
 /** Creates a key that acts for the organization. */
 export const createKey = (ctx: Context<Admin>, input: CreateKey): Promise<NewKey> => insertWithToken(ctx, input, null);
 
-/** Creates a key with the rights of the caller, limited to the access and the boards of the key. */
+/** Creates a key with the rights of the caller, limited to the access and the boards that the input names. */
 export const createOwnKey = (ctx: Context<Member>, input: CreateKey): Promise<NewKey> =>
   insertWithToken(ctx, input, ctx.actor.active.member_id);
 
 /**
- * Creates a personal key for a program that gets its tokens elsewhere, and returns the id of the key. `prefix` is how those
- * tokens begin.
+ * Creates a personal key for a program that gets its tokens in another way, and returns the id of the key. `prefix` is the
+ * beginning of these tokens.
  */
 export function createConnectedKey(ctx: Context<Member>, input: Omit<CreateKey, "expires_at">, prefix: string): Promise<string> {
   const expires_at = addMs(ctx.now(), CONNECTION_DAYS * DAY_MS);
@@ -134,7 +134,7 @@ async function requireRoom(ctx: Context<Member>, organization_id: string): Promi
     );
 }
 
-/** A key that is limited to boards can only create keys with the same limits. */
+/** Throws if the calling key is limited to boards and the new key would not be limited to some of these boards. */
 async function requireWithinOwnBoards(ctx: Context<Member>, board_ids: readonly string[] | null): Promise<void> {
   if (!ctx.actor.key) return;
   const [own] = await ctx.db

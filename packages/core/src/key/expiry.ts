@@ -19,7 +19,10 @@ export async function warnOfExpiringKeys(ctx: Context<System>): Promise<void> {
   for (const days of WARNINGS) while ((await warnOnce(ctx, days)) === BATCH) continue;
 }
 
-/** A key that was created shortly before it expires gets only one of the two warnings. */
+/**
+ * Records an event for each key that expires within `days`. A key that was created shortly before it expires gets only one of the
+ * two warnings.
+ */
 function warnOnce(ctx: Context<System>, days: number): Promise<number> {
   const now = ctx.now();
   const isDue = and(

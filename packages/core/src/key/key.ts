@@ -49,10 +49,10 @@ const keyList = listOf({
   order: newestFirst(api_keys),
 });
 
-/** The keys that act in the active organization, including personal keys, newest first. */
+/** Lists the keys that act in the active organization, including personal keys, newest first. */
 export const listKeys = (ctx: Context<Admin>, query: PageQuery): Promise<Page<Key>> => readKeys(ctx, query, []);
 
-/** The caller's personal keys in the active organization, newest first. */
+/** Lists the caller's personal keys in the active organization, newest first. */
 export const listOwnKeys = (ctx: Context<Member>, query: PageQuery): Promise<Page<Key>> =>
   readKeys(ctx, query, [filterBy("owner_member_id", ctx.actor.active.member_id, (id) => eq(api_keys.owner_member_id, id))]);
 
@@ -62,10 +62,13 @@ function readKeys(ctx: Context<Member>, query: PageQuery, filters: Filter[]): Pr
   return keyList.read(ctx, query, { owner: organization_id, filters: [ofOrganization, ...filters], toItem: toKey });
 }
 
-/** Whose keys the caller may read or change by id. */
+/**
+ * Which keys the caller may read or change by id: the organization's keys, any key in the organization, or the caller's personal
+ * keys.
+ */
 export type KeyOwner = "organization" | "any" | "caller";
 
-/** A condition on `api_keys`: the key with this id, if it is one of the keys that `owner` stands for. */
+/** Returns a condition on `api_keys`: whether the key has this id and is one of the keys that `owner` stands for. */
 export function keyCondition({ actor }: Context<Member>, key_id: string, owner: KeyOwner): SQL {
   const { organization_id, member_id } = actor.active;
   const isOwned =
@@ -77,7 +80,7 @@ export function keyCondition({ actor }: Context<Member>, key_id: string, owner: 
   return and(eq(api_keys.id, key_id), eq(api_keys.organization_id, organization_id), isOwned)!;
 }
 
-/** A key of the organization or of one of its members. */
+/** Returns a key of the organization or of one of its members. */
 export const getKey = (ctx: Context<Admin>, key_id: string): Promise<Key> => readKey(ctx, key_id, "any");
 
 export async function readKey(ctx: Context<Member>, key_id: string, owner: KeyOwner): Promise<Key> {

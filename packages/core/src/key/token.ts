@@ -8,19 +8,19 @@ const CHECKSUM_CHARS = 6;
 const FORM = /^bk_[0-9A-Za-z]{43}$/;
 const SHOWN_CHARS = PREFIX.length + 6;
 
-/** A new key. It has 37 random characters and six characters of a checksum, which lets scanners recognize a leaked key. */
+/** Creates a key. It has 37 random characters and a checksum of six characters, which lets scanners recognize a leaked key. */
 export function mintKey(): string {
   const random = Array.from({ length: RANDOM_CHARS }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
   return `${PREFIX}${random}${checksumOf(random)}`;
 }
 
-/** The beginning of a key, which lets people recognize the key in a list. */
+/** Returns the beginning of a key, by which people recognize the key in a list. */
 export const shownPrefix = (key: string): string => key.slice(0, SHOWN_CHARS);
 
-/** Whether a credential claims to be a key. */
+/** Returns whether a credential has the prefix of a key. */
 export const isKey = (token: string): boolean => token.startsWith(PREFIX);
 
-/** Whether the form and the checksum of a key are right. A mistyped or truncated key is rejected without a look-up. */
+/** Checks the form and the checksum of a key. A mistyped or truncated key is rejected without a look-up. */
 export const isWellFormedKey = (token: string): boolean => {
   const random = token.slice(PREFIX.length, -CHECKSUM_CHARS);
   return FORM.test(token) && token.endsWith(checksumOf(random));

@@ -35,7 +35,7 @@ export async function verifyMailServer({ smtp_url }: MailSettings): Promise<void
   }
 }
 
-/** Sends e-mails over SMTP. The few connections of a process are kept for later e-mails. */
+/** Sends e-mails over SMTP. A process keeps a few connections open for later e-mails. */
 export function createSmtpMailer({ smtp_url, from }: MailSettings): Mailer {
   const transport = openTransport(smtp_url);
   return {
@@ -73,5 +73,5 @@ function toMailError(error: unknown): MailError {
   return new MailError(isFinal ? "refused" : "later", `The mail server answered ${responseCode}.`);
 }
 
-/** The server's message is left out, because it may contain the address or the password. */
+/** Prefers the code of an error to its message, because the message of the server may contain the address or the password. */
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? errorText(error).slice(0, 100);

@@ -55,7 +55,7 @@ const groupMemory = createMemoryLog({
   toEntry: toGroupMemoryEntry,
 });
 
-/** The memory of a board group, newest entry first. */
+/** Lists the memory of a board group, newest entry first. */
 export async function listGroupMemory(
   ctx: Context<Member>,
   group_id: string,
@@ -64,7 +64,7 @@ export async function listGroupMemory(
   return groupMemory.list(ctx, (await groupFor(ctx, group_id, "read")).id, query, { toEntry: toGroupMemoryEntry });
 }
 
-/** The memory of the board's group; an empty page if the board is not in a group. */
+/** Lists the memory of the board's group. Returns an empty page if the board is not in a group. */
 export async function listGroupMemoryOfBoard(
   ctx: CallerContext,
   board_id: string,
@@ -73,8 +73,8 @@ export async function listGroupMemoryOfBoard(
   const { limit, offset, cursor } = query;
   const { board_group_id } = await boardFor(ctx, board_id, "read");
   if (board_group_id === null && cursor === undefined) return { items: [], total: 0, limit, offset };
-  // Without a group, the board's own id is used as the owner. No entry has this owner, so the page is empty, but the cursor is
-  // still checked.
+  // Without a group, the board's id is used as the owner. No entry has this owner, so the page is empty, but the cursor is still
+  // checked.
   return groupMemory.list(ctx, board_group_id ?? board_id, query, { toEntry: toGroupMemoryEntry });
 }
 
@@ -101,12 +101,15 @@ export async function createGroupMemoryEntryOfBoard(
   return createEntry(ctx, group, input);
 }
 
-/** A stream of the entries that are written to a group's memory from now on. */
+/** Returns a stream of the entries that are written to a group's memory from now on. */
 export async function followGroupMemory(ctx: Context<Member>, group_id: string, is_chat?: boolean): Promise<Source> {
   return groupMemory.follow(await groupFor(ctx, group_id, "read"), is_chat);
 }
 
-/** A stream of the memory of the board's current group. Null if there is none; the stream then stays open and sends nothing. */
+/**
+ * Returns a stream of the memory of the board's current group. Returns null if there is no group; the stream then stays open and
+ * sends nothing.
+ */
 export async function followGroupMemoryOfBoard(ctx: CallerContext, board_id: string, is_chat?: boolean): Promise<Source | null> {
   const { board_group_id: id, organization_id } = await boardFor(ctx, board_id, "read");
   return id === null ? null : groupMemory.follow({ id, organization_id }, is_chat);

@@ -46,7 +46,10 @@ interface MemoryLogOptions<Table extends typeof board_memory | typeof board_grou
   toEntry: (row: Table["$inferSelect"]) => Entry;
 }
 
-/** The append-only memory of a board or of a board group. Both have the same lists, streams and ways to add entries. */
+/**
+ * Creates the functions for the append-only memory of boards or of board groups. Both have the same lists, streams and ways to add
+ * entries.
+ */
 export function createMemoryLog<Table extends typeof board_memory | typeof board_group_memory, Entry extends object>({
   table,
   owner,
@@ -65,7 +68,7 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
   const ofKind = (is_chat?: boolean) => (is_chat === undefined ? undefined : eq(shared.is_chat, is_chat));
 
   return {
-    /** The entries of a board or group, newest first. */
+    /** Lists the entries of a board or group, newest first. */
     list<Item extends object>(
       ctx: Context,
       owner_id: string,
@@ -83,7 +86,7 @@ export function createMemoryLog<Table extends typeof board_memory | typeof board
       });
     },
 
-    /** A stream of the entries that are written from now on. */
+    /** Returns a stream of the entries that are written from now on. */
     follow({ id, organization_id }: { id: string; organization_id: string }, is_chat?: boolean): Source {
       return {
         key: `${key} ${id} ${is_chat}`,

@@ -100,14 +100,14 @@ const boardMemory = createMemoryLog({
   toEntry: toMemoryEntry,
 });
 
-/** The memory of a board, newest entry first. */
+/** Lists the memory of a board, newest entry first. */
 export const listMemory = (ctx: Context<User | Agent>, board_id: string, query: MemoryQuery): Promise<Page<MemoryEntry>> =>
   listEntries(ctx, board_id, query, toMemoryEntry);
 
 /** An entry with its author, or null if the author was not recorded. */
 export type AuthoredEntry = MemoryEntry & { author: Author | null };
 
-/** The memory of a board with the author of each entry, newest entry first. */
+/** Lists the memory of a board with the author of each entry, newest entry first. */
 export const listAuthoredMemory = (
   ctx: Context<User | Agent>,
   board_id: string,
@@ -133,7 +133,7 @@ async function listEntries<Entry extends object>(
   return boardMemory.list(ctx, board.id, query, { filters, toEntry });
 }
 
-/** A stream of the entries that are written to a board's memory from now on. */
+/** Returns a stream of the entries that are written to a board's memory from now on. */
 export async function followMemory(ctx: Context<User | Agent>, board_id: string, is_chat?: boolean): Promise<Source> {
   return boardMemory.follow(await boardFor(ctx, board_id, "read"), is_chat);
 }

@@ -12,7 +12,7 @@ interface ChatMessage {
   content: string;
 }
 
-/** The text that notifies an agent of a message in its board's chat (docs/reference/gateways.md#chat-messages). */
+/** Returns the text that notifies an agent of a message in its board's chat (docs/reference/gateways.md#chat-messages). */
 export function boardChatText(message: ChatMessage, board: { id: string; name: string }, service_url: string): string {
   return [
     message.header,
@@ -24,7 +24,7 @@ export function boardChatText(message: ChatMessage, board: { id: string; name: s
   ].join("\n");
 }
 
-/** The text that notifies an agent of a message in the chat of a board group. The agent replies through its own board. */
+/** Returns the text that notifies an agent of a message in the chat of a board group. The agent replies through its own board. */
 export function groupChatText(message: ChatMessage, group: { name: string }, board_id: string, service_url: string): string {
   return [
     message.header,
@@ -36,5 +36,8 @@ export function groupChatText(message: ChatMessage, group: { name: string }, boa
   ].join("\n");
 }
 
-/** The fence around the content prevents the author of the content from forging the lines that follow. */
+/**
+ * Returns the lines with the author and the content. The fence around the content prevents its author from forging the lines that
+ * follow.
+ */
 const messageLines = ({ from, content }: ChatMessage) => [fromLine(from), fenceMessage(ellipsize(content.trim(), SNIPPET_CHARS))];

@@ -12,7 +12,7 @@ export interface BoardAgent extends Recipient {
 }
 
 /**
- * The agents that may work on tasks of a board, oldest first: the agents of the board and the main agent of its gateway.
+ * Returns the agents that may work on tasks of a board, oldest first: the agents of the board and the main agent of its gateway.
  * `also_ids` adds agents of other boards of the organization.
  */
 export function readBoardAgents(ctx: Context, board: BoardRow, also_ids: readonly string[] = []): Promise<BoardAgent[]> {
@@ -38,7 +38,7 @@ const selectAgents = preparedQuery((db, others: boolean) =>
     .orderBy(asc(agents.created_at), asc(agents.id)),
 );
 
-/** Whether an agent may work on the board: it is an agent of the board or the main agent of its gateway. */
+/** Returns whether an agent may work on the board: it is an agent of the board or the main agent of the board's gateway. */
 export const canWorkOn = (board: BoardRow, { board_id, gateway_id }: BoardAgent): boolean =>
   board_id === null ? gateway_id === board.gateway_id : board_id === board.id;
 

@@ -18,10 +18,7 @@ export interface NewInboxMessage {
   task_id: string | null;
 }
 
-/**
- * Builds the insert of messages, for the transaction of the change that the messages report. Agents read them in the order of the
- * list.
- */
+/** Builds the insert of messages, for the transaction of the change that they report. Agents read them in the order of the list. */
 export const insertInboxMessages: (messages: readonly NewInboxMessage[]) => PreparedWrite = prepareRowsInsert(
   "inbox messages",
   inbox_messages,

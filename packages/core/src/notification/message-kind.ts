@@ -29,7 +29,7 @@ const KIND_BY_HEADER: ReadonlyMap<string, string> = new Map([
 
 export const NUDGE_KIND = "agent.nudge";
 
-/** The kind of a message that the service wrote: `board.command` for a command, `message` if the header is unknown. */
+/** Returns the kind of a message that the service wrote: `board.command` for a command, `message` if the header is unknown. */
 export function messageKind({ command, message }: ChatContent): string {
   if (command) return "board.command";
   const [header = ""] = (message ?? "").split("\n", 1);

@@ -21,14 +21,14 @@ export type AgentNotification = ChatContent & {
   task_id?: string;
 };
 
-/** Notifies an agent, in the caller's transaction. Does nothing if the agent has a host but no session. */
+/** Notifies an agent. Call it in the transaction of the change. Does nothing if the agent has a host but no session. */
 export async function notify(ctx: Context, recipient: NotificationRecipient, notification: AgentNotification): Promise<void> {
   if (!isInTransaction(ctx)) throw new Error("notify outside a transaction");
   const writes = insertNotifications(ctx, toNotifications(recipient, notification));
   if (writes.length > 0) await runBatch(ctx, writes);
 }
 
-/** The main agent of a gateway. It can be notified through its session key, without reading its row. */
+/** The main agent of a gateway. Its session key is known without its row, so it can be notified without reading the row. */
 type SessionRecipient = Pick<Recipient, "name" | "gateway_id" | "organization_id" | "openclaw_session_id"> & {
   gateway_kind: "openclaw";
 };
@@ -41,12 +41,12 @@ interface InboxNotification {
   sent?: JobEvent | undefined;
 }
 
-/** For a comment that names people, this also includes the job that notifies them. */
+/** What is stored to notify an agent. For a comment that names people, this may also be the job that notifies these people. */
 export type Notification = InboxNotification | NewJob<"notice"> | NewJob<"people.tell">;
 
 /**
- * The notification of an agent: a job for its session, or an inbox message for a pull agent. The list is empty if the agent has a
- * host but no session. Only this function makes this choice.
+ * Returns the notification of an agent: a job for its session, or an inbox message for a pull agent. The list is empty if the agent
+ * has a host but no session. No other function chooses between session and inbox.
  */
 export function toNotifications(recipient: NotificationRecipient, notification: AgentNotification): Notification[] {
   const { deliver = false, sent, failed, task_id } = notification;
@@ -76,8 +76,8 @@ export function toNotifications(recipient: NotificationRecipient, notification: 
 const toContent = ({ command, message }: ChatContent): ChatContent => (command ? { command } : { message: message ?? "" });
 
 /**
- * The inserts of notifications, for `runBatch`. Each lane and each inbox keeps the order of the list. An inbox message counts as
- * delivered once it is stored, so the event is stored with it.
+ * Builds the inserts of notifications, for `runBatch`. Each lane and each inbox keeps the order of the list. An inbox message
+ * counts as delivered once it is stored, so its event is stored in the same batch.
  */
 export function insertNotifications(ctx: Context, notifications: readonly Notification[]) {
   const jobs = notifications.filter((one) => one.kind !== "inbox");

@@ -30,7 +30,7 @@ export const recipientColumns = {
   organization_id: gateways.organization_id,
 };
 
-/** The agents on boards that match the condition, oldest first. Agents that have a host but no session are left out. */
+/** Lists the agents on boards that match the condition, oldest first. Agents that have a host but no session are left out. */
 export async function listRecipients(ctx: Context, condition: SQL): Promise<BoardRecipient[]> {
   return ctx.db
     .select({ ...recipientColumns, board_id: boards.id, board_name: boards.name })

@@ -23,8 +23,8 @@ export type AcceptInvite = z.infer<typeof AcceptInvite>;
 type InviteRow = typeof organization_invites.$inferSelect;
 
 /**
- * Makes the caller a member, or adds the invite's role and rights to the caller's existing membership. An invite can be accepted
- * once, and only by the user with the invited e-mail address.
+ * Makes the caller a member, or adds the invite's role and rights to the caller's membership. An invite can be accepted once, and
+ * only by the user with the invited e-mail address.
  */
 export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promise<Member> {
   const { user_id } = ctx.actor;
@@ -60,8 +60,8 @@ export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promi
 }
 
 /**
- * The person who sent the invite. This person must still be an owner or admin, because an invite gives no rights that its sender
- * could not give now. The caller must hold the lock on the organization.
+ * Returns the person who sent the invite. This person must still be an owner or admin, because an invite gives no rights that its
+ * sender could not give now. The caller must hold the lock on the organization.
  */
 async function requireInviter(ctx: Context, { organization_id, created_by_user_id }: InviteRow): Promise<Member["user"]> {
   const [inviter] = await ctx.db
@@ -83,7 +83,7 @@ const RANKS: readonly MemberRole[] = ["member", "admin", "owner"];
 const higherRole = (a: MemberRole, b: MemberRole) => (RANKS.indexOf(a) > RANKS.indexOf(b) ? a : b);
 
 /**
- * Creates the membership, or adds to the existing one. An existing role is never lowered, and an existing right never removed.
+ * Creates the membership, or adds to the existing one. An existing role is never lowered, and an existing right is never removed.
  */
 async function upsertMembership(
   ctx: Context,

@@ -15,9 +15,9 @@ export type BoardRow = typeof boards.$inferSelect;
 export type BoardGroupRow = typeof board_groups.$inferSelect;
 
 /**
- * Reads a board and checks that the caller may access it (docs/reference/conventions.md#board-access). A user needs rights
- * through a membership, an agent must belong to the board, and a main agent to its gateway. If the authentication has just read
- * the board, no statement is sent.
+ * Reads a board and checks that the caller may access it (docs/reference/conventions.md#board-access). A user needs rights from a
+ * membership, an agent must belong to the board, and a main agent to its gateway. Sends no statement if authentication has just
+ * read the board.
  */
 export async function boardFor(ctx: Context<User | Agent>, board_id: string, need: "read" | "write"): Promise<BoardRow> {
   const { actor } = ctx;
@@ -79,7 +79,7 @@ const boardOfOrganizationQuery = preparedQuery((db) =>
     .where(and(eq(boards.id, sql.placeholder("board_id")), eq(boards.organization_id, sql.placeholder("organization_id")))),
 );
 
-/** A filter of `boards` that keeps the boards of the active organization that the member may read. */
+/** Returns a filter of `boards` that keeps the boards of the active organization that the member may read. */
 export function readableBoards(actor: Member): Filter {
   const { organization_id, member_id } = actor.active;
   const all = mayReadAll(actor);
@@ -94,12 +94,12 @@ export function readableBoards(actor: Member): Filter {
   };
 }
 
-/** What a member may read in the active organization: all boards, or the boards with these sorted ids. */
+/** The boards that a member may read in the active organization: all boards, or the boards with these sorted ids. */
 export type VisibleBoards = "all" | readonly string[];
 
 /**
- * The boards that each of these members may read now, in the order of the members. With `board_id`, only that board is checked.
- * All members together take one statement, and members with a right to all boards take none.
+ * Returns the boards that each of these members may read now, in the order of the members. With `board_id`, only this board is
+ * checked. One statement serves all members, except those with a right to all boards, who need none.
  */
 export async function readVisibleBoards(ctx: Context, members: readonly Member[], board_id?: string): Promise<VisibleBoards[]> {
   const canReadAll = (member: Member) => board_id === undefined && mayReadAll(member);
@@ -108,7 +108,7 @@ export async function readVisibleBoards(ctx: Context, members: readonly Member[]
   return members.map((member) => (canReadAll(member) ? "all" : (visible.get(member.active.member_id) ?? [])));
 }
 
-/** Board ids by member id. A member who may not read any of the boards has no entry. */
+/** Returns board ids by member id. A member who may not read any of the boards has no entry. */
 async function queryVisibleBoards(ctx: Context, member_ids: string[], board_id?: string): Promise<Map<string, string[]>> {
   const member = sql`${organization_members} as member`;
   const access = sql`${organization_board_access} as access on access.organization_member_id = member.id`;
@@ -127,7 +127,7 @@ async function queryVisibleBoards(ctx: Context, member_ids: string[], board_id?:
   );
 }
 
-/** A condition on `boards`: whether the user may read the board, which may be in any organization. */
+/** Returns a condition on `boards`: whether the user may read the board, which may be in any organization. */
 export function readableBoardsOfUser(actor: User): SQL {
   return sql`exists (select 1 from ${organization_members} as member
     left join ${organization_board_access} as access on access.organization_member_id = member.id and access.board_id = ${boards}.id
@@ -135,7 +135,7 @@ export function readableBoardsOfUser(actor: User): SQL {
       and (${readsAll} or ${grants("read")}))`;
 }
 
-/** A filter of `boards` that keeps the board of an agent, or all boards of the gateway of a main agent. */
+/** Returns a filter of `boards` that keeps the board of an agent or, for a main agent, all boards of its gateway. */
 export function boardsOfAgent({ organization_id, gateway_id, board_id }: Agent): Filter {
   const isMain = board_id === null;
   return {
@@ -151,7 +151,7 @@ export function boardsOfAgent({ organization_id, gateway_id, board_id }: Agent):
 
 /**
  * Reads a board group in one statement and checks that the caller may access it. A right to all boards or to one of the group's
- * boards gives access to the group; only admins may access an empty group. An agent belongs to its board's group.
+ * boards gives access to the group. Only admins may access an empty group. An agent belongs to its board's group.
  */
 export async function groupFor(ctx: Context<Member | Agent>, group_id: string, need: "read" | "write"): Promise<BoardGroupRow> {
   const { actor } = ctx;
@@ -169,7 +169,7 @@ export async function groupFor(ctx: Context<Member | Agent>, group_id: string, n
   return row.group;
 }
 
-/** A filter of `board_groups` that keeps the groups of the active organization that the member may read. */
+/** Returns a filter of `board_groups` that keeps the groups of the active organization that the member may read. */
 export function readableGroups(actor: Member): Filter {
   const { organization_id, member_id, role } = actor.active;
   return {
@@ -190,7 +190,7 @@ function isGroupOpen(actor: Member, need: "read" | "write", member_id: string | 
   return actor.active.role === "member" ? granted : sql<boolean>`(${granted} or not exists (select 1 ${board}))`;
 }
 
-/** Whether a person may now read a group, by the rules of `groupFor`. The arguments are columns or values. */
+/** Returns a condition: whether a person may now read a group, by the rules of `groupFor`. The arguments are columns or values. */
 export const mayReadGroupNow = (of: Record<"user_id" | "organization_id" | "group_id", SQLWrapper>): SQL =>
   sql`exists (select 1 from ${organization_members} as member
     join ${board_groups} as place on place.id = ${of.group_id} and place.organization_id = member.organization_id

@@ -7,8 +7,8 @@ import { seedPacks } from "../skill/pack.ts";
 const PERSONAL_ORGANIZATION_NAME = "Personal";
 
 /**
- * Activates an organization for a user who has no valid active one: that of the oldest membership, else a new personal
- * organization. The lock on the user prevents two simultaneous first requests from creating two organizations.
+ * Activates an organization for a user who has no valid active one: the organization of the oldest membership, or a new personal
+ * one if there is none. The lock on the user keeps two simultaneous first requests from creating two organizations.
  */
 export function ensureActiveOrganization(ctx: Context<UserActor>): Promise<Membership> {
   return transaction(ctx, async (ctx) => {

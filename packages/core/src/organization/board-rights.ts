@@ -11,7 +11,7 @@ import { organization_members } from "../schema/organization.sql.ts";
  * and board, if there is one. The right to write includes the right to read. No other file may repeat these rules.
  */
 
-/** The columns of `StoredRights`, for a query that joins memberships (perhaps under an alias) and access rows. */
+/** Returns the columns of `StoredRights`, for a query that joins memberships (perhaps under an alias) and access rows. */
 export const storedRights = <Read extends PgColumn, Write extends PgColumn>(member: {
   all_boards_read: Read;
   all_boards_write: Write;
@@ -26,26 +26,28 @@ export const mayWrite = (rights: StoredRights | null): boolean => rights?.all_wr
 export const mayRead = (rights: StoredRights | null): boolean =>
   mayWrite(rights) || rights?.all_read === true || rights?.can_read === true;
 
-/** Whether the membership alone gives the right to every board of the organization. */
+/** Returns whether the membership alone gives the right to read every board of the organization. */
 export const mayReadAll = ({ active }: Member): boolean => active.all_boards_read || active.all_boards_write;
 export const mayWriteAll = ({ active }: Member): boolean => active.all_boards_write;
 
 /** `mayReadAll` as a condition, for a query in which the memberships have the alias `member`. */
 export const readsAll: SQL = sql`(member.all_boards_read or member.all_boards_write)`;
 
-/** A condition: whether an access row gives the right to its board, for a query in which access rows have the alias `access`. */
+/**
+ * Returns a condition: whether an access row gives the right to its board. In the query, access rows must have the alias `access`.
+ */
 export const grants = (need: "read" | "write"): SQL =>
   need === "write" ? sql`access.can_write` : sql`(access.can_read or access.can_write)`;
 
-/** A condition on `boards`: whether an access row of the membership gives the right to the board. */
+/** Returns a condition on `boards`: whether an access row of the membership gives the right to the board. */
 export const isGranted = (member_id: string | Placeholder, need: "read" | "write", board_id: SQL = sql`${boards}.id`): SQL =>
   sql`exists (select 1 from ${organization_board_access} as access
     where access.organization_member_id = ${member_id} and access.board_id = ${board_id} and ${grants(need)})`;
 
-/** A condition on `organization_members`: whether the member may read this board. */
+/** Returns a condition on `organization_members`: whether the member may read this board. */
 export const readersOf = (board: { id: string; organization_id: string }): SQL => membersWith("read", board);
 
-/** A condition on `organization_members`: whether the member has the right to this board. */
+/** Returns a condition on `organization_members`: whether the member has the right to this board. */
 export const membersWith = (need: "read" | "write", board: { id: string; organization_id: string }): SQL =>
   and(
     eq(organization_members.organization_id, board.organization_id),
@@ -59,13 +61,16 @@ export const membersWith = (need: "read" | "write", board: { id: string; organiz
 
 type Place = Record<"user_id" | "organization_id" | "board_id", SQLWrapper>;
 
-/** Whether a person may now read a board or, if the board is null, is a member of the organization. The arguments are columns. */
+/**
+ * Returns a condition: whether a person may now read a board or, if the board is null, is a member of the organization. The
+ * arguments are columns.
+ */
 export const mayReadNow = (of: Place): SQL => hasNow("read", of);
 
-/** Whether a person may now write to a board. The arguments are columns. */
+/** Returns a condition: whether a person may now write to a board. The arguments are columns. */
 export const mayWriteNow = (of: Place): SQL => hasNow("write", of);
 
-/** Whether a person is now an admin or owner of an organization. The arguments are columns. */
+/** Returns a condition: whether a person is now an admin or owner of an organization. The arguments are columns. */
 export const isAdminNow = (of: Pick<Place, "user_id" | "organization_id">): SQL =>
   sql`exists (select 1 from ${organization_members} as member
     where member.organization_id = ${of.organization_id} and member.user_id = ${of.user_id} and member.role in ('owner', 'admin'))`;

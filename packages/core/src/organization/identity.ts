@@ -3,14 +3,16 @@ import type { Context } from "../context/context.ts";
 import { users } from "../schema/organization.sql.ts";
 
 /**
- * The person that a verified credential identifies. `email` and `name` are null if the credential does not contain them. Subjects
- * are unique only within their issuer.
+ * The person that a verified credential identifies. `email` and `name` are null if the credential does not contain them. Two
+ * issuers may have the same subject for different people.
  */
 export interface Identity {
   issuer: string;
   subject: string;
   email: string | null;
-  /** True if the credential has an e-mail address that the issuer has not verified. A stored address is then removed too. */
+  /**
+   * True if the credential has an e-mail address that the issuer has not verified. The stored address of the user is then removed.
+   */
   email_unverified: boolean;
   name: string | null;
 }
@@ -27,16 +29,15 @@ export const LOCAL_IDENTITY: Identity = {
 const isLocalUser = eq(users.auth_subject, LOCAL_IDENTITY.subject);
 
 /**
- * A condition on users who have no issuer and may be assigned to this one. Early versions did not store the issuer. The local
- * user belongs to local mode; all others belong to the identity provider that is configured when the first of them signs in.
+ * Returns a condition on users: whether the user has no stored issuer, as in early versions, and may get this one. The local user
+ * gets the issuer of local mode. All others get the identity provider under which the first of them signs in.
  */
 export const isUnassigned = (issuer: string) =>
   and(eq(users.auth_issuer, ""), issuer === LOCAL_IDENTITY.issuer ? isLocalUser : not(isLocalUser));
 
 /**
- * When the first user without an issuer signs in, this stores the issuer for all such users. Otherwise a later issuer with the
- * same subjects could take over the remaining accounts. Locked rows are left for a later sign-in, because waiting for them could
- * deadlock.
+ * Stores the issuer for all users without one, when the first of them signs in. Otherwise a later issuer with the same subjects
+ * could take over the other accounts. Locked rows are left for a later sign-in, because waiting for them could deadlock.
  */
 export async function assignIssuer(ctx: Context, issuer: string): Promise<void> {
   // During a deployment, the previous version may have stored a user a second time without an issuer.

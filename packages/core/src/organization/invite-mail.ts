@@ -10,7 +10,7 @@ import { unseal } from "../values/seal.ts";
 const MAX_NAME = 60;
 const shortName = (name: string): string => truncate(oneLine(name), MAX_NAME);
 
-/** Sends the link of an invite that is still open. */
+/** Sends the link of an invite, unless the invite is no longer open. */
 export const mailInvite: JobHandler<"invite.mail"> = {
   async run({ db, mail, settings }, { invite_id }, { id }) {
     if (!mail) return;

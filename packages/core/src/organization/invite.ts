@@ -54,7 +54,7 @@ export type CreateInvite = z.infer<typeof CreateInvite>;
 
 const TOKEN_BYTES = 24;
 
-/** The digest by which an invite is found from its token. It is not keyed, because tokens are random. */
+/** Returns the digest by which an invite is found from its token. It needs no secret key, because tokens are random. */
 export const digestInviteToken = (token: string): string => createHash("sha256").update(token).digest("base64url");
 
 const inviteList = listOf({
@@ -64,7 +64,7 @@ const inviteList = listOf({
   order: newestFirst(organization_invites),
 });
 
-/** The open invites of the organization, newest first. */
+/** Lists the open invites of the organization, newest first. */
 export function listInvites(ctx: Context<Admin>, query: PageQuery): Promise<Page<Invite>> {
   const { organization_id } = ctx.actor.active;
   return inviteList.read(ctx, query, {
@@ -115,7 +115,7 @@ export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<
 
 const alreadyInvitedError = () => new DomainError("conflict", "An open invite for this email exists");
 
-/** Removes an invite and returns it. An open invite is thereby revoked; removing an accepted one does not change the member. */
+/** Removes an invite and returns it. Removing an open invite revokes it; removing an accepted one does not change the member. */
 export function removeInvite(ctx: Context<Admin>, invite_id: string): Promise<Invite> {
   const { organization_id } = ctx.actor.active;
   return transaction(ctx, async (ctx) => {
@@ -130,7 +130,7 @@ export function removeInvite(ctx: Context<Admin>, invite_id: string): Promise<In
   });
 }
 
-/** The open invite with this token, without the encrypted token. */
+/** Finds the open invite with this token, without the encrypted token. */
 export async function findOpenInvite(ctx: Context, token: string): Promise<{ id: string; invited_email: string } | null> {
   const [invite] = await ctx.db
     .select({ id: organization_invites.id, invited_email: organization_invites.invited_email })

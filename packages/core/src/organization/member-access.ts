@@ -74,17 +74,14 @@ function upsertAccess(ctx: Context, organization_member_id: string, access: Boar
     });
 }
 
-/** The granted rights in a canonical order, to compare them with the stored ones. */
+/** Returns the granted rights in a fixed order, so that they can be compared with the stored rights. */
 const toComparableAccess = ({ all_boards_read, all_boards_write, board_access }: ReplaceMemberAccess) => ({
   all_boards_read,
   all_boards_write,
   boards: board_access.map(({ board_id, can_read, can_write }) => `${board_id} ${can_read} ${can_write}`).toSorted(),
 });
 
-/**
- * Checks that the boards belong to the organization and that no board is listed twice, and locks them so that they cannot be
- * removed.
- */
+/** Checks that the boards belong to the organization and that each is listed once. Locks them, so that they cannot be removed. */
 export async function requireBoards(
   ctx: Context,
   organization_id: string,

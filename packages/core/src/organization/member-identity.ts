@@ -8,8 +8,8 @@ import type { Identity } from "./identity.ts";
 import { readMember } from "./member.ts";
 
 /**
- * Returns the sign-in identity of a member, for a link that an owner creates, and records that. The link gives access to
- * everything that the person can access. So there is none for owners, or for members of organizations that the caller does not
+ * Returns the sign-in identity of a member, for a link that an owner creates, and records that in the audit log. The link gives
+ * access to all that the person can access. So it is refused for owners and for members of organizations that the caller does not
  * own.
  */
 export function readIdentityForLink(ctx: Context<Member>, member_id: string): Promise<Pick<Identity, "issuer" | "subject">> {

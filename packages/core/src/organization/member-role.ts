@@ -15,7 +15,7 @@ export const UpdateMember = lazyObject(() => ({
 })).meta({ id: "MemberUpdate" });
 export type UpdateMember = z.infer<typeof UpdateMember>;
 
-/** Changes the role of a member. The last owner cannot lose the role. */
+/** Changes the role of a member. The last owner of an organization stays an owner. */
 export function updateMember(ctx: Context<Admin>, member_id: string, { role }: UpdateMember): Promise<Member> {
   const { organization_id } = ctx.actor.active;
   return transaction(ctx, async (ctx) => {

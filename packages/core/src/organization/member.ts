@@ -58,8 +58,7 @@ type AccessRow = typeof organization_board_access.$inferSelect;
 const oldestFirst = [asc(organization_board_access.created_at), asc(organization_board_access.id)];
 
 /**
- * Before each nullable column there is a boolean key that tells whether the column is null, because a cursor needs a value for
- * every key.
+ * Before each nullable column there is a boolean key for whether the column is null, because a cursor needs a value for every key.
  */
 const memberOrder: SortOrder<{ id: string; email: string | null; name: string | null }> = [
   booleanKey(sql`(${users.email} is null)`, ({ email }) => email === null),
@@ -82,7 +81,7 @@ const memberList = listOf({
   order: memberOrder,
 });
 
-/** The organization's members by e-mail address; members without an address come last. */
+/** Lists the organization's members by e-mail address. Members without an address come last. */
 export function listMembers(ctx: Context<MemberActor>, query: PageQuery): Promise<Page<Member>> {
   const { organization_id } = ctx.actor.active;
   return memberList.read(ctx, query, {
@@ -102,7 +101,7 @@ export function listMembers(ctx: Context<MemberActor>, query: PageQuery): Promis
   });
 }
 
-/** A member of the organization. Admins may read every member, other members only their own membership. */
+/** Returns a member of the organization. Admins may read every member, other members only their own membership. */
 export async function getMember(ctx: Context<MemberActor>, member_id: string): Promise<Member> {
   const { organization_id, member_id: own_id, role } = ctx.actor.active;
   const member = await readMember(ctx, organization_id, member_id);
@@ -110,13 +109,13 @@ export async function getMember(ctx: Context<MemberActor>, member_id: string): P
   return member;
 }
 
-/** The caller's own membership in the active organization. */
+/** Returns the caller's own membership in the active organization. */
 export const getOwnMember = (ctx: Context<MemberActor>): Promise<Member> =>
   readMembership(ctx, ctx.actor.active.organization_id, ctx.actor.active.member_id);
 
 /**
- * A person who is a member of the organization, with the member's board rights, read with one statement. Users of keys are not
- * found.
+ * Reads a person who is a member of the organization, with the member's board rights, in one statement. Service users of keys are
+ * not found.
  */
 export const readMember = (ctx: Context, organization_id: string, member_id: string): Promise<Member> =>
   readMembership(ctx, organization_id, member_id, isNull(users.service_organization_id));
@@ -142,7 +141,7 @@ export async function grantBoardAccess(ctx: Context, organization_member_id: str
   await ctx.db.insert(organization_board_access).values({ organization_member_id, board_id, can_read: true, can_write: true });
 }
 
-/** Adds the board rights of each member. If an answer cannot hold all of them, the list of every member is shortened. */
+/** Adds the board rights to each member. If an answer cannot hold all of them, the list of every member is shortened. */
 async function readBoardAccess(ctx: Context, rows: Row[]): Promise<Member[]> {
   const ids = rows.map(({ member }) => member.id);
   const ofMember = sql`partition by ${organization_board_access.organization_member_id}`;

@@ -52,7 +52,7 @@ export async function getOrganization(ctx: Context<MemberActor>): Promise<Organi
 
 const MIN_ORGANIZATION_BYTES = 90;
 
-/** The caller's organizations, by name. */
+/** Lists the caller's organizations, by name. */
 export async function listOrganizations(ctx: Context<MemberActor>, query: ArrayQuery): Promise<OrganizationListItem[]> {
   const rows = await ctx.db
     .select({ id: organizations.id, name: organizations.name, role: organization_members.role })
@@ -81,7 +81,7 @@ export function createOrganization(ctx: Context<User>, { name }: CreateOrganizat
 const toLimitText = (limit: number) => `You have created ${limit} organizations today, which is the limit. Try again tomorrow.`;
 
 /**
- * Renames the active organization. The lock on the caller prevents two concurrent requests from giving two organizations the same
+ * Renames the active organization. The lock on the caller keeps two concurrent requests from giving two organizations the same
  * name.
  */
 export function updateOrganization(ctx: Context<Admin>, { name }: UpdateOrganization): Promise<Organization> {

@@ -10,7 +10,10 @@ import { toUser, type User } from "./user.ts";
 
 const MAX_PRONOUNS = 100;
 
-/** Whether the name is a time zone of the IANA database. Intl also accepts offsets such as `+01:00`, which are not time zones. */
+/**
+ * Returns whether the name is a time zone of the IANA database. Intl also accepts offsets such as `+01:00`, which are not time
+ * zones.
+ */
 function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

@@ -11,7 +11,7 @@ import { ownerRequiredError } from "./member-role.ts";
 
 /**
  * Removes the caller, the caller's memberships, and every organization in which the caller is the only member. The account at the
- * identity provider is not removed, and signing in again creates a new user.
+ * identity provider is not removed. Signing in again creates a new user.
  */
 export async function removeUser(ctx: Context<User>): Promise<void> {
   if (ctx.settings.auth.mode === "local") throw new DomainError("forbidden", "The shared local user cannot be deleted");

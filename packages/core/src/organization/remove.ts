@@ -25,7 +25,7 @@ export async function removeActiveOrganization(ctx: Context<Admin>): Promise<voi
 }
 
 /**
- * Removes an organization and, by cascade, its rows. The clean-up jobs of its agents are kept, and contain the connection data of
+ * Removes an organization and, by cascade, its rows. The clean-up jobs of its agents are kept and contain the connection data of
  * the removed gateways. Call it in `withLockTimeoutRetry`.
  */
 export async function removeOrganization(ctx: Context, organization_id: string): Promise<void> {
@@ -52,8 +52,8 @@ export async function removeOrganization(ctx: Context, organization_id: string):
 }
 
 /**
- * Waits for running changes of the busiest rows and blocks new changes. Call it before locking the organization: running changes
- * need the organization's row for their foreign keys, so they would deadlock with the lock.
+ * Waits for running changes of boards, tasks and agents, and blocks new changes. Call it before locking the organization: running
+ * changes lock the organization's row for their foreign keys, so the two locks would deadlock.
  */
 async function quiesce(ctx: Context, organization_id: string): Promise<void> {
   const lockRows = (rows: SQL) => ctx.db.execute(sql`select count(*) from (${rows} order by id for no key update) as locked`);

@@ -20,7 +20,7 @@ import { task_custom_field_definitions, task_custom_field_values } from "../sche
 import { usage_counts } from "../schema/usage.sql.ts";
 import { board_webhooks } from "../schema/webhook.sql.ts";
 
-/** The bytes that each row counts in addition to its texts, so that rows with short texts are limited too. */
+/** Added to the texts of each row, so that the number of rows with short texts is limited too. */
 export const ROW_BYTES = 200;
 
 interface StoredText {
@@ -34,7 +34,7 @@ interface StoredText {
 
 /**
  * The texts of members and agents to which no other limit or retention applies. The triggers of the migration `stored_text` count
- * exactly these, so a new entry or column needs a migration that replaces the triggers.
+ * exactly these texts, so a new entry or column needs a migration that replaces the triggers.
  */
 export const STORED_TEXTS = {
   activity_events: {
@@ -133,8 +133,8 @@ const toSize = (columns: readonly PgColumn[]): SQL =>
   );
 
 /**
- * The bytes of an organization's texts, measured on the rows themselves. The sum of the organization's counter shards should be
- * the same.
+ * Returns the size in bytes of an organization's texts, measured on the rows themselves. It should equal the sum of the
+ * organization's counter shards.
  */
 export function storedTextBytes(organization_id: string): SQL {
   const sums = Object.values<StoredText>(STORED_TEXTS).map(({ columns, owner, through, only }) => {

@@ -13,8 +13,8 @@ const BATCH = 50;
 const MAX_RUN_MS = 20_000;
 
 /**
- * Recounts the texts of organizations that were last counted long ago. Triggers count each change, so recounting only adds texts
- * that are older than the triggers, corrects errors, and merges the shards of each organization into one.
+ * Recounts the texts of organizations that were last counted long ago. Triggers already count each change. Recounting adds texts
+ * that are older than the triggers, corrects errors, and merges the counter shards of an organization into one.
  */
 export async function recountTexts(ctx: Context): Promise<void> {
   const start = performance.now();
@@ -30,8 +30,8 @@ export async function recountTexts(ctx: Context): Promise<void> {
 }
 
 /**
- * Both sums come from one snapshot, which contains both a text and its count, or neither. So their difference is the error of the
- * counter, even while other transactions write, and no lock is needed.
+ * Adds the error of the counter to it. Both sums come from one snapshot, which contains a text together with its count or neither.
+ * So the difference is right even while other transactions write, and no lock is needed.
  */
 async function recount(ctx: Context, organization_id: string): Promise<void> {
   const mine = sql`organization_id = ${organization_id}`;

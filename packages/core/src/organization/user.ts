@@ -30,7 +30,9 @@ export const User = lazyObject(() => ({
 })).meta({ id: "User", description: "A person." });
 export type User = z.infer<typeof User>;
 
-/** Without the long texts, because every request reads these columns, and open streams read them for many users at once. */
+/**
+ * The columns that every request reads. Long texts are left out, because open streams read these columns for many users at once.
+ */
 const identityColumns = {
   id: users.id,
   auth_issuer: users.auth_issuer,
@@ -65,8 +67,7 @@ export async function resolveUser(ctx: Context, identity: Identity): Promise<Use
 }
 
 /**
- * The user of an open connection. `organization_id` is the organization that the connection shows, or null if it does not need
- * one.
+ * The user of an open connection. `organization_id` is the organization whose data the connection shows, or null if it needs none.
  */
 export interface Session {
   identity: Pick<Identity, "issuer" | "subject">;
@@ -93,7 +94,7 @@ export async function recheckUsers(ctx: Context, sessions: readonly Session[]): 
   const bySubject = Map.groupBy(rows, ({ user }) => user.auth_subject);
   return sessions.map(({ identity, organization_id }) => {
     const found = bySubject.get(identity.subject);
-    // In ascending order, the row with the issuer comes last, after an old row without an issuer.
+    // The rows are in ascending order of the issuer. So the last row has the issuer, if there is also an old row without one.
     const user = found?.at(-1)?.user;
     if (!found || !user) return null;
     const membership = found.find((row) => row.user.id === user.id && row.active?.organization_id === organization_id);
@@ -127,13 +128,13 @@ const hasIdentity = and(
   inArray(users.auth_issuer, [sql.placeholder("issuer"), sql.placeholder("or_issuer")]),
 );
 
-/** The descending order prefers a row with the issuer to an old row without an issuer. */
+/** The descending order prefers a row with the issuer to an old row without one. */
 const selectUserByIdentity = preparedQuery((db) => selectUsers(db).where(hasIdentity).orderBy(desc(users.auth_issuer)).limit(1));
 
 /** The membership in the organization of the board that the path names. */
 const board_member = alias(organization_members, "board_member");
 
-/** Also reads the board that the path names and the user's rights to it, which `boardFor` checks later. */
+/** Selects the user together with the board that the path names and the user's rights to it, which `boardFor` checks later. */
 const selectUserWithBoard = preparedQuery((db) =>
   db
     .select({
@@ -154,8 +155,8 @@ const selectUserWithBoard = preparedQuery((db) =>
       ),
     )
     .where(hasIdentity)
-    // A user has only one membership in an organization. The order lets a test detect a query that reads another user's
-    // membership.
+    // A user has only one membership in an organization. The order makes the result of a wrong query predictable, so that a test
+    // detects a query that reads another user's membership.
     .orderBy(desc(users.auth_issuer), asc(board_member.created_at))
     .limit(1),
 );
@@ -183,7 +184,7 @@ export async function findMembership(ctx: Context, user_id: string, organization
   return membership ?? null;
 }
 
-/** The memberships of a user, oldest first. */
+/** Returns the memberships of a user, oldest first. */
 export const readMemberships = (ctx: Context, user_id: string): Promise<Membership[]> =>
   ctx.db
     .select(membershipColumns)

@@ -19,7 +19,7 @@ export interface Audience {
 
 export const isDecision = ({ type }: Pick<Alert, "type">): boolean => type === "approval.requested" || type === "question.asked";
 
-/** The next people after `after` whom an alert concerns and who may know about it. */
+/** Returns the next people, by id after `after`, whom an alert concerns and who may know about it. */
 export async function readAudience(ctx: Context, alert: Alert, after: string | null): Promise<Audience> {
   if (!isDecision(alert)) return { user_ids: await findMembers(ctx, alert, audienceOf(alert), after), group: null };
   const groups = alert.group ? [alert.group] : groupsAfter(alert.escalation?.after ?? null);
@@ -30,7 +30,7 @@ export async function readAudience(ctx: Context, alert: Alert, after: string | n
   return { user_ids: [], group: null };
 }
 
-/** The groups that may be asked next, in their order. */
+/** Returns the groups that may still be asked, in their order. */
 const groupsAfter = (group: DeciderGroup | null): readonly DeciderGroup[] =>
   group === null ? DECIDER_GROUPS : DECIDER_GROUPS.slice(DECIDER_GROUPS.indexOf(group) + 1);
 
@@ -60,13 +60,16 @@ async function findMembers(ctx: Context, alert: Alert, audience: SQL | undefined
 /** Excludes the service users of keys, because nobody reads their inboxes. */
 const isPerson = sql`not exists (select from ${users} as service
   where service.id = ${organization_members.user_id} and service.service_organization_id is not null)`;
-/** Groups overlap. A group is skipped if all of its people have already been asked. */
+/**
+ * Returns a condition that excludes people who were already asked, because groups overlap. If nobody is left, the next group is
+ * asked.
+ */
 const wasNotAsked = ({ key }: Alert): SQL => sql`not exists (select from ${user_notifications} as earlier
   where earlier.user_id = ${organization_members.user_id} and earlier.key = ${key})`;
 
 const isAdmin = inArray(organization_members.role, ["owner", "admin"]);
 
-/** A condition on `organization_members`: whether the member may read the group in whose chat people are mentioned. */
+/** Returns a condition on `organization_members`: whether the member may read the group in whose chat people are mentioned. */
 const readersOfGroup = ({ subject_id }: Alert): SQL =>
   mayReadGroupNow({
     user_id: organization_members.user_id,
@@ -93,7 +96,10 @@ function audienceOf({ type, board_id, task_id, subject_id, names = [] }: Alert):
   return board_id === null ? isAdmin : or(isAdmin, isIn(makerOfBoard(board_id)));
 }
 
-/** A person can be mentioned by name, by the first word of the name, or by the part of the e-mail address before the @. */
+/**
+ * Selects the people with one of these names. A person can be mentioned by name, by the first word of the name, or by the part of
+ * the e-mail address before the @.
+ */
 const peopleNamed = (names: readonly string[]): SQL => sql`(
   select person.id from ${users} as person where array[lower(trim(person.preferred_name)), lower(trim(person.name)),
     lower(split_part(trim(person.preferred_name), ' ', 1)), lower(split_part(trim(person.name), ' ', 1)),

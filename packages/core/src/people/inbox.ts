@@ -72,7 +72,7 @@ const inboxList = listOf({
   order: newestFirst(user_notifications),
 });
 
-/** A person's notifications about boards, groups and organizations that the person may still read. */
+/** Returns a filter that keeps a person's notifications about boards, groups and organizations that the person may still read. */
 const visibleTo = (user_id: string): Filter => ({
   name: "of the person",
   values: { user_id },
@@ -81,7 +81,7 @@ const visibleTo = (user_id: string): Filter => ({
 
 const isUnread: SQL = isNull(user_notifications.read_at);
 
-/** The caller's notifications, newest first. */
+/** Returns the caller's notifications, newest first. */
 export async function getUserInbox(ctx: Context<User>, query: UserInboxQuery): Promise<UserInbox> {
   const { user_id } = ctx.actor;
   const page = await inboxList.read(ctx, byCursor(query), {

@@ -1,6 +1,6 @@
 import { DAY_MS, MINUTE_MS } from "../values/time.ts";
 
-/** Whether the name is that of a time zone, such as `Europe/Berlin`. */
+/** Returns whether the name is a time zone, such as `Europe/Berlin`. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
@@ -9,7 +9,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** How far the clocks of a zone are ahead of UTC at a moment, in milliseconds. */
+/** Returns how far the clocks of a zone are ahead of UTC at a moment, in milliseconds. */
 function offsetAt(zone: string, at: number): number {
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone: zone,
@@ -27,20 +27,21 @@ function offsetAt(zone: string, at: number): number {
 
 const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 
-/** The next moment after `now` at which the clocks of the zone show a time of day such as `08:30`. */
+/** Returns the next moment after `now` at which the clocks of the zone show a time of day such as `08:30`. */
 export function nextTimeOfDay(now: Date, time: string, zone: string): Date {
   const start = now.getTime() + offsetAt(zone, now.getTime());
   const midnight = Math.floor(start / DAY_MS) * DAY_MS;
   for (let day = 0; ; day++) {
     const shown = midnight + day * DAY_MS + minutesOf(time) * MINUTE_MS;
-    // If the clocks change near this time, the offset that leads to the guess may differ from the offset at the guess.
+    // The clocks may change between `shown`, read as UTC, and the moment that is searched. So the offset is determined again at the
+    // guess.
     const guess = shown - offsetAt(zone, shown);
     const at = shown - offsetAt(zone, guess);
     if (at > now.getTime()) return new Date(at);
   }
 }
 
-/** Whether the clocks of the zone show a time from `from` up to but not including `until`, which may be on the next day. */
+/** Returns whether the clocks of the zone show a time from `from` up to but not including `until`, which may be on the next day. */
 export function isBetween(now: Date, from: string, until: string, zone: string): boolean {
   const minute = Math.floor(((now.getTime() + offsetAt(zone, now.getTime())) % DAY_MS) / MINUTE_MS);
   const [first, end] = [minutesOf(from), minutesOf(until)];

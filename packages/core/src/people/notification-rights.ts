@@ -6,8 +6,8 @@ import { user_notifications } from "../schema/people.sql.ts";
 const { type, user_id, organization_id, board_id, subject_id } = user_notifications;
 
 /**
- * Whether the person may still see a notification. A notification without a board is a mention in the chat of a group, the expiry
- * of a key (which its creator may also see), or only for admins.
+ * Whether the person may still see a notification. A notification without a board is a mention in a group's chat, the expiry of a
+ * key (which the key's creator may also see), or for admins only.
  */
 export const mayBeShown: SQL = sql`case when ${board_id} is not null or ${type} = 'key.expires_soon' then ${mayReadNow(user_notifications)}
   when ${type} = 'mention' then ${mayReadGroupNow({ user_id, organization_id, group_id: subject_id })}

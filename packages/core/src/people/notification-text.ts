@@ -20,7 +20,7 @@ export interface NotificationFacts {
   board_name: string | null;
   task_title: string | null;
   actor_name: string | null;
-  /** The name of the agent or gateway, or the host of the subscription. */
+  /** The name of the agent or gateway, or the host name of the subscription's receiver. */
   subject_name: string | null;
   /** The action or question to decide. */
   approval: AskedApproval | null;
@@ -52,10 +52,13 @@ const TITLES: Titles = {
   "delivery.dead": ({ subject_name }) => `Events could not be delivered to ${short(subject_name, "a removed subscription")}`,
 };
 
-/** One line that says what has happened. */
+/** Returns one line that says what has happened. */
 export const toTitle = (facts: NotificationFacts): string => TITLES[facts.type](facts);
 
-/** The text of another person or agent that belongs to the notification, which may have several lines; null if there is none. */
+/**
+ * Returns the text of another person or agent that belongs to the notification, which may have several lines. Returns null if there
+ * is none.
+ */
 export function toText({ type, approval, comment }: NotificationFacts): string | null {
   const text = type === "mention" ? comment : (approval?.reason ?? null);
   return text === null || text.trim() === "" ? null : ellipsize(text.trim(), MAX_TEXT);

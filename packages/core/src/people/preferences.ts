@@ -19,7 +19,10 @@ const TimeOfDay = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, valueError("ti
 const choice = (type: AlertType, channel: ChannelType) =>
   z.enum(CHOICES).describe(`How a person is notified of \`${type}\` by ${channel}.`);
 
-/** With a `wrap` that makes a schema optional, the result describes a request. */
+/**
+ * Builds the schema of the choices for all types and channels. If `wrap` makes schemas optional, the result is the schema of a
+ * request.
+ */
 const choicesOf = <Wrapped extends z.ZodType>(wrap: (schema: z.ZodType) => Wrapped) =>
   z.object(
     Object.fromEntries(
@@ -133,7 +136,7 @@ export async function updatePreferences(ctx: Context<User>, input: UpdatePrefere
 const withoutUndefined = (channels: Partial<Record<string, Choice>> = {}): Record<string, Choice> =>
   Object.fromEntries(Object.entries(channels).filter((entry): entry is [string, Choice] => entry[1] !== undefined));
 
-/** When to notify a person through a channel; null if the person is not to be notified there. */
+/** Returns when to notify a person through a channel, or null if the person is not to be notified there. */
 export function whenToTell(
   now: Date,
   preferences: NotificationPreferences,

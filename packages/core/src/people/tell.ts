@@ -36,10 +36,10 @@ export const tellPeople = (schedule: ScheduleDeliveries): JobHandler<"people.tel
   },
 });
 
-/** Schedules sending new notifications outside the console, in the transaction that stores them. */
+/** Schedules deliveries of new notifications outside the console, in the transaction that stores the notifications. */
 type ScheduleDeliveries = (ctx: Context, alert: Alert, stored: readonly Stored[]) => Promise<void>;
 
-/** When the next group is asked if nobody has decided; null if the board asks no other group. */
+/** When to ask the next group if nobody has decided; null if the board asks no other group. */
 interface Escalation {
   after_minutes: number | null;
   /** When the approval last changed. A later job compares this time, to detect that the approval was decided and reopened. */
@@ -52,7 +52,7 @@ interface CurrentAlert {
   escalation: Escalation | null;
 }
 
-/** The current alert, or null if an approval was decided in the meantime. A question is stored as an approval. */
+/** Returns the current alert, or null if an approval was decided in the meantime. A question is stored as an approval. */
 async function readAlert(ctx: Context, { after: _, ...alert }: AlertPayload): Promise<CurrentAlert | null> {
   if (!isDecision(alert)) return { alert, escalation: null };
   const [approval] = await ctx.db
@@ -73,13 +73,13 @@ async function readAlert(ctx: Context, { after: _, ...alert }: AlertPayload): Pr
 }
 
 /**
- * Not due if the approval was decided and reopened, because there is a later job for that, or if the board's setting was switched
+ * Returns false if the approval was decided and reopened, because a later job asks then, or if the board's setting was switched
  * off.
  */
 const isStillDue = (expected: Required<Alert>["escalation"], { after_minutes, pending_since }: Escalation): boolean =>
   after_minutes !== null && expected.pending_since === pending_since;
 
-/** The job that asks the next group if this one does not decide. */
+/** Returns the job that asks the next group if this group does not decide in time. */
 function escalationJobs(ctx: Context, alert: Alert, group: DeciderGroup, escalation: Escalation | null) {
   if (!escalation?.after_minutes || group === DECIDER_GROUPS.at(-1)) return [];
   const { after_minutes, pending_since } = escalation;

@@ -10,11 +10,11 @@ import { parseAddress } from "./subscription.ts";
 import { getVapidKey, toAuthorization } from "./vapid.ts";
 
 const LIMITS: FetchLimits = { connect_ms: 5_000, total_ms: 8_000, max_bytes: 100_000 };
-/** How long a push service keeps a message: as long as the buttons of a decision are valid. */
+/** How long a push service keeps a message. The buttons of a decision are valid for the same time. */
 const TTL_SECONDS = DAY_MS / 1000;
 const TOO_MANY = 429;
 
-/** The push service did not accept a message. */
+/** Thrown when the push service did not accept a message. */
 class PushError extends ExpectedFailure {
   override name = "PushError";
   readonly #is_transient: boolean;
@@ -39,7 +39,8 @@ const MAX_CONCURRENT = 10;
 /** The maximum number of notifications in a message that sums them up. */
 const MAX_ITEMS = 50;
 /**
- * How many decisions get a separate message, because its buttons decide. Further decisions share a message with everything else.
+ * Up to this many decisions get a separate message each, with buttons to decide. If there are more, all share messages with
+ * everything else.
  */
 const MAX_APART = 3;
 
@@ -72,7 +73,7 @@ function split(due: readonly Due[]): Due[][] {
 const isDecision = ({ approval }: Due): boolean => approval !== null;
 const GONE = "The browser has ended its subscription.";
 
-/** A browser that has ended its subscription is removed, with all messages that wait for it. */
+/** Sends a message to a browser. A browser that has ended its subscription is removed, with all messages that wait for it. */
 async function sendDue(ctx: Context, due: readonly Due[]): Promise<SendWrite | void> {
   const topic = due.length === 1 ? toTopic(due[0]!) : null;
   const urgency = due.some(isDecision) ? "high" : "normal";
@@ -128,7 +129,7 @@ async function post(ctx: Context, endpoint: string, request: Parameters<Context[
   }
 }
 
-/** Push services ask for a wait in seconds. */
+/** Returns the wait that a push service asks for, converted from seconds. */
 function retryAfterMs({ headers }: HttpResponse): number | null {
   const value = headers["retry-after"];
   return typeof value === "string" && /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : null;

@@ -11,7 +11,7 @@ const DELIMITER = 2;
 /** Every push service accepts a body of this size (RFC 8030). */
 const RECORD_BYTES = 4_096;
 const OVERHEAD_BYTES = SALT_BYTES + 4 + 1 + PUBLIC_KEY_BYTES + 1 + 16;
-/** The longest text of a message. */
+/** The maximum size in bytes of a message's text. */
 export const MAX_MESSAGE_BYTES = RECORD_BYTES - OVERHEAD_BYTES;
 
 /** The keys of a browser's subscription, in base64url. */
@@ -22,7 +22,7 @@ export interface SubscriptionKeys {
 
 const decode = (text: string): Buffer => Buffer.from(text, "base64url");
 
-/** Whether a message can be encrypted for these keys. */
+/** Returns whether a message can be encrypted for these keys. */
 export function areKeys({ p256dh, auth }: SubscriptionKeys): boolean {
   if (decode(auth).length !== AUTH_BYTES || decode(p256dh).length !== PUBLIC_KEY_BYTES) return false;
   try {
@@ -43,8 +43,8 @@ const derive = (key: Buffer, salt: Buffer, info: Buffer, bytes: number): Buffer 
   Buffer.from(hkdfSync("sha256", key, salt, info, bytes));
 
 /**
- * Encrypts a message for a browser, so that the push service cannot read it (RFC 8291, with the encoding of RFC 8188 in one record).
- * Only a test with a known result sets the key pair and the salt.
+ * Encrypts a message for a browser, so that the push service cannot read it (RFC 8291, with the encoding of RFC 8188 in one
+ * record). Only tests that compare with a known result pass the key pair and the salt.
  */
 export function encrypt(
   text: string,

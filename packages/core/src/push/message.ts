@@ -16,7 +16,7 @@ interface PushMessage {
   tag: string;
   /** The path that a click opens, without the host. */
   url: string;
-  /** Buttons that decide without opening anything. */
+  /** Buttons that decide without opening a page. */
   decision?: { token: string; buttons: Button[] };
 }
 
@@ -28,11 +28,11 @@ interface Button {
 
 const MAX_TITLE_CHARS = 160;
 const MAX_BODY_CHARS = 400;
-/** No platform shows more buttons. */
+/** Platforms show at most this many buttons. */
 const MAX_BUTTONS = 2;
 const TOPIC_CHARS = 32;
 
-/** The text of a push message. It is cut, so that it stays below the limit no matter how long the quoted texts are. */
+/** Returns the text of a push message. It is cut, so that it stays below the limit no matter how long the quoted texts are. */
 export function toPushText(ctx: Context, due: readonly Due[]): string {
   const message = due.length === 1 ? toPushMessage(ctx, due[0]!) : toSummaryMessage(due);
   return within(message);
@@ -63,8 +63,8 @@ function toPushMessage(ctx: Context, due: Due): PushMessage {
 }
 
 /**
- * The buttons of a question are its options, if there are exactly two. Any other question is answered on the page that a click
- * opens.
+ * Returns the buttons of a decision. A question has its options as buttons if there are exactly two. Any other question is answered
+ * on the page that a click opens.
  */
 function toButtons({ type, approval }: Due): Button[] {
   if (type !== "question.asked")
@@ -82,6 +82,8 @@ const toPath = (address: string): string => {
   return pathname + search + hash;
 };
 
-/** While a browser is not connected, a later message about the same subject replaces the earlier one. */
+/**
+ * Returns the topic of a message. While a browser is not connected, a later message with the same topic replaces the earlier one.
+ */
 export const toTopic = ({ subject_id }: Due): string =>
   createHash("sha256").update(`topic:${subject_id}`).digest("base64url").slice(0, TOPIC_CHARS);

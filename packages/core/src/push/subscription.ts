@@ -36,8 +36,7 @@ export const CreatePushSubscription = lazyObject(() => ({
 export type CreatePushSubscription = z.infer<typeof CreatePushSubscription>;
 
 /**
- * Where the browser of a person receives messages. Anyone who knows the address could disturb the person, so it is stored
- * encrypted.
+ * Where the browser of a person receives messages. It is stored encrypted, because anyone who knows it could disturb the person.
  */
 interface Address {
   endpoint: string;
@@ -63,6 +62,6 @@ async function requireEndpoint(ctx: Context<User>, endpoint: string): Promise<vo
   }
 }
 
-/** The address of a channel. Throws if it was encrypted with a different key. */
+/** Returns the address of a channel. Throws if the address was encrypted with a different key. */
 export const parseAddress = ({ settings }: Pick<Context, "settings">, sealed: Uint8Array): Address =>
   JSON.parse(unseal(settings.encryption_key, sealed)) as Address;

@@ -4,7 +4,7 @@ import { getOrCreateServiceKey } from "../db/service-key.ts";
 import { CURVE } from "./encrypt.ts";
 
 const KEY_NAME = "web-push";
-/** Push services accept at most 24 hours. */
+/** Below the 24 hours that push services accept at most. */
 const VALID_SECONDS = 12 * 3_600;
 
 /** The key with which push services recognize this service (RFC 8292). */
@@ -14,7 +14,7 @@ export interface VapidKey {
   private_key: KeyObject;
 }
 
-/** The key is created when it is first needed. If it changed, every browser would have to subscribe again. */
+/** Returns the key and creates it when it is first needed. If the key changed, every browser would have to subscribe again. */
 export const getVapidKey = async (ctx: Pick<Context, "db" | "settings">): Promise<VapidKey> =>
   toVapidKey(await getOrCreateServiceKey(ctx, KEY_NAME, createKey));
 
@@ -41,7 +41,7 @@ function toVapidKey(stored: string): VapidKey {
 
 const toPart = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** The header that tells a push service who the sender is. It is valid for that push service only. */
+/** Returns the header by which a push service recognizes the sender. It is valid for this push service only. */
 export function toAuthorization(
   { settings, now }: Pick<Context, "settings" | "now">,
   { public_key, private_key }: VapidKey,
@@ -58,7 +58,8 @@ export function toAuthorization(
 }
 
 /**
- * Whom a push service can contact. Some push services refuse a contact that is neither an https address nor an e-mail address.
+ * Returns the address at which a push service can contact the operator. Some push services refuse anything that is neither an https
+ * address nor an e-mail address.
  */
 function contactOf({ service_url, mail }: Context["settings"]): string {
   // The sender is `Name <address>` or an address.

@@ -4,9 +4,8 @@ import { runs } from "../schema/run.sql.ts";
 const sumOf = (name: string) => sql.raw(`sum(used.${name})::bigint`);
 
 /**
- * Builds the statement that adds the new usage entries in `used` to the sums of their runs, and returns for each run whether
- * these are its first entries. It runs after `after`, because tasks are locked before runs. It reads a run under the run's lock,
- * so that concurrent reports are all counted.
+ * Builds the statement that adds the new usage entries in `used` to the sums of their runs, and returns for each run whether these
+ * are its first entries. It runs after the statement `after`, which locks tasks, because tasks are locked before runs.
  */
 export const addToRuns = (used: SQL, after: SQL): SQL => sql`
   update ${runs} as run set

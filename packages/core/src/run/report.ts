@@ -12,10 +12,12 @@ import { type Run, type RunRow, toRun } from "./run.ts";
 
 const MAX_LINKS = 20;
 const MAX_REASON = 500;
-/** After the end of its run, a runner that was disconnected can report the rest for this long. */
+/** A runner that was disconnected can send the rest of its report until this long after the end of its run. */
 export const LATE_MS = DAY_MS;
 
-/** https and git addresses without spaces and control characters. Other schemes could run code where the address is shown. */
+/**
+ * https and git addresses without spaces and control characters. Other schemes could run code in the page that shows the address.
+ */
 const ADDRESS = /^(?:https:\/\/|ssh:\/\/|git:\/\/|git\+ssh:\/\/|git@[\w.-]+:)[^\s\p{C}]+$/u;
 
 /** One sentence in which a person or an agent gives a reason. */
@@ -40,10 +42,10 @@ export const UpdateRun = lazyObject(() => ({
 })).meta({ id: "RunUpdate" });
 export type UpdateRun = z.infer<typeof UpdateRun>;
 
-/** A condition on `runs`: whether this is the given run of the calling agent, even if the agent has moved since. */
+/** Returns a condition on `runs`: whether this is the given run of the calling agent, even if the agent has moved since. */
 export const ownRun = (ctx: Context<Agent>, run_id: string) => and(eq(runs.id, run_id), eq(runs.agent_id, ctx.actor.agent_id));
 
-/** A run of the calling agent; throws `not_found`. With `lock`, the row stays locked until the transaction ends. */
+/** Returns a run of the calling agent. Throws `not_found`. With `lock`, the row stays locked until the transaction ends. */
 export async function readOwnRun(ctx: Context<Agent>, run_id: string, lock = false): Promise<RunRow> {
   const query = ctx.db
     .select()
@@ -54,7 +56,7 @@ export async function readOwnRun(ctx: Context<Agent>, run_id: string, lock = fal
   return row;
 }
 
-/** Nothing can be added to runs that ended before this time. */
+/** Returns the time before which a run must have ended for nothing to be added to it any more. */
 export const lateSince = (ctx: Context): Date => addMs(ctx.now(), -LATE_MS);
 
 /** Throws if a run ended too long ago for anything to be added to it. */

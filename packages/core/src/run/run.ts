@@ -91,7 +91,7 @@ const runList = listOf({
   skips_in_index: true,
 });
 
-/** The runs of a board, newest first. */
+/** Lists the runs of a board, newest first. */
 export async function listRuns(ctx: CallerContext, board_id: string, query: RunQuery): Promise<Page<Run>> {
   const board = await boardFor(ctx, board_id, "read");
   return runList.read(ctx, query, {
@@ -107,7 +107,7 @@ export async function listRuns(ctx: CallerContext, board_id: string, query: RunQ
   });
 }
 
-/** The runs of a task, newest first. */
+/** Lists the runs of a task, newest first. */
 export async function listTaskRuns(ctx: CallerContext, board_id: string, task_id: string, query: PageQuery): Promise<Page<Run>> {
   const task = await getTask(ctx, board_id, task_id);
   return runList.read(ctx, query, {
@@ -130,7 +130,7 @@ export async function getRun(
   return toRun(await readRun(ctx, board.id, run_id));
 }
 
-/** A run of a board; throws `not_found`. */
+/** Returns a run of a board. Throws `not_found`. */
 export async function readRun(ctx: Context, board_id: string, run_id: string): Promise<RunRow> {
   const [row] = await ctx.db
     .select()

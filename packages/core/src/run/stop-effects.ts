@@ -9,7 +9,7 @@ import { runBoardEvents, type TakenTask, toTakenEffects } from "../task/lease/ex
 import type { TaskRow } from "../task/status-rules.ts";
 import { oneLine } from "../values/wire.ts";
 
-/** The effects of stopping a run: the task is taken away, an event is recorded, and the agent gets a message. */
+/** Returns the effects of stopping a run: the task is taken away, an event is recorded, and the agent gets a message. */
 export function toStopEffects(
   actor: User | Agent | System,
   board: BoardRow,

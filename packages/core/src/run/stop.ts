@@ -21,7 +21,9 @@ export const StopRun = lazyObject(() => ({
 })).meta({ id: "RunStop" });
 export type StopRun = z.infer<typeof StopRun>;
 
-/** A run of a board that the caller may stop. Only the board's lead and people who may write to the board may. */
+/**
+ * Throws unless the caller may stop the run: only the board's lead and people who may write to the board may. Returns the board.
+ */
 export async function requireStoppable(ctx: CallerContext, board_id: string, run_id: string): Promise<BoardRow> {
   const board = await boardFor(ctx, board_id, "write");
   await readRun(ctx, board.id, run_id);
@@ -48,8 +50,8 @@ interface RunRef {
 }
 
 /**
- * Stops the runs of an organization that are still running, in the caller's transaction, and returns their ids. It locks boards
- * by id, then tasks by id. `reason` is one sentence for people and agents.
+ * Stops the runs of an organization that are still running, in the caller's transaction, and returns their ids. Locks boards by id,
+ * then tasks by id. `reason` is one sentence for people and agents.
  */
 export async function stopRuns(
   ctx: Context<User | Agent | System>,

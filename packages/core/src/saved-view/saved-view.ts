@@ -34,7 +34,7 @@ export const SetSavedViews = lazyObject(() => ({
 })).meta({ id: "SavedViewsUpdate" });
 export type SetSavedViews = z.infer<typeof SetSavedViews>;
 
-/** The views of a board that the calling person has saved. */
+/** Returns the views of a board that the calling person has saved. */
 export async function getSavedViews(ctx: Context<User>, board_id: string): Promise<SavedViews> {
   const { id } = await boardFor(ctx, board_id, "read");
   const [row] = await ctx.db

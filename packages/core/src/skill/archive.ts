@@ -79,7 +79,9 @@ function requireTimeLeft({ deadline }: ArchiveLimits): void {
   if (performance.now() > deadline) throw new FetchError("timeout", "The repository took too long");
 }
 
-/** The path without the top folder that the code host adds to an archive; null if the path is not in this folder. */
+/**
+ * Returns the path without the top folder that the code host adds to an archive. Returns null if the path is not in this folder.
+ */
 function pathInRepository(name: string): string | null {
   const parts = name.split("/").filter((part) => part !== "" && part !== ".");
   if (name.startsWith("/") || parts.includes("..")) return null;

@@ -12,12 +12,10 @@ export const PACK_LIMITS = {
 };
 export type PackLimits = typeof PACK_LIMITS;
 
-/** Enough for the front matter, heading and first line, which are at the beginning of a SKILL.md. */
+/** The front matter, heading and first line are at the beginning of a SKILL.md, so this much of the file is enough. */
 const MAX_SKILL_FILE_BYTES = 32 * 1024;
 const MAX_INDEX_BYTES = 16 * 1024 * 1024;
-/**
- * The share of the total time for fetching the index. If the index does not arrive, there is still enough time for the archive.
- */
+/** The share of the total time for fetching the index. If the index does not arrive, there is still enough time for the archive. */
 const INDEX_TIME_SHARE = 0.25;
 
 /** `deadline` is in milliseconds on the clock of `performance.now()`. */
@@ -29,8 +27,8 @@ export interface DiscoveredSkills {
 }
 
 /**
- * Reads the skills of a pack from its code host: from its index, or else from its SKILL.md files. The index is fetched first and
- * alone, because the archives of large collections exceed the limits. Throws a DomainError, or a FetchError of the host.
+ * Reads the skills of a pack from its code host: from its index, or from its SKILL.md files if there is no index. The index is
+ * fetched alone, because the archives of large collections exceed the limits. Throws a DomainError or a FetchError.
  */
 export async function discoverSkills(
   http: HttpClient,
@@ -44,7 +42,7 @@ export async function discoverSkills(
   return indexed ?? discoverFromArchive(http, pack, limits, deadline);
 }
 
-/** The index of the branch; null if there is none or it cannot be fetched on its own. */
+/** Returns the index of the branch. Returns null if there is none or the file cannot be fetched. */
 async function fetchIndex(
   http: HttpClient,
   { source_url, branch }: PackSource,
@@ -56,7 +54,7 @@ async function fetchIndex(
     if (response.status === 200) return new TextDecoder().decode(await readBody(response));
     await response.body.return();
   } catch (error) {
-    // The error is ignored, because the archive also contains the index. If the archive cannot be read either, that failure is
+    // Ignored, because the archive is read next and also contains the index. If the archive cannot be read either, its error is
     // reported.
     if (!(error instanceof FetchError)) throw error;
   }
@@ -94,7 +92,7 @@ async function discoverFromArchive(
   };
   const archiveLimits = { unpacked_bytes: limits.max_bytes, files: limits.files, deadline };
   let indexed: DiscoveredSkill[] | null = null;
-  /** Keyed by URL, because an archive may contain a path twice. The last one counts, as when unpacking. */
+  /** Keyed by URL, because an archive may contain a path twice. As with unpacking, the last file counts. */
   const fromFiles = new Map<string, DiscoveredSkill>();
   for await (const { path, content, is_cut } of readArchive(response.body, archiveLimits, maxBytesOf)) {
     const text = new TextDecoder().decode(content);
@@ -110,8 +108,8 @@ async function discoverFromArchive(
 }
 
 /**
- * Opens the archive of the branch. If the branch does not exist, it opens the archive of the default branch, which the code host
- * calls HEAD.
+ * Opens the archive of the branch. If the branch does not exist, opens the archive of the default branch, which the code host calls
+ * HEAD.
  */
 async function openArchive(
   http: HttpClient,
@@ -138,7 +136,7 @@ function remainingTime({ connect_ms, deadline }: LimitsWithDeadline): { connect_
   return { connect_ms: Math.min(connect_ms, total_ms), total_ms };
 }
 
-/** The error for the caller of a sync; null if neither the pack nor its host caused it. */
+/** Returns the error for the caller of a sync. Returns null if neither the pack nor its host caused the error. */
 export function toSyncFailure(error: unknown): DomainError | null {
   if (error instanceof DomainError) return error;
   if (!(error instanceof FetchError)) return null;

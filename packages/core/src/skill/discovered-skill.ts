@@ -40,20 +40,20 @@ export class Warnings {
   }
 }
 
-/** The URL of a folder in the repository. The root has no path after the branch. */
+/** Returns the URL of a folder in the repository. For the root, the URL ends with the branch. */
 export function folderUrl({ source_url, branch }: PackSource, folder: string): string {
   const tail = folder.split("/").map(encodeURIComponent).join("/");
   return `${source_url}/tree/${branch}${folder === "" ? "" : `/${tail}`}`;
 }
 
-/** The last segment of a folder's path. For the root, this is the name of the repository. */
+/** Returns the last segment of a folder's path. For the root, returns the name of the repository. */
 export const folderName = (source: PackSource, folder: string): string =>
   (folder || source.source_url).split("/").findLast((part) => part !== "") ?? "";
 
 export const toName = (text: unknown): string | null => toLine(text, MAX_NAME);
 export const toDescription = (text: unknown): string | null => toLine(text, MAX_DESCRIPTION);
 
-/** The text as one line; null when it is blank or not a string. */
+/** Returns the text as one line, or null when it is blank or not a string. */
 function toLine(text: unknown, max: number): string | null {
   return typeof text === "string" ? truncate(oneLine(toStorableText(text)).replace(/\s+/g, " "), max).trim() || null : null;
 }

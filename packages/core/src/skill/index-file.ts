@@ -14,8 +14,8 @@ import {
 import { decodeUriOrKeep } from "./url.ts";
 
 /**
- * The first `max` skills in the index of a pack (docs/reference/skills.md#pack-index). If the text is not an index, it adds a
- * warning and returns null. The caller then reads the SKILL.md files.
+ * Returns the first `max` skills in the index of a pack (docs/reference/skills.md#pack-index). If the text is not an index, it adds
+ * a warning and returns null. The caller then reads the SKILL.md files.
  */
 export function parseIndex(text: string, source: PackSource, max: number, warnings: Warnings): DiscoveredSkill[] | null {
   const entries = toEntries(text);
@@ -48,7 +48,7 @@ function toEntries(text: string): unknown[] | null {
   }
 }
 
-/** The skill of an entry, or a string that says why the entry is invalid. */
+/** Returns the skill of an entry, or a string that says why the entry is invalid. */
 function toSkill(entry: unknown, source: PackSource): DiscoveredSkill | string {
   if (typeof entry !== "object" || entry === null) return "not an object";
   const { path, source_url, name, description, category, risk } = entry as Record<string, unknown>;
@@ -104,7 +104,10 @@ function locateByUrl(text: string, source: PackSource): SkillLocation | string {
   };
 }
 
-/** The path within the repository, without trailing slashes; null for another repository. The code host ignores case. */
+/**
+ * Returns the path within the repository, without trailing slashes. Returns null for another repository. Case is ignored, as on the
+ * code host.
+ */
 function pathBelow(path: string, repository: string): string | null {
   const trimmed = trimEndOf(path, "/");
   const head = trimmed.slice(0, repository.length);

@@ -11,7 +11,7 @@ import { skill_packs } from "../schema/skill-pack.sql.ts";
 import { selectSkillCards, type SkillCard, skillColumns, toSkillCard } from "./skill.ts";
 import { marketplace_skills } from "../schema/skill.sql.ts";
 
-/** The maximum number of skills in a list if no limit was sent. */
+/** The maximum number of skills in a list if the request has no limit. */
 const MAX_CARDS = 5_000;
 const MAX_LIMIT = 200;
 const UNCATEGORIZED = "uncategorized";
@@ -33,13 +33,13 @@ export const SkillsQuery = lazyObject(() => ({
 });
 export type SkillsQuery = z.infer<typeof SkillsQuery>;
 
-/** The cards and, if a limit was sent, their position in the whole list. */
+/** The skill cards and, if the request has a limit, their position in the whole list. */
 export interface SkillList {
   cards: SkillCard[];
   page: { total: number; limit: number; offset: number } | null;
 }
 
-/** The marketplace of the active organization, by name. */
+/** Lists the marketplace of the active organization, by name. */
 export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promise<SkillList> {
   const { gateway_id, search, category, risk, pack_id, limit, offset = 0 } = query;
   if (gateway_id !== undefined) await requireOwnGateway(ctx, gateway_id);
@@ -67,7 +67,7 @@ export async function listSkills(ctx: Context<Admin>, query: SkillsQuery): Promi
   return { cards: rows.map(toCard), page: { ...page, total } };
 }
 
-/** A condition on `marketplace_skills`: whether the skill's URL is the pack's URL or below it. */
+/** Returns a condition on `marketplace_skills`: whether the skill's URL is the pack's URL or below it. */
 export const isInPack = (pack_url: string): SQL | undefined =>
   or(eq(marketplace_skills.source_url, pack_url), sql`starts_with(${marketplace_skills}.source_url, ${`${pack_url}/`}::text)`);
 

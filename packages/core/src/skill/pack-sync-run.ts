@@ -37,7 +37,7 @@ export type PackRow = typeof skill_packs.$inferSelect;
 
 const isOpen = (run_id: string) => and(eq(skill_pack_syncs.id, run_id), eq(skill_pack_syncs.status, "running"));
 
-/** A running run with its pack; null if the run has ended. */
+/** Finds a running run with its pack. Returns null if the run has ended. */
 export async function findOpenPackSync(ctx: Context, run_id: string): Promise<{ run: PackSyncRow; pack: PackRow } | null> {
   const [row] = await ctx.db
     .select({ run: getTableColumns(skill_pack_syncs), pack: getTableColumns(skill_packs) })

@@ -65,7 +65,7 @@ const DEFAULT_PACKS = [
   { name: "AI Marketing Skills", source_url: "https://github.com/BrianRWagner/ai-marketing-skills" },
 ];
 
-// The index marketplace_skills_by_repository serves this count.
+// The index marketplace_skills_by_repository makes this count fast.
 const skill_count = sql<number>`(select count(*) from ${marketplace_skills}
   where ${marketplace_skills}.organization_id = ${skill_packs}.organization_id
     and split_part(${marketplace_skills}.source_url, '/tree/', 1) = ${skill_packs}.source_url)`.mapWith(Number);
@@ -77,7 +77,7 @@ type PackRowWithCount = typeof skill_packs.$inferSelect & { skill_count: number 
 const isOwnPack = (ctx: Context<Admin>, pack_id: string) =>
   and(eq(skill_packs.id, pack_id), eq(skill_packs.organization_id, ctx.actor.active.organization_id));
 
-/** The packs of the active organization, newest first. */
+/** Lists the packs of the active organization, newest first. */
 export async function listPacks(ctx: Context<Admin>, query: ArrayQuery): Promise<SkillPack[]> {
   const max_rows = arrayLimit(ctx, MIN_PACK_BYTES, query);
   const rows = await readShortened(ctx, { fields: columns, large: LARGE_PACK_FIELDS, max_rows }, (columns) =>

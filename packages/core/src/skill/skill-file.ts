@@ -12,7 +12,8 @@ import {
 export const SKILL_FILE = "SKILL.md";
 
 /**
- * Longer front matter is not parsed as YAML, since a malicious file could keep the parser busy. Usually it has only a few lines.
+ * Front matter with more characters is not parsed as YAML, since a malicious file could keep the parser busy. Usually it has only a
+ * few lines.
  */
 const MAX_YAML = 8_000;
 const YAML = { schema: "failsafe", maxAliasCount: 0, uniqueKeys: false, prettyErrors: false, logLevel: "error" } as const;
@@ -23,8 +24,8 @@ interface NameAndDescription {
 }
 
 /**
- * The skill that a SKILL.md describes (docs/reference/skills.md#skill-files). `folder` is the path of the file's folder, empty
- * for the root.
+ * Returns the skill that a SKILL.md describes (docs/reference/skills.md#skill-files). `folder` is the path of the file's folder,
+ * empty for the root.
  */
 export function parseSkillFile(text: string, folder: string, source: PackSource): DiscoveredSkill {
   const { front, lines } = splitFrontMatter(text);
@@ -49,8 +50,8 @@ function splitFrontMatter(text: string): { front: string | null; lines: string[]
 }
 
 /**
- * Reads front matter as YAML, with scalars as strings and without aliases. If the YAML is invalid, which is often the case
- * because of a colon in an unquoted string, it is read line by line.
+ * Reads front matter as YAML, with scalars as strings and without aliases. Invalid YAML is read line by line; often, the reason is
+ * only a colon in an unquoted string.
  */
 function parseFrontMatter(front: string): NameAndDescription {
   const { name, description } = parseYaml(front) ?? parseLines(front);

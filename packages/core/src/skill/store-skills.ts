@@ -14,8 +14,7 @@ const COLUMNS = ["name", "description", "category", "risk", "source_label", "met
 
 /**
  * Stores the discovered skills of a pack by URL and ends the run, in the caller's transaction. Skills that the pack no longer has
- * are marked as vanished, not removed. If the pack was changed or removed while it was read, no skills are stored, the run fails
- * and null is returned.
+ * are marked as vanished, not removed. If the pack changed or was removed in the meantime, the run fails and null is returned.
  */
 export async function storeSkills(
   ctx: Context,

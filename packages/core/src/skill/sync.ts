@@ -35,9 +35,8 @@ export async function startPackSync(ctx: Context<Admin>, pack_id: string): Promi
 }
 
 /**
- * Syncs a pack while the caller waits (docs/reference/skills.md#sync-of-a-pack). It stores the run and its job first, so that a
- * consumer completes the run after a timeout or crash. A pack has only one run at a time, and concurrent requests return the same
- * run.
+ * Syncs a pack while the caller waits (docs/reference/skills.md#sync-of-a-pack). The run and its job are stored first, so that a
+ * worker completes the run after a timeout or crash. A pack has one run at a time; concurrent requests return the same run.
  */
 export async function syncPack(
   ctx: Context<Admin>,
@@ -77,7 +76,7 @@ export async function getPackSync(ctx: Context<Admin>, pack_id: string, run_id: 
 const isOwnPack = (ctx: Context<Admin>, pack_id: string) =>
   and(eq(skill_packs.id, pack_id), eq(skill_packs.organization_id, ctx.actor.active.organization_id));
 
-/** The running sync of the pack, or a new run with its job. The lock on the pack's row prevents two new runs. */
+/** Returns the running sync of the pack, or a new run with its job. The lock on the pack's row prevents two new runs. */
 function findOrCreateRun(ctx: Context<Admin>, pack_id: string, queued: boolean): Promise<FoundOrCreatedRun> {
   return transaction(ctx, async (ctx) => {
     const [pack] = await ctx.db.select().from(skill_packs).where(isOwnPack(ctx, pack_id)).for("no key update");
@@ -95,7 +94,7 @@ function findOrCreateRun(ctx: Context<Admin>, pack_id: string, queued: boolean):
   });
 }
 
-/** Ends the job that this request has claimed and stores the job's result, in one transaction. */
+/** Ends the job that this request has claimed and stores the result of the job, in one transaction. */
 const endJobWith = <T>(ctx: Context<Admin>, job_id: string, write: (ctx: Context<Admin>) => Promise<T>): Promise<T> =>
   transaction(ctx, async (ctx) => {
     await endJobs(ctx, [job_id]);

@@ -1,10 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 
-/** A column cast to text, because values of type json cannot be compared. */
+/** Returns a column cast to text, because values of type json cannot be compared. */
 const asText = (row: PgTable | SQL, column: string) => sql`${row}.${sql.identifier(column)}::text`;
 
-/** The condition of an upsert: the stored row differs from the new one in at least one of the columns. */
+/** Returns a condition for an upsert: whether the stored row differs from the new row in at least one of the columns. */
 export const isDistinctFromExcluded = (table: PgTable, columns: readonly string[]): SQL<boolean> =>
   columns.length === 0
     ? sql<boolean>`false`
@@ -13,11 +13,11 @@ export const isDistinctFromExcluded = (table: PgTable, columns: readonly string[
         sql` or `,
       )})`;
 
-/** The SET clause of an upsert in which the columns get the new values. */
+/** Returns the SET clause of an upsert in which the columns get the new values. */
 export const excludedColumns = (columns: readonly string[]): Record<string, SQL> =>
   Object.fromEntries(columns.map((column) => [column, sql`excluded.${sql.identifier(column)}`]));
 
-/** The SET clause of an upsert that always returns its row. It sets `updated_at` only if a column differs. */
+/** Returns the SET clause of an upsert that always returns its row. It sets `updated_at` only if a column differs. */
 export const upsertSet = (table: PgTable, columns: readonly string[]): Record<string, SQL> => ({
   ...excludedColumns(["source_url", ...columns]),
   updated_at: sql`case when ${isDistinctFromExcluded(table, columns)} then now() else ${table}.updated_at end`,

@@ -7,10 +7,7 @@ import { MAX_NAME, MAX_URL, NonEmpty, oneLine, isValidSoFar, valueError } from "
 const CODE_HOST = "github.com";
 const DEFAULT_BRANCH = "main";
 
-/**
- * The URL of a skill. It must be https and have a host name instead of an IP address, because agents in private networks fetch
- * it.
- */
+/** The URL of a skill. It must be https and have a host name, not an IP address, because agents in private networks fetch it. */
 export const SkillUrl = NonEmpty(MAX_URL).refine(isSkillUrl, {
   ...valueError("source_url must be https, with the name of a public host"),
   when: isValidSoFar,
@@ -41,7 +38,7 @@ function readPackUrl(text: string): { url: string; problem?: never } | { url?: n
   return { url: url.origin + path };
 }
 
-/** The branch, or the default branch if the name is not safe in a URL. */
+/** Returns the branch, or the default branch if the name is not safe in a URL. */
 export function toBranch(text: string | null): string {
   const branch = text?.trim() ?? "";
   const isSafe = /^[A-Za-z0-9._/-]+$/.test(branch) && !branch.includes("..") && !branch.startsWith("-");

@@ -39,7 +39,7 @@ export type ConnectSlack = z.infer<typeof ConnectSlack>;
 
 export type SlackAppRow = typeof slack_apps.$inferSelect;
 
-/** The app of an organization; null if there is none. */
+/** Finds the app of an organization. Returns null if there is none. */
 export async function findSlackApp(ctx: Context, organization_id: string): Promise<SlackAppRow | null> {
   const [row] = await ctx.db.select().from(slack_apps).where(eq(slack_apps.organization_id, organization_id));
   return row ?? null;
@@ -53,10 +53,7 @@ export async function getSlackApp(ctx: Context<Admin>): Promise<SlackApp> {
 
 const Identity = z.object({ team_id: z.string().min(1).max(100), team: z.string(), user_id: z.string().min(1).max(100) });
 
-/**
- * Connects the app that an admin has created in a workspace, or replaces its secrets. Slack tells to which workspace the token
- * belongs.
- */
+/** Connects the app that an admin has created in a workspace, or replaces its secrets. Slack returns the workspace of the token. */
 export async function connectSlack(ctx: Context<Admin>, { bot_token, signing_secret }: ConnectSlack): Promise<SlackApp> {
   const { organization_id } = ctx.actor.active;
   const { team_id, team, user_id } = await identify(ctx, organization_id, bot_token);
@@ -72,7 +69,7 @@ export async function connectSlack(ctx: Context<Admin>, { bot_token, signing_sec
   };
   return transaction(ctx, async (ctx) => {
     const [before] = await ctx.db.select().from(slack_apps).where(eq(slack_apps.organization_id, organization_id)).for("update");
-    // In another workspace people are different Slack users, so they must link again.
+    // A person has a different Slack user in each workspace, so people must link again.
     if (before && before.team_id !== team_id) await removeChannelsOf(ctx, organization_id, "slack");
     const [row] = await ctx.db
       .insert(slack_apps)
@@ -97,7 +94,7 @@ async function identify(ctx: Context, organization_id: string, token: string): P
   }
 }
 
-/** Disconnects the app of the organization, and removes the links of its people. */
+/** Disconnects the app of the organization, and removes its people's links to Slack users. */
 export async function removeSlackApp(ctx: Context<Admin>): Promise<void> {
   const { organization_id } = ctx.actor.active;
   await transaction(ctx, async (ctx) => {
@@ -110,7 +107,7 @@ export async function removeSlackApp(ctx: Context<Admin>): Promise<void> {
 
 const toTarget = ({ team_name }: SlackAppRow) => ({ id: null, name: team_name });
 
-/** The token of an app. Throws a `SlackError` if the token was encrypted with a different key. */
+/** Returns the token of an app. Throws a `SlackError` if the token was encrypted with a different key. */
 export const tokenOf = (ctx: Context, app: SlackAppRow): string => open(ctx, app.bot_token_sealed);
 export const signingSecretOf = (ctx: Context, app: SlackAppRow): string => open(ctx, app.signing_secret_sealed);
 
@@ -125,7 +122,7 @@ function open({ settings }: Context, sealed: Uint8Array): string {
   }
 }
 
-/** Records the time before which nothing is sent through the app. */
+/** Stops sending through the app until `retry_at`. */
 export async function pauseSlackApp(ctx: Context, organization_id: string, last_error: string, retry_at: Date): Promise<void> {
   await ctx.db.update(slack_apps).set({ last_error, retry_at }).where(eq(slack_apps.organization_id, organization_id));
 }

@@ -13,7 +13,7 @@ import { callSlack, SlackError } from "./web-api.ts";
 
 /** How many people a job sends to at the same time. */
 const MAX_CONCURRENT = 5;
-/** Up to this many decisions are separate messages. */
+/** Up to this many decisions get a separate message each. If there are more, they share messages. */
 const MAX_APART = 5;
 
 /** The channel for direct messages from the organization's app to people who have linked their Slack user. */
@@ -41,7 +41,10 @@ export const slackChannel: ChannelKind = {
   },
 };
 
-/** Decisions only share a message with decisions, because it is replaced when one of them is made. */
+/**
+ * Splits notifications into messages. Decisions share a message only with decisions, because it is replaced when one of them is
+ * made.
+ */
 function split(due: readonly Due[]): Due[][] {
   const decisions = due.filter(({ approval }) => approval !== null);
   const others = due.filter(({ approval }) => approval === null);

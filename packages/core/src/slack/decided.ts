@@ -18,7 +18,7 @@ const MAX_CHARS = 1_000;
 
 type About = Pick<SlackReplyPayload, "organization_id" | "board_id" | "approval_id">;
 
-/** What a message shows instead of its buttons; null if the approval does not exist any more. */
+/** Returns what a message shows instead of its buttons. Returns null if the approval does not exist any more. */
 export async function findDecided(ctx: Context, about: About): Promise<SlackMessage | null> {
   const decided = await readDecided(ctx, about);
   if (!decided) return null;

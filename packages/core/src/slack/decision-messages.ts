@@ -9,15 +9,15 @@ import { approvals } from "../schema/approval.sql.ts";
 import { slack_decisions } from "../schema/slack.sql.ts";
 import { addMs, MINUTE_MS } from "../values/time.ts";
 
-/** Slack's names of a message: the conversation in which it is, and its time in it. */
+/** How Slack identifies a message: by its conversation, and by its timestamp in the conversation. */
 export interface MessageName {
   conversation: string;
   ts: string;
 }
 
 /**
- * Stores where the buttons of a message are, so that it is replaced after the decision. The lock makes a decision that is under way
- * either come first, or find the row.
+ * Stores where the buttons of a message are, so that the message is replaced after the decision. Because of the lock, a concurrent
+ * decision either commits first or finds the row.
  */
 export async function storeDecisionMessage(
   ctx: Context,
@@ -46,7 +46,7 @@ export async function storeDecisionMessage(
   await enqueueAll(ctx, [laterJob(organization_id, expires), ...(isDecided ? [slackUpdateJob(organization_id)] : [])]);
 }
 
-/** The job at the time when buttons expire. It has no lane, in which it would hold up the others until then. */
+/** Returns the job that runs when the buttons expire. It has no lane, because a lane would make the other jobs wait until then. */
 function laterJob(organization_id: string, due_at: Date): NewJob<"slack.update"> {
   const minute = Math.floor(due_at.getTime() / MINUTE_MS) + 1;
   const options = {
@@ -57,7 +57,10 @@ function laterJob(organization_id: string, due_at: Date): NewJob<"slack.update">
   return { kind: "slack.update", payload: { organization_id }, options };
 }
 
-/** How many decisions a message has buttons for. With only one, the answer to its button replaces the message, so its row is removed. */
+/**
+ * Counts the decisions for which a message has buttons. If there is only one, its row is removed, because the answer to the button
+ * replaces the message.
+ */
 export async function countOpenDecisions(
   ctx: Context,
   organization_id: string,

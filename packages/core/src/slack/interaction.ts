@@ -37,14 +37,14 @@ const Interaction = z.object({
 const REPLY_ORIGIN = "https://hooks.slack.com";
 
 /**
- * Handles a pressed button. Its decision has the same effect as that of a button in any other message. Slack does not show an
- * answer to this request, so a job replaces the message.
+ * Handles a pressed button. The decision has the same effects as a decision on any other channel. Slack does not show the response
+ * of this request, so a job replaces the message.
  */
 export async function handleInteraction(ctx: Context, headers: Headers, body: Uint8Array): Promise<void> {
   const sent = parse(new URLSearchParams(Buffer.from(body).toString("utf8")).get("payload"));
   const apps = await verifyRequest(ctx, headers, body, sent?.team.id ?? "");
   const action = sent?.type === "block_actions" ? sent.actions?.[0] : undefined;
-  // Slack also reports buttons that only open a page.
+  // Slack also reports a press of a button that only opens a page.
   if (!sent || action?.value === undefined || action.action_id === "open") return;
   const { action_id, value: token } = action;
   const claims = parseLink(ctx, "decision", token);
@@ -59,7 +59,8 @@ export async function handleInteraction(ctx: Context, headers: Headers, body: Ui
   try {
     await transaction(ctx, async (ctx) => {
       await useDecision(ctx, decision);
-      // A message with other decisions keeps their buttons, so a job replaces only the part that was decided.
+      // If the message has other decisions, their buttons must stay, so the job `slack.update` replaces only the part that was
+      // decided.
       if (!(await isShared(ctx, linked, sent.container))) await reply(ctx, "decided", linked);
     });
   } catch (error) {
@@ -83,7 +84,7 @@ function parse(text: string | null): z.infer<typeof Interaction> | undefined {
   }
 }
 
-/** The app of the organization in which this Slack user is linked to this person. */
+/** Finds the app of the organization in which this Slack user is linked to this person. */
 async function findLinked(
   ctx: Context,
   apps: readonly SlackAppRow[],
@@ -101,7 +102,7 @@ async function findLinked(
   return undefined;
 }
 
-/** What a button decides; null if its token is no longer valid. */
+/** Returns what a button decides, or null if its token is no longer valid. */
 async function toDecision(ctx: Context, action_id: string, token: string): Promise<Parameters<typeof useDecision>[1] | null> {
   if (action_id === "approved" || action_id === "rejected") return { token, status: action_id };
   const [, place] = OPTION_ACTION.exec(action_id) ?? [];
@@ -115,7 +116,7 @@ async function toDecision(ctx: Context, action_id: string, token: string): Promi
   }
 }
 
-/** Answers are only sent to Slack, whatever address the request names. */
+/** Enqueues an answer if the address is one of Slack's. Any other address in a request is ignored. */
 async function enqueueReply(ctx: Context, payload: SlackReplyPayload, url: string | undefined) {
   if (url === undefined || !URL.canParse(url) || new URL(url).origin !== REPLY_ORIGIN) return;
   await enqueue(ctx, "slack.reply", payload, { organization_id: payload.organization_id, secret: url });

@@ -25,8 +25,8 @@ export const SlackLink = lazyObject(() => ({
 export type SlackLink = z.infer<typeof SlackLink>;
 
 /**
- * Creates the command with which a person links a Slack user. The text goes from the signed-in person to Slack, because a link
- * from Slack could be sent to another person, who would hand over their decisions by opening it.
+ * Creates the command with which a person links a Slack user. The person copies it to Slack. A link in the other direction could be
+ * sent to somebody else, who would hand over their decisions by opening it.
  */
 export async function createSlackLink(ctx: Context<Member>): Promise<SlackLink> {
   const { user_id, active } = ctx.actor;
@@ -59,7 +59,7 @@ export async function linkSlackUser(ctx: Context, app: SlackAppRow, token: strin
   });
 }
 
-/** Within an organization, a Slack user is linked to only one person. */
+/** Returns the identity of the channel, which is unique. So within an organization, a Slack user is linked to only one person. */
 export const toIdentity = (organization_id: string, { team_id, user_id }: SlackAddress): string =>
   [organization_id, team_id, user_id].join(":");
 

@@ -7,11 +7,11 @@ import { type NotificationFacts, toText, toTitle } from "../people/notification-
 import { addMs } from "../values/time.ts";
 import { ellipsize, toPlainText } from "../values/text.ts";
 
-/** Slack's limits in characters: for a section, for a button, and the recommended limit for the text. */
+/** Slack's limits in characters for a section and a button, and its recommended limit for the text. */
 const MAX_SECTION = 3_000;
 const MAX_BUTTON = 75;
 const MAX_SUMMARY = 1_000;
-/** An item takes three blocks, and a message may have at most fifty. */
+/** An item takes three blocks, and Slack allows fifty in a message. */
 export const MAX_ITEMS = 15;
 
 export interface SlackMessage {
@@ -20,7 +20,7 @@ export interface SlackMessage {
   blocks: object[];
 }
 
-/** A quoted text as plain text, so that Slack does not turn parts of it into links, names or emoji. */
+/** Returns a quoted text as plain text, so that Slack does not turn parts of it into links, names or emoji. */
 export const plain = (text: string, max = MAX_SECTION) => ({
   type: "plain_text",
   text: ellipsize(toPlainText(text), max) || " ",
@@ -34,10 +34,7 @@ export const escapeMarkup = (text: string): string =>
 export const section = (text: string) => ({ type: "section", text: plain(text) });
 export const remark = (...lines: readonly string[]) => ({ type: "context", elements: lines.map((line) => plain(line)) });
 
-/**
- * The action of a button that answers a question. It contains the number of the option, because the text of an option may be too
- * long.
- */
+/** The action of a button that answers a question. It contains the position of the option, because its text may be too long. */
 export const OPTION_ACTION = /^option_(\d)$/;
 
 interface Button {
@@ -61,7 +58,7 @@ const EXPIRED = "The buttons of this message have expired. The console still has
 
 export type SlackItem = NotificationFacts & Linked;
 
-/** A message with notifications of one person, at most `MAX_ITEMS` of them. */
+/** Returns a message with at most `MAX_ITEMS` notifications of one person. */
 export function toSlackMessage(ctx: Context, items: readonly SlackItem[]): SlackMessage {
   return {
     text: escapeMarkup(toSummary(items.map(toTitle))),
@@ -69,7 +66,7 @@ export function toSlackMessage(ctx: Context, items: readonly SlackItem[]): Slack
   };
 }
 
-/** What a message that was sent at a time shows of a notification. Buttons that have expired are left out. */
+/** Returns the blocks of a notification in a message that was sent at `sent_at`. Buttons that have expired are left out. */
 export function itemBlocks(ctx: Context, item: SlackItem, sent_at: Date): object[] {
   const text = toText(item);
   const lines = [toTitle(item), ...(text === null ? [] : [text])];

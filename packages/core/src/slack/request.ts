@@ -7,12 +7,12 @@ import { verifySignature } from "../webhook/signature.ts";
 import { type SlackAppRow, signingSecretOf } from "./app.ts";
 import { SlackError } from "./web-api.ts";
 
-/** How many organizations may share a workspace. The secrets of further organizations are not tried. */
+/** How many organizations may share a workspace. The signing secrets of further organizations are not tried. */
 const MAX_APPS = 20;
 
 /**
- * The apps whose secret signed this request of Slack within the last five minutes (docs/reference/slack.md#requests). Several
- * organizations may use the same app. Throws `forbidden` if there is none.
+ * Returns the apps whose secret signed this request of Slack within the last five minutes (docs/reference/slack.md#requests).
+ * Several organizations may use the same app. Throws `forbidden` if there is no such app.
  */
 export async function verifyRequest(ctx: Context, headers: Headers, body: Uint8Array, team_id: string): Promise<SlackAppRow[]> {
   const rows = await ctx.db
@@ -33,7 +33,7 @@ export async function verifyRequest(ctx: Context, headers: Headers, body: Uint8A
   return rows.filter((_, place) => secrets[place] !== null && signature.matches(secrets[place]!, body));
 }
 
-/** Null if the secret was encrypted with a different key. */
+/** Returns the signing secret, or null if it was encrypted with a different key. */
 function secretOf(ctx: Context, app: SlackAppRow): string | null {
   try {
     return signingSecretOf(ctx, app);

@@ -16,14 +16,17 @@ import type { MessageName } from "./decision-messages.ts";
 import { escapeMarkup, itemBlocks, section, type SlackItem, type SlackMessage } from "./message.ts";
 import { callSlack, SlackError } from "./web-api.ts";
 
-/** Messages of one job. More are left to the next, so that other organizations get their turn in between. */
+/**
+ * The maximum number of messages of one job. The next job replaces the rest, so that jobs of other organizations run in between.
+ */
 const MAX_MESSAGES = 50;
 const MAX_UPDATING_MS = 20_000;
 
 /** Replaces the messages of an organization whose decisions were made elsewhere, or whose buttons have expired. */
 export const updateSlackMessages: JobHandler<"slack.update"> = {
   async run(ctx, { organization_id }, { lane }) {
-    // Only one job at a time replaces messages, so that an earlier text never comes after a later one.
+    // Jobs without a lane only enqueue one with a lane. Jobs of a lane run one at a time, so an earlier text never replaces a later
+    // one.
     if (lane === null) return (ctx) => enqueueAll(ctx, [slackUpdateJob(organization_id)]);
     const app = await findSlackApp(ctx, organization_id);
     if (!app) return;
@@ -60,7 +63,10 @@ async function updateMessage(ctx: Context, app: SlackAppRow, message: MessageNam
   await storeShown(ctx, rows, isGone);
 }
 
-/** Returns whether the message cannot be replaced, such as one that its person has removed. Throws if a later attempt may succeed. */
+/**
+ * Returns true if the message can never be replaced, for example because the person has removed it. Throws if a later attempt may
+ * succeed.
+ */
 async function isGoneAfter(update: () => Promise<unknown>): Promise<boolean> {
   try {
     await update();
@@ -95,7 +101,7 @@ const readRows = (ctx: Context, { organization_id }: SlackAppRow, { conversation
 
 const isPending = ({ notification, may_be_shown }: Row) => may_be_shown && notification.approval?.status === "pending";
 
-/** Who has lost the right to decide learns nothing more, and has no buttons any more. */
+/** Shown to people who have lost the right to decide: no details and no buttons. */
 const NOT_SHOWN: SlackMessage = {
   text: "This does not wait for you any more.",
   blocks: [section("This does not wait for you any more.")],
@@ -117,7 +123,10 @@ const toMessage = (parts: readonly SlackMessage[]): SlackMessage => ({
   blocks: parts.flatMap(({ blocks }) => blocks),
 });
 
-/** A row whose decision changed while Slack was called stays due, because the decision set another time. */
+/**
+ * Stores that the message is up to date. If a decision changed while Slack was called, `due_at` differs from the row that was read,
+ * so the row stays due.
+ */
 async function storeShown(ctx: Context, rows: readonly Row[], isGone: boolean): Promise<void> {
   const areUnchanged = or(
     ...rows.map(({ id, due_at }) =>

@@ -31,7 +31,7 @@ const PASSING_ERRORS: ReadonlySet<string> = new Set(["fatal_error", "internal_er
 
 type Scope = "message" | "app" | "busy" | "passing";
 
-/** Slack did not accept a call. */
+/** Thrown when Slack did not accept a call. */
 export class SlackError extends ExpectedFailure {
   override name = "SlackError";
   readonly #scope: Scope;
@@ -50,7 +50,7 @@ export class SlackError extends ExpectedFailure {
     return this.#scope !== "message";
   }
 
-  /** Other messages of the app would fail as well. */
+  /** True if other messages of the app would fail as well. */
   override get is_unreachable(): boolean {
     return this.#scope === "app" || this.#scope === "passing";
   }
@@ -112,7 +112,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Slack states the wait in seconds. */
+/** Returns the wait that Slack asks for, converted from seconds. */
 function retryAfterMs({ headers }: HttpResponse): number | null {
   const value = headers["retry-after"];
   return typeof value === "string" && /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : null;

@@ -8,19 +8,20 @@ type Address = Pick<SubscriptionRow, "url" | "url_sealed">;
 
 const SHOWN_CHARS = 4;
 /**
- * The last four characters of an address are shown only if its path has at least this length, because they would be too much of a
- * shorter path.
+ * The last four characters of an address are shown only if its path has at least this length. Of a shorter path, they would reveal
+ * too much.
  */
 const MIN_PATH_CHARS = 16;
 /** The maximum number of addresses per hourly run. The next run encrypts the remaining ones. */
 const MAX_OLD = 1_000;
 
-/** The address that messages are posted to. */
+/** Returns the address to which messages are posted. */
 export const receiverUrl = (ctx: Pick<Context, "settings">, { url, url_sealed }: Address): string =>
   url_sealed ? unseal(ctx.settings.encryption_key, url_sealed) : url;
 
 /**
- * The columns of an address. The address of a Slack webhook is encrypted, because anyone who knows it can post to the channel.
+ * Returns the columns of an address. The address of a Slack webhook is encrypted, because anyone who knows it can post to the
+ * channel.
  */
 export function addressColumns(ctx: Context, { url, format }: Pick<SubscriptionRow, "url" | "format">): Address {
   if (format !== "slack") return { url, url_sealed: null };
@@ -28,7 +29,8 @@ export function addressColumns(ctx: Context, { url, format }: Pick<SubscriptionR
 }
 
 /**
- * The columns that a request changes. An encrypted address stays encrypted, since otherwise changing the format would reveal it.
+ * Returns the address columns that a request changes. An encrypted address stays encrypted, because changing the format would
+ * otherwise reveal it.
  */
 export function changeAddress(
   ctx: Context,
@@ -43,7 +45,7 @@ export function changeAddress(
 const changedToSealed = (ctx: Context, url: string, format: SubscriptionRow["format"]): Partial<Address> =>
   format === "slack" ? addressColumns(ctx, { url, format }) : {};
 
-/** The host and the last characters of an address, in the form of a valid URL. */
+/** Returns the host and the last characters of an address, in the form of a valid URL. */
 function toShown(address: string): string {
   const { origin, pathname, search } = new URL(address);
   const path = pathname + search;

@@ -17,7 +17,7 @@ function toBoardEvents(ctx: Context, events: readonly NewBoardEvent[]): BoardEve
   });
 }
 
-/** The jobs that publish these events. Empty if BOARD_EVENTS is off. */
+/** Returns the jobs that publish these events. The list is empty if BOARD_EVENTS is off. */
 function toPublishJobs(ctx: Context, events: readonly BoardEvent[]): NewJob[] {
   if (!ctx.settings.board_events) return [];
   return events.map(({ id, ...payload }) => ({
@@ -37,7 +37,7 @@ export async function storeBoardEvents(ctx: Context, new_events: readonly NewBoa
   return [...toPublishJobs(ctx, events), ...toBoardAlertJobs(events)];
 }
 
-/** The writes for `runBatch` that store deliveries and publishing jobs, for any number of events and subscriptions. */
+/** Builds the writes for `runBatch` that store deliveries and publishing jobs, for any number of events and subscriptions. */
 export function insertBoardEvents(ctx: Context, new_events: readonly NewBoardEvent[]) {
   const events = toBoardEvents(ctx, new_events);
   const jobs = [...toPublishJobs(ctx, events), ...toBoardAlertJobs(events)];
@@ -50,7 +50,7 @@ function toEventActor(actor: Actor): BoardEvent["actor"] {
   return { type: "system", id: null };
 }
 
-/** Publishes an event as it was stored. The jobs for this have no lane, so that a refused event does not block the others. */
+/** Publishes an event as it was stored. The jobs for this have no lane, so that a refused event does not block later events. */
 export const publishBoardEvent: JobHandler<"event.publish"> = {
   run: (ctx, payload, { id }) => ctx.bus.publish({ ...payload, id }),
 };

@@ -17,14 +17,17 @@ import { subscription_deliveries, subscriptions } from "../schema/subscription.s
 
 /** A subscription is switched off when every attempt over this period has failed. */
 const MAX_FAILING_MS = 5 * DAY_MS;
-/** A receiver that takes longer counts as slow. It then gets one message at a time, so that it does not delay other receivers. */
+/**
+ * A receiver that takes longer to answer counts as slow. It then gets one message at a time, so that it does not delay other
+ * receivers.
+ */
 const SLOW_MS = 5_000;
-/** How many held deliveries to wake once a receiver is fast again. */
+/** How many waiting deliveries to wake once a slow receiver is fast again. */
 const WAKE_UPS = 20;
 
 const INACTIVE = "The subscription is not active.";
 
-/** The receiver did not accept the message, and another attempt will follow. */
+/** Thrown when the receiver did not accept the message and another attempt will follow. */
 class DeliveryFailed extends ExpectedFailure {
   override readonly name = "DeliveryFailed";
   readonly #retry_after_ms: number | null;
@@ -45,7 +48,7 @@ class DeliveryFailed extends ExpectedFailure {
 export const deliverEvent: JobHandler<"subscription.deliver"> = {
   async run(ctx, payload, { is_last_attempt }) {
     const found = await findDelivery(ctx, payload);
-    // A failed delivery is sent as well, because only a job that was redriven finds the delivery in this state.
+    // A failed delivery is sent too, because it only has a job if its dead job was redriven.
     if (!found || found.delivery.status === "delivered") return;
     const { delivery, subscription } = found;
     if (!subscription.active) return (ctx) => markFailed(ctx, delivery.id, INACTIVE);
@@ -135,7 +138,7 @@ async function recordHealth(ctx: Context, subscription: SubscriptionRow, attempt
       ...(reason === null ? {} : { active: false, disabled_reason: reason }),
       updated_at: reason === null ? sql`${subscriptions.updated_at}` : sql`now()`,
     })
-    // Skips a subscription that was changed or switched off in the meantime, because the attempt was not made with its new
+    // Skips a subscription that was changed or switched off since the attempt, because the attempt may have been made with the old
     // receiver.
     .where(
       and(

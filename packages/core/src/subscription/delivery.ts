@@ -103,7 +103,7 @@ const deliveryList = listOf({
   order: newestFirst(subscription_deliveries),
 });
 
-/** The deliveries of a subscription, newest first. */
+/** Lists the deliveries of a subscription, newest first. */
 export async function listDeliveries(
   ctx: Context<User>,
   owner: Owner,
@@ -181,10 +181,7 @@ export function redeliver(ctx: Context<User>, owner: Owner, subscription_id: str
   });
 }
 
-/**
- * Locks the open jobs of a subscription or of one delivery. Jobs are locked before deliveries, in the same order as at the end of
- * an attempt.
- */
+/** Locks the open jobs of a subscription or of one delivery. Jobs are locked before deliveries, as at the end of an attempt. */
 const lockOpenJobs = (ctx: Context, subscription: SubscriptionRow, delivery_id?: string) =>
   ctx.db
     .select({ id: jobs.id })
@@ -202,7 +199,7 @@ const lockOpenJobs = (ctx: Context, subscription: SubscriptionRow, delivery_id?:
 /** The maximum number of deliveries that one request sends again. For more, the caller repeats the request. */
 const RECOVER_LIMIT = 10_000;
 
-/** Sends the deliveries that have failed since a time again, oldest first. */
+/** Sends deliveries again that were created since a time and have failed, oldest first. */
 export function recoverDeliveries(
   ctx: Context<User>,
   owner: Owner,
@@ -235,8 +232,8 @@ export function recoverDeliveries(
 }
 
 /**
- * Throws `conflict` for a subscription that is switched off, because its deliveries would fail again. It locks the subscription
- * before its deliveries, as a removal does; otherwise the two could deadlock.
+ * Returns the subscription. Throws `conflict` if it is switched off, because its deliveries would fail again. Locks the
+ * subscription before its deliveries, as a removal does; otherwise the two could deadlock.
  */
 async function getActive(ctx: Context, owner: Owner, subscription_id: string): Promise<SubscriptionRow> {
   const subscription = await getSubscriptionRow(ctx, owner, subscription_id, "locked");
@@ -246,7 +243,7 @@ async function getActive(ctx: Context, owner: Owner, subscription_id: string): P
 
 function toDelivery(row: Row): Delivery {
   const { id, subscription_id, event_id, event_type, attempts, last_error, response_status } = row;
-  // If a failed delivery has a next attempt, its dead job was redriven.
+  // A failed delivery has a next attempt only if its dead job was redriven.
   const status = row.status === "failed" && row.next_attempt_at !== null ? "pending" : row.status;
   return {
     id,

@@ -3,11 +3,11 @@ import { BOARD_EVENT_TYPES } from "../context/event-body.ts";
 import { valueError } from "../values/wire.ts";
 
 const MAX_PATTERN = 50;
-/** The maximum number of stars. Two are enough for `*.x.*`, and more would make matching slow. */
+/** The maximum number of stars in a pattern. Two are enough for `*.x.*`, and more would make matching slow. */
 const MAX_STARS = 2;
 const PATTERN = /^[a-z.*]+$/;
 
-/** Whether the type of an event matches a pattern, in which `*` matches any characters. */
+/** Returns whether the type of an event matches a pattern, in which `*` matches any characters. */
 export function matchesType(pattern: string, type: string): boolean {
   const [first = "", ...parts] = pattern.split("*");
   const last = parts.pop();

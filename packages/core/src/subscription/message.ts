@@ -15,7 +15,7 @@ interface Content {
   data: Record<string, unknown>;
 }
 
-/** The message of a delivery. It is the same for every attempt. */
+/** Returns the message of a delivery, which is equal in every attempt. */
 export function toMessage(settings: Settings, { format }: Pick<SubscriptionRow, "format">, delivery: DeliveryRow): Message {
   const { event_id, event_type, occurred_at, detail } = delivery;
   const data = { ...(detail as Record<string, unknown>), sequence: toSequence(delivery) };
@@ -25,7 +25,7 @@ export function toMessage(settings: Settings, { format }: Pick<SubscriptionRow, 
 export const toBody = (settings: Settings, format: SubscriptionRow["format"], content: Content): string =>
   JSON.stringify(format === "slack" ? { text: slackText(settings, content) } : content);
 
-/** One line with a link to the console. Events contain no text that people wrote, so nothing needs escaping. */
+/** Returns one line with a link to the console. Events contain no text that people wrote, so nothing needs escaping. */
 function slackText({ service_url }: Settings, { type, data }: Content): string {
   const { subject, status, actor, board_id } = data as Partial<{
     subject: { type: string; id: string };

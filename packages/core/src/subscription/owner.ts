@@ -5,25 +5,28 @@ import type { Admin, User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { subscriptions } from "../schema/subscription.sql.ts";
 
-/** Whose subscriptions are managed: those of one board, or of an organization with all its boards (`board_id` null). */
+/** Whose subscriptions are managed: the subscriptions of one board, or of an organization with all its boards (`board_id` null). */
 export interface Owner {
   organization_id: string;
   board_id: string | null;
 }
 
-/** Only for admins, because it covers every address to which the organization's events are sent. */
+/**
+ * Returns the organization as the owner. Only admins may use it, because it covers every address to which the organization's events
+ * are sent.
+ */
 export const organizationOwner = (ctx: Context<Admin>): Owner => ({
   organization_id: ctx.actor.active.organization_id,
   board_id: null,
 });
 
-/** Requires write access, because a subscription sends events of the board to another system. */
+/** Returns the board as the owner. Requires write access, because a subscription sends events of the board to another system. */
 export async function boardOwner(ctx: Context<User>, board_id: string): Promise<Owner> {
   const board = await boardFor(ctx, board_id, "write");
   return { organization_id: board.organization_id, board_id: board.id };
 }
 
-/** A filter of `subscriptions` that keeps those of the owner. */
+/** Returns a filter of `subscriptions` that keeps the subscriptions of the owner. */
 export const ownedBy = ({ organization_id, board_id }: Owner): Filter => ({
   name: board_id === null ? "of the organization" : "of the board",
   values: { organization_id, board_id },
@@ -34,5 +37,5 @@ export const ownedBy = ({ organization_id, board_id }: Owner): Filter => ({
     )!,
 });
 
-/** A condition on `subscriptions`: whether the subscription belongs to the owner. */
+/** Returns a condition on `subscriptions`: whether the subscription belongs to the owner. */
 export const isOwnedBy = (owner: Owner): SQL => conditionOf(ownedBy(owner));

@@ -7,7 +7,7 @@ export interface Receiver {
   organization_id: string;
 }
 
-/** The receivers of all organizations' active subscriptions, newest first. For operators only. */
+/** Lists the receivers of all organizations' active subscriptions, newest first. Only operators may see it. */
 export const listActiveReceivers = (ctx: Pick<Context, "db" | "settings">, limit: number): Promise<Receiver[]> =>
   ctx.db
     .select({ url: subscriptions.url, organization_id: subscriptions.organization_id })

@@ -3,10 +3,10 @@ import { createHmac, randomBytes } from "node:crypto";
 const PREFIX = "whsec_";
 const SECRET_BYTES = 32;
 
-/** A new secret in the format of Standard Webhooks. */
+/** Creates a secret in the format of Standard Webhooks. */
 export const createSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString("base64");
 
-/** The value of the header `webhook-signature` of Standard Webhooks, with one signature for each secret. */
+/** Returns the value of the header `webhook-signature` of Standard Webhooks, with one signature for each secret. */
 export const signMessage = (secrets: readonly string[], id: string, timestamp: string, body: string): string =>
   secrets
     .map((secret) => {

@@ -9,7 +9,7 @@ import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 
 const LIMITS: FetchLimits = { connect_ms: 10_000, total_ms: 15_000, max_bytes: Number.MAX_SAFE_INTEGER };
 export const RESPONSE_CHARS = 1_000;
-/** How much of an answer is read. This is enough for the characters that are stored. */
+/** How many bytes of an answer are read. They are enough for the characters that are stored. */
 const RESPONSE_BYTES = 4_096;
 const GONE = 410;
 
@@ -65,8 +65,8 @@ const toProblem = (status: number): string =>
     : `The receiver answered ${status}.`;
 
 /**
- * The start of the answer's body. If the body breaks off, that is ignored, because the status already decides whether the attempt
- * succeeded.
+ * Returns the start of the answer's body. If the body breaks off, that is ignored, because the status already decides whether the
+ * attempt succeeded.
  */
 async function readStart({ body }: HttpResponse): Promise<string> {
   const parts: Uint8Array[] = [];
@@ -85,8 +85,8 @@ async function readStart({ body }: HttpResponse): Promise<string> {
 }
 
 /**
- * The wait that the receiver asks for with `retry-after`, which is a number of seconds or a date. Null if there is no such
- * header.
+ * Returns the wait that the receiver asks for with `retry-after`, which is a number of seconds or a date. Returns null without such
+ * a header.
  */
 function retryAfterMs({ now }: Context, { headers }: HttpResponse): number | null {
   const value = headers["retry-after"];

@@ -11,13 +11,12 @@ import { subscription_deliveries, subscriptions } from "../schema/subscription.s
 
 const DELIVER: JobKind = "subscription.deliver";
 
-/** The key that prevents two open jobs from sending the same delivery. */
+/** Returns the key that prevents two open jobs from sending the same delivery. */
 export const dedupeKey = (delivery_id: string) => `delivery:${delivery_id}`;
 
 /**
- * The writes for `runBatch` that store a delivery and its job for each event and matching active subscription. They are part of
- * the statement that stores the change, so they need no extra statement. The key lock keeps a subscription from being removed
- * between the match and the insert.
+ * Builds the writes for `runBatch` that store a delivery and its job for each event and matching active subscription. They join the
+ * statement that stores the change. The key lock keeps a subscription from being removed between the match and the insert.
  */
 export function deliveryWrites(ctx: Context, events: readonly BoardEvent[]): NamedWrite[] {
   if (events.length === 0) return [];

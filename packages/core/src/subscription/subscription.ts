@@ -79,7 +79,7 @@ const subscriptionList = listOf({
   order: newestFirst(subscriptions),
 });
 
-/** The owner's subscriptions, newest first. */
+/** Lists the owner's subscriptions, newest first. */
 export const listSubscriptions = (ctx: Context<User>, owner: Owner, query: PageQuery): Promise<Page<Subscription>> =>
   subscriptionList.read(ctx, query, {
     owner: owner.board_id ?? owner.organization_id,
@@ -87,7 +87,7 @@ export const listSubscriptions = (ctx: Context<User>, owner: Owner, query: PageQ
     toItem: toSubscription,
   });
 
-/** A subscription of the owner. `locked` prevents its removal until the transaction ends. Throws `not_found`. */
+/** Returns a subscription of the owner. Throws `not_found`. `locked` prevents its removal until the transaction ends. */
 export async function getSubscriptionRow(
   ctx: Context,
   owner: Owner,
@@ -204,7 +204,7 @@ async function requireReceiver(ctx: Context, { organization_id }: Owner, url: st
   }
 }
 
-/** The lock makes concurrent requests count one at a time. */
+/** Throws `conflict` if the organization has reached its limit. The lock keeps concurrent requests from exceeding it together. */
 async function requireRoom(ctx: Context, { organization_id }: Owner): Promise<void> {
   await lockOrganization(ctx, organization_id);
   const limit = ctx.settings.budgets.organization_subscriptions;

@@ -4,7 +4,7 @@ import { tag_assignments, tags } from "../schema/tag.sql.ts";
 
 /**
  * Returns the ids that are not tags of the organization, in their order. Locks the existing tags until the transaction ends. Tags
- * are locked before their assignments, in the same order as when a tag is removed.
+ * are locked before their assignments, as in the removal of a tag.
  */
 export async function listMissingTagIds(ctx: Context, organization_id: string, tag_ids: readonly string[]): Promise<string[]> {
   if (tag_ids.length === 0) return [];

@@ -7,7 +7,7 @@ import { tags } from "../schema/tag.sql.ts";
 
 const MIN_LABEL_BYTES = 100;
 
-/** The tags that tasks of a board can have, which are all tags of its organization, by name. */
+/** Lists the tags that tasks of a board can have, by name: all tags of the board's organization. */
 export async function listBoardTags(ctx: CallerContext, board_id: string, query: ArrayQuery): Promise<TagLabel[]> {
   const { organization_id } = await boardFor(ctx, board_id, "read");
   return ctx.db

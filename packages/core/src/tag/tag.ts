@@ -75,7 +75,8 @@ export type UpdateTag = z.infer<typeof UpdateTag>;
 
 const slugTakenError = () => new DomainError("conflict", "Tag slug already exists in this organization.");
 
-// The subquery names its tables. Drizzle leaves them out in a query of one table, and a bare `id` would then not be the tag's id.
+// The subquery names its tables. In a query of one table, Drizzle would leave the names out, and `id` would then not be the tag's
+// id.
 const task_count = sql<number>`(select count(*) from ${tag_assignments} where ${tag_assignments}.tag_id = ${tags}.id)`.mapWith(
   Number,
 );
@@ -90,13 +91,13 @@ const tagOrder: SortOrder<Pick<Row, "name" | "created_at" | "id">> = [
 /** The order of tags in every list. */
 export const byName = toOrderBy(tagOrder);
 
-/** A condition on `tags` that selects the tag with this id, if it belongs to the active organization. */
+/** Returns a condition on `tags`: whether the tag has this id and belongs to the active organization. */
 const tagCondition = (ctx: Context<Member>, tag_id: string) =>
   and(eq(tags.id, tag_id), eq(tags.organization_id, ctx.actor.active.organization_id));
 
 const tagList = listOf({ name: "tags", table: tags, columns, large: { description: largeText }, order: tagOrder });
 
-/** The tags of the active organization, by name. */
+/** Lists the tags of the active organization, by name. */
 export function listTags(ctx: Context<Member>, query: PageQuery): Promise<Page<Tag>> {
   const { organization_id } = ctx.actor.active;
   return tagList.read(ctx, query, {

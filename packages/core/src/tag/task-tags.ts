@@ -7,7 +7,7 @@ import { tag_assignments, tags } from "../schema/tag.sql.ts";
 const ofTask = sql`where assignment.task_id = ${tasks}.id`;
 const inOrder = sql`order by assignment.position, assignment.id`;
 
-/** A column of a select over `tasks`: the ids of the task's tags, in the order of the request. */
+/** A column of a select over `tasks`: the ids of the task's tags, in the order in which the request listed them. */
 export const taskTagIds = sql<string[]>`coalesce((
   select jsonb_agg(assignment.tag_id ${inOrder}) from ${tag_assignments} as assignment ${ofTask}), '[]')`;
 

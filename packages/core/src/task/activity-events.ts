@@ -6,7 +6,7 @@ import type { TaskRow } from "./status-rules.ts";
 
 type TaskSnapshot = Pick<TaskRow, "id" | "title" | "status" | "assigned_agent_id" | "priority">;
 
-/** An event about a task. `task_id` is null for a removed task. */
+/** Builds an event about a task. `task_id` is null for a removed task. */
 export const taskEvent = (
   actor: User | Agent | System,
   board: Pick<BoardRow, "id" | "organization_id">,
@@ -22,7 +22,7 @@ export const taskEvent = (
   ...actorColumns(actor),
 });
 
-/** The activity event that stores a comment. */
+/** Builds the activity event that stores a comment. */
 export const commentEvent = (
   actor: User | Agent,
   board: BoardRow,
@@ -39,8 +39,8 @@ interface TaskChange {
 }
 
 /**
- * The events of a change, in order (docs/reference/tasks.md#events-of-a-task). The caller adds `task.created`, which is not
- * included.
+ * Returns the events of a change, in order (docs/reference/tasks.md#events-of-a-task). `task.created` is not included, because the
+ * caller adds it.
  */
 export function changeEvents(
   actor: User | Agent | System,

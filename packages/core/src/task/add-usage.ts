@@ -2,7 +2,8 @@ import { type SQL, sql } from "drizzle-orm";
 import { tasks } from "../schema/task.sql.ts";
 
 /**
- * Builds the statement that adds the new usage entries in `used` to the sums of their tasks. The tasks keep their `updated_at`.
+ * Builds the statement that adds the new usage entries in `used` to the sums of their tasks. The `updated_at` of the tasks stays
+ * the same.
  */
 export const addToTasks = (used: SQL): SQL => sql`
   update ${tasks} as task set

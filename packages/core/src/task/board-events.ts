@@ -15,7 +15,9 @@ interface TaskChange {
   changed_fields: readonly string[];
 }
 
-/** The board events of a change: the change itself and, where they apply, `task.assigned` or `task.completed`. */
+/**
+ * Returns the board events of a change: the event of the change itself and, where they apply, `task.assigned` or `task.completed`.
+ */
 export function taskBoardEvents(board: BoardRef, { before, after, changed_fields }: TaskChange): NewBoardEvent[] {
   const { id, status, assigned_agent_id } = after;
   const fields = { ...toBoardRef(board), subject: { type: "task" as const, id }, status, assigned_agent_id };
@@ -39,16 +41,16 @@ export interface LinkChanges {
   custom_field_values: boolean;
 }
 
-/** The names of the changed fields, as in the API. Changed times are left out, because they follow from the status. */
+/** Returns the names of the changed fields, as in the API. Changed times are left out, because they follow from the status. */
 export const toChangedFields = (changes: Partial<TaskRow>, links: LinkChanges): string[] => [
   ...TASK_FIELDS.filter((name) => name in changes),
   ...Object.entries(links).flatMap(([name, changed]) => (changed ? [name] : [])),
 ];
 
-/** The field that changes in a task when one of the task's dependencies is finished or reopened. */
+/** The field that changes in a task when one of its dependencies is finished or reopened. */
 const BLOCKED_BY = "blocked_by_task_ids";
 
-/** Events of tasks that depend on a reopened task. */
+/** Returns the events of tasks that depend on a reopened task. */
 export const returnedBoardEvents = (board: BoardRef, returned: readonly ReturnedTask[]): NewBoardEvent[] =>
   returned.flatMap(({ id, from_status, former_assignee_id, moved }) => {
     const before: TaskState = { id, status: from_status, assigned_agent_id: former_assignee_id };
@@ -57,13 +59,13 @@ export const returnedBoardEvents = (board: BoardRef, returned: readonly Returned
     return taskBoardEvents(board, { before, after, changed_fields: [...changed, BLOCKED_BY] });
   });
 
-/** Events of tasks that depend on a task that is now done. */
+/** Returns the events of tasks that depend on a task that is now done. */
 export const unblockedBoardEvents = (board: BoardRef, dependents: TaskFacts["dependents"]): NewBoardEvent[] =>
   dependents.flatMap((dependent) =>
     taskBoardEvents(board, { before: dependent, after: dependent, changed_fields: [BLOCKED_BY] }),
   );
 
-/** Events of tasks that depended on a removed task. */
+/** Returns the events of tasks that depended on a removed task. */
 export const unlinkedBoardEvents = (board: BoardRef, dependents: TaskFacts["dependents"]): NewBoardEvent[] =>
   dependents.flatMap((dependent) =>
     taskBoardEvents(board, { before: dependent, after: dependent, changed_fields: ["depends_on_task_ids"] }),

@@ -52,14 +52,17 @@ export interface TaskUpdate {
   agents: readonly BoardAgent[];
   before: TaskRow;
   after: TaskRow;
-  /** False for an update that only repeats stored values, or that only adds a comment. */
+  /** False for an update that only repeats stored values or only adds a comment. */
   is_changed: boolean;
-  /** May be empty for a changed task, because changed times are not listed here. */
+  /** May be empty for a changed task, because fields that store times are not listed. */
   changed_fields: readonly string[];
   comment: string | undefined;
   /** The lead's latest comment since the task last moved to review. */
   review_comment: string | null;
-  /** The comments of the review, without those of the agent that submitted the task. Set only if a person sends the task back. */
+  /**
+   * The comments of the review, without the comments of the agent that submitted the task. Set only if a person sends the task
+   * back.
+   */
   requested?: string | null | undefined;
   /** Tasks that depend on this task and were affected when it left `done`. */
   returned: readonly ReturnedTask[];
@@ -75,11 +78,11 @@ export const toUpdateEffects = (update: TaskUpdate): TaskEffects => ({
 
 const isMoved = ({ before, after }: TaskUpdate) => before.status !== after.status;
 
-/** The tasks that this task no longer blocks, because the update has finished it. */
+/** Returns the tasks that this task no longer blocks, because the update has finished it. */
 const unblockedTasks = (update: TaskUpdate) =>
   isMoved(update) && update.after.status === "done" ? update.dependents.filter(({ open }) => open) : [];
 
-/** False for a task that was already in the inbox: it loses its assignee but keeps its status. */
+/** Returns false for a task that was already in the inbox: it loses its assignee but keeps its status. */
 const isTransition = ({ moved, from_status }: ReturnedTask) => moved && from_status !== "inbox";
 
 function updateTransitions(update: TaskUpdate): NewTransition[] {
@@ -128,7 +131,7 @@ function updateNotifications(update: TaskUpdate): Notification[] {
           { former_assignee_id, agents, acting_agent_id },
         ),
       ),
-    // With `requested`, the assignee is not notified here, because `requested` already contains the comment.
+    // `requested` already contains this comment, so if it is set, the assignee gets no separate notification.
     ...(comment
       ? commentNotifications(
           actor,
@@ -150,7 +153,10 @@ function updateBoardEvents(update: TaskUpdate): NewBoardEvent[] {
   ];
 }
 
-/** The effects of removing a task. No agent is notified, but the removal counts as a change of the tasks that depended on it. */
+/**
+ * Returns the effects of removing a task. No agent is notified, but the removal counts as a change of the tasks that depended on
+ * it.
+ */
 export function toRemovalEffects(
   actor: User | Agent,
   board: BoardRow,
@@ -177,7 +183,7 @@ export interface UnassignedTask {
   from_status: TaskStatus;
 }
 
-/** The effects of unassigning an agent that is being removed or moved. */
+/** Returns the effects of unassigning an agent that is being removed or moved. */
 export function toUnassignEffects(
   actor: User | Agent,
   agent: { id: string; organization_id: string },

@@ -8,7 +8,7 @@ export const blockedError = (blocked_by_task_ids: string[]) =>
     fields: { code: "task_blocked_cannot_transition", blocked_by_task_ids },
   });
 
-/** `reason` is set if the run was stopped. */
+/** Returns the error for an agent that has lost its lease. `reason` is set if the run was stopped. */
 export const leaseLostError = (reason?: "stopped") =>
   new DomainError("conflict", "The lease of this task was lost; take the task again before you write to it.", {
     fields: { code: "task_lease_lost", ...(reason ? { reason } : {}) },

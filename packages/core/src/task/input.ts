@@ -47,7 +47,7 @@ export type UpdateTask = z.infer<typeof UpdateTask>;
 export const PLAIN_FIELDS = ["title", "description", "priority", "due_at"] as const;
 type PlainField = (typeof PLAIN_FIELDS)[number];
 
-/** The plain fields of a request. A field that was not sent is undefined. */
+/** Returns the plain fields of a request. A field that was not sent is undefined. */
 export const plainFields = (patch: TaskPatch): Pick<TaskPatch, PlainField> =>
   Object.fromEntries(PLAIN_FIELDS.map((name) => [name, patch[name]]));
 

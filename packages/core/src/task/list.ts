@@ -46,7 +46,7 @@ const taskList = listOf({
   skips_in_index: true,
 });
 
-/** The tasks of a board, newest first unless the query has another order. */
+/** Lists the tasks of a board, newest first unless the query has another order. */
 export async function listTasks(ctx: CallerContext, board_id: string, query: TaskQuery): Promise<Page<Task>> {
   const board = await boardFor(ctx, board_id, "read");
   return taskList.read(ctx, query, {
@@ -82,10 +82,13 @@ function toStatuses(list: string): TaskStatus[] {
   });
 }
 
-/** A done task never counts as blocked, even if a dependency of it was reopened. */
+/** A done task never counts as blocked, even if one of its dependencies was reopened. */
 const isBlocked = sql`(${tasks}.status <> 'done' and ${hasOpenDependency})`;
 
-/** A single status is compared by equality, because PostgreSQL can then read the page in the order of the index. */
+/**
+ * Returns a filter for statuses. A single status is compared by equality, because PostgreSQL can then read the page in the order of
+ * the index.
+ */
 function toStatusFilter(list: string): Filter {
   const statuses = [...new Set(toStatuses(list))];
   const [first] = statuses;

@@ -31,14 +31,14 @@ export interface LockedTask {
   locked_ids: readonly string[] | null;
 }
 
-/** A subquery that locks a board and returns its id. Boards are always locked before their tasks. */
+/** Returns a subquery that locks a board and returns its id. Boards are always locked before their tasks. */
 export const lockedBoard = ({ id, organization_id }: Record<"id" | "organization_id", string | Placeholder>) =>
   sql`(select id from ${boards} where id = ${id} and organization_id = ${organization_id} for key share)`;
 
 /**
- * Locks a task, and other tasks that the change may affect, until the transaction ends. Every transaction locks the board first
- * (PostgreSQL runs the subquery first) and then the tasks by id, which avoids deadlocks. Rows of other tables can still refer to
- * the locked tasks.
+ * Locks a task and the other tasks that the change may affect, until the transaction ends. To avoid deadlocks, every transaction
+ * locks the board first (PostgreSQL runs the subquery first) and then the tasks by id. Rows of other tables can still refer to the
+ * tasks.
  */
 export async function lockTask(
   ctx: Context,
@@ -75,7 +75,7 @@ const selectLocked = preparedQuery((db, dependents: boolean, others: boolean) =>
 
 const selectAssignee = preparedQuery((db) => db.select({ assigned_agent_id: tasks.assigned_agent_id }).from(tasks).where(isTask));
 
-/** The current assignee of a task, read without waiting for a lock. Undefined if the task does not exist. */
+/** Reads the current assignee of a task without waiting for a lock. Returns undefined if the task does not exist. */
 export async function findAssigneeId(ctx: Context, board: BoardRow, task_id: string): Promise<string | null | undefined> {
   const [row] = await selectAssignee(ctx.db).execute({ board_id: board.id, task_id });
   return row?.assigned_agent_id;
@@ -129,9 +129,9 @@ const selectFacts = preparedQuery((db, dependents: boolean) =>
 );
 
 /**
- * Reads everything that a change depends on. This is a statement after the lock, because only a later statement sees what others
- * committed during the wait. A dependent that was added during the wait is not locked, and locking it now could deadlock. So the
- * transaction starts again and also locks the board's dependencies.
+ * Reads what a change depends on, in a statement after the lock, because an earlier one does not see what others committed
+ * meanwhile. A dependent that was added meanwhile is not locked, and locking it now could deadlock. The transaction then starts
+ * again.
  */
 export async function readTaskFacts(
   ctx: Context,

@@ -31,8 +31,8 @@ interface TaskSummary {
 }
 
 /**
- * The message about a task (docs/reference/gateways.md#task-messages). `requested` contains the comments of a review; it is null
- * if there are none, and undefined if the message is not about a review.
+ * Returns the message about a task (docs/reference/gateways.md#task-messages). `requested` contains the comments of a review. It is
+ * null if there are no comments, and undefined if the message is not about a review.
  */
 export function taskText(header: TaskHeader, board: { name: string }, task: TaskSummary, requested?: string | null): string {
   const description = task.description?.trim();
@@ -49,7 +49,10 @@ export function taskText(header: TaskHeader, board: { name: string }, task: Task
   ].join("\n");
 }
 
-/** The comment is inside a fence, so that an agent cannot mistake it for instructions of the service. */
+/**
+ * Returns the lines with the requested changes. The comments are inside a fence, so that an agent cannot mistake them for
+ * instructions of the service.
+ */
 const requestedChanges = (requested: string | null) => [
   "Requested changes:",
   requested === null ? "The lead requests changes but left no comment; ask in a comment on the task." : fenceMessage(requested),

@@ -13,7 +13,9 @@ import type { TaskRow } from "./status-rules.ts";
 type TaskSummary = Pick<TaskRow, "id" | "title" | "description" | "status" | "assigned_agent_id">;
 
 interface NotificationKind {
-  /** The prefix of the events that record whether the delivery succeeded or failed. If undefined, that is not recorded. */
+  /**
+   * The prefix of the events that record whether the delivery succeeded or failed. If it is undefined, no such event is recorded.
+   */
   event_prefix?: "task.lead" | "task.assignee" | "task.rework" | "task.lead_unassigned";
   header: TaskHeader;
   requested?: string | null;
@@ -38,7 +40,7 @@ function toTaskNotifications(
   });
 }
 
-/** The notifications of a new task. They go to its assignee and, if a person created the task, to the lead. */
+/** Returns the notifications of a new task. They go to its assignee and, if a person created the task, to the lead. */
 export function creationNotifications(
   board: BoardRow,
   task: TaskSummary,
@@ -75,14 +77,15 @@ interface TaskChange {
   /** The lead's latest comment since the task last moved to review. */
   review_comment: string | null;
   /**
-   * The comments of the review, without those of the agent that submitted the task; null if there are none. Set only if a person
-   * sends the task back.
+   * The comments of the review, without the comments of the agent that submitted the task; null if there are none. Set only if a
+   * person sends the task back.
    */
   requested?: string | null | undefined;
 }
 
 /**
- * The notifications of a change. They go to a new assignee and, if the task came to the inbox without an assignee, to the lead.
+ * Returns the notifications of a change. They go to a new assignee and, if the task came to the inbox without an assignee, to the
+ * lead.
  */
 export function changeNotifications(
   board: BoardRow,
@@ -103,7 +106,7 @@ export function changeNotifications(
   return [...leadNotifications, ...assignmentNotifications(board, after, agents, acting_agent_id)];
 }
 
-/** Whether the task is now unassigned in the inbox and was not before. */
+/** Returns whether the task is now unassigned in the inbox and was not before. */
 const isReturnedToInbox = (before: TaskSummary, after: TaskSummary) =>
   after.status === "inbox" &&
   after.assigned_agent_id === null &&
@@ -125,8 +128,8 @@ interface ReturnChange {
 }
 
 /**
- * The notifications of a task that returned to the inbox because a dependency was reopened. They go to the former assignee and
- * the lead, but not to the agent that reopened the dependency.
+ * Returns the notifications of a task that returned to the inbox because a dependency was reopened. They go to the former assignee
+ * and the lead, but not to the agent that reopened the dependency.
  */
 export function returnNotifications(
   board: BoardRow,
@@ -144,7 +147,10 @@ export function returnNotifications(
   ];
 }
 
-/** The notifications of a comment. They go to the agents that it mentions, else to the assignee, but never to its author. */
+/**
+ * Returns the notifications of a comment. They go to the agents that it mentions or, if it mentions none, to the assignee, but
+ * never to its author.
+ */
 export function commentNotifications(
   actor: User | Agent,
   board: BoardRow,
@@ -156,7 +162,7 @@ export function commentNotifications(
   const others = agents.filter((agent) => agent.agent_id !== author_id && canWorkOn(board, agent));
   const isAssignee = (agent: BoardAgent) => agent.agent_id === task.assigned_agent_id;
   const mentions = parseMentions(comment);
-  // A main agent works on many boards, so a mention only notifies it on a task that is assigned to it.
+  // A main agent works on many boards. So a mention notifies it only if the task is assigned to it.
   const mentioned = others.filter((agent) => (agent.board_id !== null || isAssignee(agent)) && isMentioned(agent, mentions));
   const recipients = mentioned.length > 0 ? mentioned : others.filter(isAssignee);
   const { id: board_id, organization_id } = board;

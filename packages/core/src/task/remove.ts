@@ -32,8 +32,7 @@ export async function removeTask(
     });
     const condition = taskCondition(board.id, locked.task.id);
     await replacePrimaryTask(ctx, locked.task.id);
-    // This stronger lock prevents new references to the task. So no comment can be added after the next statement has removed the
-    // comments.
+    // This stronger lock keeps others from adding a comment after the next statement has removed the comments.
     await ctx.db.select({ id: tasks.id, lock: sharedCountsLock }).from(tasks).where(condition).for("update");
     await removeComments(ctx, board.id, locked.task.id);
     await ctx.db.delete(tasks).where(condition);

@@ -55,7 +55,7 @@ interface ReviewComment {
   anchor: CommentAnchor | null;
 }
 
-/** The comments since the task last moved to review, without those of the agent that submitted it. */
+/** Reads the comments since the task last moved to review, without the comments of the agent that submitted it. */
 async function readReviewComments(
   ctx: Context,
   board_id: string,
@@ -72,7 +72,7 @@ async function readReviewComments(
   return rowsOf<ReviewComment>(result);
 }
 
-/** The comments as one text. Each comment is shown with the place that it is about. Null if there are no comments. */
+/** Returns the comments as one text, each with the place that it is about. Returns null if there are no comments. */
 function reviewText(comments: readonly ReviewComment[]): string | null {
   if (comments.length === 0) return null;
   const parts = comments.map(({ message, anchor }) => {

@@ -40,10 +40,10 @@ const requestedOrUnassigned: AssigneeRule = (move) => move.requested_id ?? null;
 const requestedOrCurrent: AssigneeRule = (move) => (move.requested_id === undefined ? move.current_id : move.requested_id);
 const leadOrUnassigned: AssigneeRule = (move) => move.lead_id;
 const leadOrRequested: AssigneeRule = (move) => move.lead_id ?? move.requested_id ?? null;
-/** A task that a lead sends back from review goes to the worker that submitted it, regardless of the request. */
+/** A task that a lead sends back from review is assigned to the worker that submitted it, regardless of the request. */
 const reviewSubmitterOrRequested: AssigneeRule = (move) =>
   move.from === "review" ? move.review_submitter_id : (move.requested_id ?? null);
-/** A worker claims a task by sending its own id, or by sending `in_progress` for an unassigned task in progress. */
+/** A worker claims a task by sending its own id, or by sending `in_progress` for a task in progress that is unassigned. */
 const claimOrCurrent: AssigneeRule = (move) => {
   if (move.requested_id !== undefined) return move.acting_agent_id;
   return move.status_requested && move.from === "in_progress" ? (move.current_id ?? move.acting_agent_id) : move.current_id;
@@ -70,7 +70,7 @@ export const nextAssignee = (to: TaskStatus, role: TaskRole, move: AssigneeInput
 
 export type TaskTimes = Pick<TaskRow, "in_progress_at" | "last_started_at" | "done_at" | "left_done_at">;
 
-/** The times of a task after a move. A new task counts as moved from the inbox. */
+/** Returns the times of a task after a move. A new task counts as moved from the inbox. */
 export function nextTimes(
   from: TaskStatus,
   to: TaskStatus,
@@ -94,7 +94,7 @@ export function nextTimes(
 
 export const NEW_TASK_TIMES: TaskTimes = { in_progress_at: null, last_started_at: null, done_at: null, left_done_at: null };
 
-/** Whether a task in this state may have unfinished dependencies. */
+/** Returns whether a task in this state may have unfinished dependencies. */
 export const allowsOpenDependencies = (status: TaskStatus): boolean => status === "inbox" || status === "blocked";
 
 export type BoardRules = Pick<
@@ -154,7 +154,7 @@ const GATES: readonly Gate[] = [
   },
 ];
 
-/** Throws the error of the first closed gate. If the status stays the same, no gate applies. */
+/** Throws the error of the first gate that is closed. If the status stays the same, no gate applies. */
 export function requireOpenGates(rules: BoardRules, from: TaskStatus, to: TaskStatus, facts: GateInput): void {
   if (from === to) return;
   const closed = GATES.find((gate) => rules[gate.flag] && gate.applies(from, to) && !gate.isOpen(facts, from));

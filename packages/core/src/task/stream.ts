@@ -50,8 +50,8 @@ export const TaskStreamQuery = lazyObject(() => ({
 const order = { tx: activity_events.tx, seq: activity_events.seq, at: activity_events.created_at, strictly: true };
 
 /**
- * The stream of a board's task events. Each event contains the task as it is when the event is read, not as it was when the event
- * happened.
+ * Returns the stream of a board's task events. Each event contains the task as it is when the event is read, not as it was when the
+ * event happened.
  */
 export async function followTasks(ctx: CallerContext, board_id: string): Promise<Source> {
   const board = await boardFor(ctx, board_id, "read");

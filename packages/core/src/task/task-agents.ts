@@ -11,9 +11,8 @@ import { task_transitions } from "../schema/task-transition.sql.ts";
 import { dependentIds } from "./dependency/dependency-columns.ts";
 
 /**
- * The agents that a change of a task concerns, unless a comment mentions others: the board's lead, the agents in `ids`, and for a
- * stored task its assignee, the assignees of its dependents, and the agents that submitted it. Only these are read, because a
- * board may have hundreds of agents.
+ * Returns the agents that a change of a task concerns: the board's lead, the agents in `ids`, and for a stored task its assignee,
+ * the assignees of its dependents, and the agents that submitted it. Other agents are not read, because a board may have hundreds.
  */
 export function readTaskAgents(
   ctx: Context,

@@ -27,7 +27,7 @@ export const TaskDetail = lazyObject(() => ({
 })).meta({ id: "TaskDetail", description: "A task with everything that an agent needs to work on it." });
 export type TaskDetail = z.infer<typeof TaskDetail>;
 
-/** A task with its latest comments, its dependencies and its approvals. */
+/** Returns a task with its latest comments, its dependencies and its approvals. */
 export async function getTaskDetail(ctx: CallerContext, board_id: string, task_id: string): Promise<TaskDetail> {
   const task = await getTask(ctx, board_id, task_id);
   const isLinked = sql`exists (select 1 from ${approval_task_links} as link

@@ -3,7 +3,7 @@ import { RUN_STATUSES } from "../schema/task.sql.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
 import type { TaskRow } from "./status-rules.ts";
 
-// The state of a run that a task shows. It is stored in a column of the task, so that lists of tasks do not read another table.
+// The state of a task's latest run. It is stored in columns of the task, so that lists of tasks do not read another table.
 
 export const RunStatus = z.enum(RUN_STATUSES);
 export type RunStatus = z.infer<typeof RunStatus>;

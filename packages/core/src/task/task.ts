@@ -48,7 +48,7 @@ export const Task = lazyObject(() => ({
 })).meta({ id: "Task", description: "A piece of work on a board." });
 export type Task = z.infer<typeof Task>;
 
-/** A stored null takes precedence over the default, so the `case` tests whether the row exists, not whether its value is null. */
+/** A stored null takes precedence over the default. So the `case` tests whether the row exists, not whether its value is null. */
 const customFieldValues = aggregatedObject(
   sql`json_object_agg(field.field_key, case when stored.id is null then field.default_value else stored.value end
     order by lower(field.label), field.id)`,
@@ -84,8 +84,8 @@ type Row = typeof tasks.$inferSelect & {
 };
 
 /**
- * The condition that finds a task. It includes the board to which access was checked, so that a task of another board is not
- * found.
+ * Returns the condition that finds a task. It includes the board to which access was checked, so that a task of another board is
+ * not found.
  */
 export const taskCondition = (board_id: string, task_id: string) => and(eq(tasks.id, task_id), eq(tasks.board_id, board_id));
 

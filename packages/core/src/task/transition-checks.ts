@@ -30,8 +30,8 @@ export interface TransitionInput {
   patch: TaskPatch;
   now: Date;
   /**
-   * Whether the task had no assignee when a worker's request to move it arrived. Not read for claims, whose error is the same in
-   * both cases.
+   * Whether the task had no assignee when a worker's request to move it arrived. It is not read for claims, because their error is
+   * the same in both cases.
    */
   was_unassigned: boolean;
   lead_id: string | null;
@@ -55,7 +55,7 @@ type Check = (input: TransitionInput) => void;
 
 /**
  * The checks in their documented order (docs/reference/tasks.md#checks-of-an-update). The error of the first failed check is
- * returned.
+ * thrown.
  */
 const CHECKS: Readonly<Record<TaskRole, readonly Check[]>> = {
   user: [requireTagsExist, requireValidDependencies, requireValidAssignee],
@@ -88,13 +88,15 @@ export function decideTransition(input: TransitionInput): TransitionResult {
 
 const toTargetStatus = ({ patch, task }: TransitionInput): TaskStatus => patch.status ?? task.status;
 const changesStatus = (input: TransitionInput) => toTargetStatus(input) !== input.task.status;
-/** A task that stays done is not blocked by dependencies. */
+/** Returns whether the task is done and stays done. Dependencies do not block such a task. */
 const staysDone = (input: TransitionInput) => input.task.status === "done" && !changesStatus(input);
 
 const isWaiting = (input: TransitionInput) => input.open_dependencies.length > 0 && !staysDone(input);
 const isBlocked = (input: TransitionInput) => isWaiting(input) && !allowsOpenDependencies(toTargetStatus(input));
 
-/** An update by a person is not refused because of open dependencies. Instead, it returns the task to the inbox. */
+/**
+ * Returns whether an update by a person returns the task to the inbox. Such an update is not refused because of open dependencies.
+ */
 function goesBackToInbox(input: TransitionInput): boolean {
   const { patch } = input;
   const affectsInboxRule = changesStatusOrAssignee(patch) || patch.depends_on_task_ids !== undefined;
@@ -125,22 +127,22 @@ export function findAssignee(
   return agent ? { on_board: canWorkOn(board, agent), is_lead: agent.is_board_lead } : null;
 }
 
-/** A lead may assign tasks only to agents that are not leads. */
+/** Throws unless the agent exists and is on the board. A lead may assign tasks only to agents that are not leads. */
 export function requireAssignable(role: TaskRole, assignee: Assignee | null): void {
   if (!assignee) throw new DomainError("not_found", "Not Found");
   if (role === "lead" && assignee.is_lead) throw new DomainError("forbidden", "Board leads cannot assign tasks to themselves.");
   if (!assignee.on_board) throw new DomainError("conflict", "Assignee must be an agent of this board.");
 }
 
-/** Whether the request changes the status or the assignee. A worker may do so only while no other agent has the task. */
+/** Returns whether the request changes the status or the assignee. A worker may do so only while no other agent has the task. */
 export const changesStatusOrAssignee = ({ status, assigned_agent_id }: TaskPatch) =>
   status !== undefined || assigned_agent_id !== undefined;
 const isAssignedToOther = ({ task, acting_agent_id }: TransitionInput) =>
   task.assigned_agent_id !== null && task.assigned_agent_id !== acting_agent_id;
 
 /**
- * Whether a worker tries to take the task. If another agent has it, a claim always fails with "already claimed", no matter
- * whether that agent took the task long ago or just before.
+ * Returns whether a worker tries to take the task. If another agent has the task, a claim always fails with "already claimed", no
+ * matter whether the other agent took it long ago or just before.
  */
 export const isClaim = ({ status, assigned_agent_id }: TaskPatch, acting_agent_id: string | null) =>
   status === "in_progress" || (assigned_agent_id !== undefined && assigned_agent_id === acting_agent_id);

@@ -19,22 +19,22 @@ export interface NewTransition {
   in_progress_at: Date | null;
 }
 
-/** One insert for all transitions, as a list for `runBatch`. The list is empty if there are no transitions. */
+/** Returns one insert for all transitions, as a list for `runBatch`. The list is empty if there are no transitions. */
 export function insertTransitions(ctx: TaskContext, transitions: readonly NewTransition[]) {
   if (transitions.length === 0) return [];
   return [insertRows(transitions.map((transition) => ({ ...transition, ...actorColumns(ctx.actor) })))];
 }
 
 /**
- * The start of the transaction, or a moment after the task's last transition if that is later. A transaction that waited for the
- * lock may have begun before the one that held the lock. The caller must have locked the task.
+ * The start of the transaction or, if it is later, a moment after the task's last transition. It can be later if this transaction
+ * began first but waited for the lock on the task. The caller must have locked the task.
  */
 const nextTransitionTime = sql`greatest(now(), (
   select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = given.task_id))`;
 
 /**
- * When the task was last moved to review. Metrics need it to count a task only once, even after its removal. `reviewedBefore`
- * handles old rows.
+ * When the task was last moved to review. Metrics use this to count a task only once, even after its removal. In old rows it is
+ * missing; `reviewedBefore` handles them.
  */
 const previousReview = sql`case when given.to_status = 'review' then coalesce((
   select max(step.at) from ${task_transitions} as step where step.task_id = given.task_id and step.to_status = 'review'), '-infinity') end`;

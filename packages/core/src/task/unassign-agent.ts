@@ -10,12 +10,12 @@ import { tasks } from "../schema/task.sql.ts";
 /** The boards on which a moved agent keeps its tasks: one board, or all boards of a gateway. */
 export type AgentScope = { board_id: string } | { gateway_id: string };
 
-/** For how many tasks one statement writes effects. PostgreSQL limits the number of parameters. */
+/** For how many tasks one statement writes effects, because PostgreSQL limits the number of parameters. */
 const BATCH_SIZE = 1_000;
 
 /**
- * Unassigns the tasks of an agent that is being removed. For an agent that is being moved, these are its tasks outside `scope`
- * (docs/reference/tasks.md#when-an-agent-leaves). The caller must have locked the agent, so that it gets no new tasks.
+ * Unassigns the tasks of an agent that is being removed. For an agent that is being moved, only tasks outside `scope` are
+ * unassigned (docs/reference/tasks.md#when-an-agent-leaves). The caller must have locked the agent, so that it gets no new tasks.
  */
 export async function unassignAgent(
   ctx: CallerContext,

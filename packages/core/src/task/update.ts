@@ -30,7 +30,7 @@ import { changesStatusOrAssignee, decideTransition, findAssignee, isClaim, type 
 
 /**
  * Changes a task by the rules of its board and the caller's role (docs/reference/tasks.md#updating-a-task). The checks, the row,
- * its links and all effects, including those on dependent tasks, are in one transaction.
+ * its links and all effects, including effects on dependent tasks, are in one transaction.
  */
 export async function updateTask(
   ctx: CallerContext,
@@ -44,7 +44,7 @@ export async function updateTask(
   const patch = toTaskPatch(input);
   const isMove = changesStatusOrAssignee(patch) && !isClaim(patch, agentIdOf(ctx.actor));
   const isWorkersMove = isMove && toTaskRole(ctx.actor, board) === "worker";
-  // Read before waiting for the lock. If the task is free here but assigned once it is locked, a faster agent has claimed it.
+  // Read before waiting for the lock. If the task is unassigned now but assigned once it is locked, a faster agent has claimed it.
   const was_unassigned = isWorkersMove && (await findAssigneeId(ctx, board, task_id)) === null;
   const match = () => matchSentValues(ctx, board, patch.custom_field_values);
   return withMatchResults(match, (matched) =>
@@ -53,7 +53,7 @@ export async function updateTask(
 }
 
 interface Review {
-  /** Set to send a task in review back to an agent. It contains the comments of the review, for the message to the agent. */
+  /** The comments of the review, for the message to the agent. Set if a task in review is sent back to an agent. */
   requested?: string | null;
 }
 
@@ -66,8 +66,8 @@ interface LeaseRequest {
 }
 
 /**
- * Begins or returns an agent's lease of a task by moving the task, under the rules of an update. Inside a transaction, it does
- * not retry after a deadlock. Only the owner of the transaction can do that.
+ * Begins or returns an agent's lease of a task by moving the task, under the rules of an update. It does not retry after a deadlock
+ * if the caller has opened a transaction, because then only the caller can repeat it.
  */
 export function changeLease(
   ctx: Context<Agent>,
@@ -81,7 +81,7 @@ export function changeLease(
   return transaction(ctx, (ctx) => changeInTransaction(ctx, board, task_id, change, false));
 }
 
-/** `changeLease` as the last part of a transaction. The caller has to return the writes. */
+/** Works like `changeLease`, as the last part of a transaction. The caller has to return the writes. */
 export const prepareLeaseChange = (
   ctx: Context<Agent>,
   board: BoardRow,
@@ -106,7 +106,7 @@ async function changeInTransaction(
 ): Promise<FinalWrites<Task>> {
   const { patch, fence, requested } = change;
   if (patch.depends_on_task_ids || isRetry) await lockDependencies(ctx, board);
-  // A lease only moves a task between `inbox` and `in_progress`. That does not affect the tasks that depend on it.
+  // A lease only moves a task between `inbox` and `in_progress`, which does not affect the tasks that depend on it.
   const dependents = patch.status !== undefined && change.lease_action === undefined;
   const { before, facts, agents } = await lockAndRead(ctx, board, task_id, patch, dependents);
   await requireFence(ctx, before, fence);
@@ -132,12 +132,12 @@ async function changeInTransaction(
 }
 
 /**
- * Locks the task, then reads everything that the change depends on. Lock and reads share one round trip, unless the reads need
- * the ids of the locked dependents.
+ * Locks the task and reads everything that the change depends on, in one round trip. Only if dependents are locked too, the reads
+ * wait for the lock, because they need the ids of the dependents.
  */
 async function lockAndRead(ctx: CallerContext, board: BoardRow, task_id: string, patch: TaskPatch, dependents: boolean) {
   const { depends_on_task_ids: also_ids, assigned_agent_id, comment } = patch;
-  // Mentions name agents, so all agents of the board are read, but only if there are mentions.
+  // All agents of the board are read only if the comment mentions some, because mentions contain names instead of ids.
   const readAgents = () =>
     comment !== undefined && parseMentions(comment).size > 0
       ? readBoardAgents(ctx, board, assigned_agent_id ? [assigned_agent_id] : [])
@@ -160,9 +160,9 @@ interface UpdateInput extends LeaseRequest {
   facts: TaskFacts;
   agents: readonly BoardAgent[];
   was_unassigned: boolean;
-  /** Whether the sent values match the patterns of their custom fields. */
+  /** The results of matching the sent values against the patterns of their custom fields. */
   matched: MatchResults;
-  /** Which of the task's lists the patch changes. A list that is the same as the stored one does not count. */
+  /** Which of the task's lists the patch changes. A list that equals the stored list does not count. */
   links: Pick<LinkChanges, "tag_ids" | "depends_on_task_ids">;
 }
 
@@ -176,7 +176,7 @@ const isSameList = (list: readonly string[], other: readonly string[]) =>
 
 const toIds = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 
-/** Whether an agent starts a new run with this change instead of continuing its current run. */
+/** Returns whether an agent starts a new run with this change instead of continuing its current run. */
 function beginsRun(ctx: CallerContext, { before }: UpdateInput, after: TransitionResult): ctx is Context<Agent> {
   if (ctx.actor.type !== "agent" || after.status !== "in_progress" || after.assigned_agent_id === null) return false;
   return before.run_status !== "running" || before.run_agent_id !== after.assigned_agent_id;
@@ -214,8 +214,8 @@ interface StoredLinks extends Pick<TaskUpdate, "after" | "is_changed" | "changed
 }
 
 /**
- * Writes tags, dependencies and custom fields. They are written before the task's row, because the `returning` of that statement
- * reads them.
+ * Writes tags, dependencies and custom fields. They are written before the task's row, because the statement that writes the row
+ * returns them.
  */
 async function storeLinks(ctx: CallerContext, update: UpdateInput, result: TransitionResult): Promise<StoredLinks> {
   const { board, before, patch, links, matched } = update;
@@ -265,7 +265,8 @@ async function updateRow(
 }
 
 const updateColumns = preparedQuery((db, is_changed: boolean, left_done: boolean, ...names: (keyof TaskRow)[]) => {
-  // The current time is needed, because an approval that was decided during the wait for the lock must count as older.
+  // An approval that was decided while this transaction waited for the lock must count as older. So this is the current time, not
+  // the start of the transaction.
   const left_done_at = left_done ? { left_done_at: sql`clock_timestamp()` } : {};
   return db
     .update(tasks)

@@ -12,7 +12,7 @@ const SUMS = [
   "cost_usd",
 ] as const;
 
-/** The rows as CSV (RFC 4180), with a header. The columns of usage without a task have the prefix `idle_`. */
+/** Returns the rows as CSV (RFC 4180), with a header. The columns of usage without a task have the prefix `idle_`. */
 export function toCsv({ group_by, rows }: UsageMetrics): string {
   const header = [group_by, "name", "reported", ...SUMS, ...SUMS.map((name) => `idle_${name}`)];
   const lines = rows.map(({ key, name, reported, work, idle }) => [

@@ -35,7 +35,7 @@ export const ReportUsage = lazyObject(() => ({
 })).meta({ id: "UsageReportWrite" });
 export type ReportUsage = z.infer<typeof ReportUsage>;
 
-/** The usage that an agent may send together with a change of a task. The key is only needed if the call may be repeated. */
+/** The usage that an agent may send together with a change of a task. The key is only needed if the request may be repeated. */
 export const UsageOfCall = lazyObject(() => ({
   key: UsageKey.optional().describe("Counts repeated calls once."),
   ...Amounts.shape,

@@ -13,12 +13,12 @@ export type Grouping = (typeof GROUPINGS)[number];
 
 const STORED = ["entries", "runs", "input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"] as const;
 
-/** The sums of a group of entries as the statement returns them. Usage without a task is separate. */
+/** The sums of a group of entries, as the statement returns them. Usage without a task has separate sums. */
 export type Figures = Record<(typeof STORED)[number] | "total_tokens", number> & { cost_usd: string | null };
 export interface FigureRow {
   key: string;
   name: string | null;
-  /** The number of all groups, of which only a limited number is returned. */
+  /** The number of all groups. Only a limited number of them is returned. */
   groups: number;
   work: Figures;
   idle: Figures;
@@ -30,7 +30,7 @@ export interface Window {
   board_ids: readonly string[] | null;
   /** The first day, as a date. */
   from: string;
-  /** The first month that is completely within the window. From this month on, monthly sums are read. */
+  /** The first month that is completely within the window. From this month on, the sums of months are read instead of days. */
   month: string;
 }
 
@@ -39,7 +39,7 @@ export async function readFigures(ctx: Context, window: Window, grouping: Groupi
   return rowsOf<FigureRow>(await selectFigures(ctx.db, grouping, window.board_ids !== null).execute(values));
 }
 
-/** The sums of all entries in the window. */
+/** Returns the sums of all entries in the window. */
 export async function readTotals(ctx: Context, window: Window): Promise<Pick<FigureRow, "work" | "idle">> {
   const values = { ...window, board_ids: window.board_ids ?? [] };
   return rowsOf<FigureRow>(await selectTotals(ctx.db, window.board_ids !== null).execute(values))[0]!;
@@ -48,8 +48,8 @@ export async function readTotals(ctx: Context, window: Window): Promise<Pick<Fig
 const DIMENSIONS = { day: "board", board: "board", agent: "agent", model: "agent", task: "task" } as const;
 
 /**
- * The parts of the window: whole months, and the days before them, or only days. The planner does not see the values, so it plans
- * for few rows and starts no parallel workers, whose start takes longer than the query.
+ * Selects the parts of the window: whole months and the days before them, or only days. The planner does not see the values, so it
+ * plans for few rows and starts no parallel workers, whose start would take longer than the query.
  */
 const partsOf = (by_day: boolean): SQL => {
   const [from, month] = [sql`${sql.placeholder("from")}::date`, sql`${sql.placeholder("month")}::date`];
@@ -59,21 +59,24 @@ const partsOf = (by_day: boolean): SQL => {
   return sql`part as materialized (select * from (values ${parts}) as part(span, first, until))`;
 };
 
-/** The rows of a dimension in the parts of the window. `named` limits the rows to boards, `only` to certain groups. */
+/**
+ * Selects the rows of a dimension in the parts of the window. `named` limits the rows to the given boards, `only` to certain
+ * groups.
+ */
 const countsOf = (dimension: "board" | "agent" | "task", named: boolean, only = sql`true`): SQL => sql`
   select counts.* from part cross join lateral (
     select * from ${usage_counts} where organization_id = ${sql.placeholder("organization_id")}::uuid
       and dimension = ${sql.raw(`'${dimension}'`)} and span = part.span and start >= part.first and start < part.until
       and ${named ? sql`board_id = any(${sql.placeholder("board_ids")}::uuid[])` : sql`true`} and ${only} offset 0) as counts`;
 
-/** The sums of the rows of a group, as columns with the prefix `work_` or `idle_`. */
+/** Returns columns with the sums of a group's rows. Their names have the prefix `work_` or `idle_`. */
 const sumsOf = (kind: "work" | "idle"): SQL => {
   const when = kind === "idle" ? "filter (where is_idle)" : "filter (where not is_idle)";
   const parts = STORED.map((name) => `coalesce(sum(${name}) ${when}, 0) as ${kind}_${name}`);
   return sql.raw([...parts, `sum(cost_usd) ${when} as ${kind}_cost_usd`].join(", "));
 };
 
-/** The sums as an object. It is built only for the rows that are returned. */
+/** Returns the sums as a JSON object. It is built only for the rows that are returned. */
 const toObject = (kind: "work" | "idle"): SQL => {
   const total = `'total_tokens', ${kind}_input_tokens + ${kind}_output_tokens`;
   const parts = STORED.map((name) => `'${name}', ${kind}_${name}`);
@@ -90,7 +93,7 @@ const KEYS: Record<Grouping, SQL> = {
   task: sql.raw("counts.task_id::text"),
 };
 
-/** The current name or, if there is none, a stored one. */
+/** Returns the current name of a group. If there is none, for example after a removal, returns a stored name. */
 const nameOf = (grouping: Grouping): SQL => {
   if (grouping === "day") return sql`null::text`;
   if (grouping === "model") return sql`nullif(key, '')`;
@@ -102,7 +105,7 @@ const nameOf = (grouping: Grouping): SQL => {
   return sql`coalesce((${present}), nullif(stored_name, ''))`;
 };
 
-/** Agents in the window that have not reported anything. Their rows have no figures. */
+/** Selects agents that have no usage in the window, with empty sums. */
 const silentAgents = (named: boolean) => sql`
   union all
   select agent.id::text, agent.name, null, 0, ${NO_SUMS}, ${NO_SUMS}
@@ -114,8 +117,8 @@ const silentAgents = (named: boolean) => sql`
 const NO_SUMS = sql.raw([...STORED.map(() => "0"), "null"].join(", "));
 
 /**
- * The tasks to show. A task whose days are all in the window is ranked by its stored sum. Any other task is added up for the
- * window, but only if its stored sum, which is at least as high, could bring it into the list.
+ * Selects the tasks to show. A task whose days are all in the window is ranked by its stored sum. Any other task is added up for
+ * the window, but only if its stored sum, which is at least as high, could bring it into the list.
  */
 const rankedTasks = (named: boolean) => sql`
   inside as materialized (

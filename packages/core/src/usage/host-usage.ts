@@ -13,15 +13,12 @@ import { listPlaces, readPlaceOfRun } from "./place.ts";
 import { countInBudgets } from "./report.ts";
 import { storeEntries } from "./store.ts";
 
-/** A woken agent works for a while, so its usage is read later. */
+/** How long after a wake-up the usage of an agent is read, because the agent works for a while. */
 const WORK_MS = 60_000;
-/**
- * How long after a wake-up or the end of a run a host is still asked. After that, the usage is only read after the next wake-up
- * or run.
- */
+/** How long after a wake-up or the end of a run a host is asked for usage. Later usage is read after the next wake-up or run. */
 const WINDOW_MS = 3_600_000;
 const MAX_AGENTS = 1_000;
-/** How many recent runs of an agent are searched for the one that ended last. */
+/** How many recent runs of an agent are searched for the run that ended last. */
 const RECENT_RUNS = 50;
 
 /** What a host reports about the current session of an agent. */
@@ -38,7 +35,7 @@ interface AgentToRead {
   organization_id: string;
 }
 
-/** Agents on hosts that were woken or ended a run, and whose usage was not read since. */
+/** Lists agents on hosts that were woken or ended a run, and whose usage was not read since. */
 export async function listAgentsToRead(ctx: Context): Promise<AgentToRead[]> {
   const now = ctx.now();
   const [from, worked] = [toTimestamp(addMs(now, -WINDOW_MS)), toTimestamp(addMs(now, -WORK_MS))];
@@ -96,8 +93,8 @@ export async function beginUsageReading(ctx: Context<System>, agent_id: string):
 }
 
 /**
- * Counts what the host reports in addition to what has already been counted. The row is locked first, so that two concurrent
- * readings count a difference only once. A host that is still counting is asked again, because the reading is not done.
+ * Counts what the host reports in addition to what was counted before. The row is locked first, so that two concurrent readings
+ * count a difference only once. While the host is still counting, the reading is not marked as done, so it is repeated.
  */
 export const bookHostUsage = (
   ctx: Context<System>,
@@ -137,7 +134,7 @@ export const bookHostUsage = (
   });
 
 const COST_DIGITS = 9;
-/** A smaller amount is only a rounding error, which arises when binary fractions are subtracted. */
+/** A smaller cost is only a rounding error, which arises when binary fractions are subtracted. */
 const NO_COST = 1e-9;
 
 function toDifference(now: HostModelUsage, booked: readonly HostModelUsage[]): HostModelUsage {
@@ -156,7 +153,7 @@ function toDifference(now: HostModelUsage, booked: readonly HostModelUsage[]): H
 
 const isNothing = ({ input_tokens, output_tokens, cost }: HostModelUsage): boolean => input_tokens + output_tokens + cost === 0;
 
-/** The run that ended last, among the agent's most recent runs. */
+/** Finds the run that ended last, among the agent's most recent runs. */
 async function findEndedRun(ctx: Context, agent_id: string): Promise<string | null> {
   const found = await ctx.db.execute(sql`
     select id from (

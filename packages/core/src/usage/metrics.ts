@@ -63,7 +63,10 @@ export const UsageMetrics = lazyObject(() => ({
 })).meta({ id: "UsageMetrics", description: "What agents reported to have used." });
 export type UsageMetrics = z.infer<typeof UsageMetrics>;
 
-/** The usage of the boards in scope. Members who may read all boards also see removed boards and the main agents of gateways. */
+/**
+ * Returns the usage of the boards in scope. Members who may read all boards also see removed boards and the main agents of
+ * gateways.
+ */
 export async function getUsage(ctx: Context<Member>, query: UsageQuery): Promise<UsageMetrics> {
   const range = query.range ?? query.range_key ?? DEFAULT_RANGE;
   const { group_by } = query;
@@ -99,7 +102,7 @@ async function toWindow(ctx: Context<Member>, scope: UsageQuery, from: Date): Pr
 
 const toDate = (time: Date): string => time.toISOString().slice(0, 10);
 
-/** Every day of the window, including days without usage. */
+/** Returns every day of the window, including days without usage. */
 function toDays(found: readonly FigureRow[], from: Date, until: Date): FigureRow[] {
   const stored = new Map(found.map((row) => [row.key, row]));
   const days = Math.floor((until.getTime() - from.getTime()) / DAY_MS) + 1;

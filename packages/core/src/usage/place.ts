@@ -11,7 +11,7 @@ import { tasks } from "../schema/task.sql.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import type { UsageEntry } from "./entry.ts";
 
-/** Where an entry is counted. Usage of a main agent without a task has no board either. */
+/** Where an entry is counted. For usage of a main agent without a task, there is no board either. */
 export interface Place {
   board_id: string | null;
   board_name: string | null;
@@ -25,8 +25,7 @@ type Named = Pick<UsageEntry, "run_id" | "task_id" | "key">;
 
 /**
  * Finds where to count each entry, among the boards and runs of the agent. An entry with a task belongs to the agent's latest run
- * on the task. If an entry names a task or run that the agent may not name, all entries are refused, so that they can be sent
- * again.
+ * on the task. If an entry has a task or run that is not the agent's, all entries are refused, so that they can be sent again.
  */
 export async function listPlaces(ctx: Context<Agent>, entries: readonly Named[]): Promise<Place[]> {
   const { board_id } = ctx.actor;
@@ -58,7 +57,7 @@ function unknownPlaceError({ key, run_id }: Named): DomainError {
   );
 }
 
-/** Where usage of a run is counted, even if the agent has left the board of the run. Throws `not_found`. */
+/** Returns where usage of a run is counted, even if the agent has left the board of the run. Throws `not_found`. */
 export async function readPlaceOfRun({ db, actor }: Context<Agent>, run_id: string): Promise<Place> {
   const [place] = await db
     .select({

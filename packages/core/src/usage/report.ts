@@ -16,7 +16,7 @@ import { type PlacedEntry, storeEntries } from "./store.ts";
 /** How long keys are remembered. A repeat of an older entry could be counted twice. */
 export const MAX_AGE_MS = 7 * DAY_MS;
 
-/** Counts what an agent used (docs/reference/usage.md). The call may be repeated, because each key is counted only once. */
+/** Counts what an agent used (docs/reference/usage.md). The request may be repeated, because each key is counted only once. */
 export async function reportUsage(ctx: Context<Agent>, { entries: sent }: ReportUsage): Promise<ReportedUsage> {
   const entries = sent.map((entry) => inRunOf(ctx.actor, entry));
   const places = await listPlaces(ctx, entries);
@@ -32,11 +32,11 @@ export async function reportUsage(ctx: Context<Agent>, { entries: sent }: Report
   return { ok: true, accepted, repeated: entries.length - accepted, exhausted_budget_ids };
 }
 
-/** If several entries of a request have the same key, the first one counts. */
+/** Keeps only the first of several entries of a request with the same key. */
 export const firstOfEachKey = (entries: readonly PlacedEntry[]): PlacedEntry[] =>
   [...new Map(entries.toReversed().map((entry) => [entry.key, entry])).values()].toReversed();
 
-/** Counts entries against the organization's daily limit. Throws `limited` above the limit. */
+/** Counts entries toward the organization's daily limit. Throws `limited` above the limit. */
 export const requireRoomOfDay = (ctx: Context<Agent>, entries: number): Promise<void> =>
   countOfDay(
     ctx,
@@ -62,7 +62,7 @@ export async function countInBudgets(ctx: Context<Agent>, entries: readonly Plac
   return { stored, reached };
 }
 
-/** If the agent uses a run token, all usage belongs to that run. */
+/** Assigns all usage to the run if the agent uses a run token. */
 function inRunOf(actor: Agent, entry: UsageEntry): UsageEntry {
   requireInRunScope(actor, { run_id: entry.run_id, task_id: entry.task_id });
   return actor.run ? { ...entry, run_id: actor.run.run_id } : entry;

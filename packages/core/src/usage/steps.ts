@@ -10,8 +10,8 @@ import { countInBudgets, firstOfEachKey, MAX_AGE_MS, requireRoomOfDay } from "./
 import { type PlacedEntry, storeEntries } from "./store.ts";
 
 /**
- * Stores steps of a run and, in the same transaction, counts the steps of the kind `usage`, each key once. They are counted even
- * if the run is full and drops the steps, because the tokens were used anyway.
+ * Stores steps of a run and, in the same transaction, counts the steps of the kind `usage`, each key once. They are counted even if
+ * the run is full and drops the steps, because the tokens were used anyway.
  */
 export async function storeStepsWithUsage(ctx: Context<Agent>, run_id: string, sent: PostSteps): Promise<StoredSteps> {
   if (!sent.steps.some(isUsage)) return storeSteps(ctx, run_id, sent);
@@ -32,7 +32,10 @@ export async function storeStepsWithUsage(ctx: Context<Agent>, run_id: string, s
 
 const isUsage = (step: SentStep): step is SentStep & { kind: "usage"; key?: string } => step.kind === "usage";
 
-/** Steps of any age are accepted, so an old step is counted on the oldest day to which usage may still be added. */
+/**
+ * Returns the time at which the usage of a step is counted. Steps of any age are accepted, so an old step is counted on the oldest
+ * day to which usage may still be added.
+ */
 function timeOf(ctx: Context, { at }: SentStep): Date {
   const now = ctx.now();
   if (at === undefined || at > now) return now;

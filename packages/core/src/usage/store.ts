@@ -10,7 +10,10 @@ import { addToTasks } from "../task/add-usage.ts";
 import type { Place } from "./place.ts";
 import type { UsageEntry } from "./entry.ts";
 
-/** The maximum number of model names, because they are free text. The usage of all other models is counted as `other`. */
+/**
+ * The maximum number of different model names, because clients may send any name. The usage of further models is counted as
+ * `other`.
+ */
 const MAX_MODELS = 100;
 
 /** An entry with the place where it is counted. */
@@ -27,8 +30,8 @@ export interface StoredUsage {
 }
 
 /**
- * Stores the entries whose keys are new and adds them to all sums, with one statement. Two statements with the same key wait for
- * each other, so the key is counted only once.
+ * Stores the entries whose keys are new and adds them to all sums, with one statement. Concurrent statements with the same key wait
+ * for each other, so the key is counted only once.
  */
 export async function storeEntries(ctx: Context<Agent>, entries: readonly PlacedEntry[]): Promise<StoredUsage[]> {
   const { agent_id, name, organization_id } = ctx.actor;

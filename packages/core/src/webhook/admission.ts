@@ -6,7 +6,9 @@ import type { SourceName } from "../schema/webhook.sql.ts";
 import type { Signature } from "./source/signature.ts";
 import { SOURCES } from "./source/sources.ts";
 
-/** The name of the counters of refused posts. A signed webhook has one counter for all posts and one for each client address. */
+/**
+ * The name of the counters of refused posts. A webhook with a secret has one counter for all posts and one for each client address.
+ */
 export const REFUSALS = "webhook_refused";
 export const refusalKey = (webhook_id: string, address: string): string => `${webhook_id} ${address}`;
 
@@ -19,9 +21,12 @@ export interface Admission {
   /** Empty if the webhook accepts unsigned posts. */
   secrets: readonly string[];
   signature_header: string | null;
-  /** The client's address, in the form that counters use. */
+  /** The client's address, as it is written in the keys of counters. */
   address: string;
-  /** How many posts to this webhook were refused in this clock minute: from this address, and from all addresses. */
+  /**
+   * How many posts to this webhook were refused in this clock minute from this address. The next field has the number from all
+   * addresses.
+   */
   refused_here: number;
   refused_in_all: number;
 }
@@ -57,9 +62,8 @@ async function readSigned(ctx: Context, secrets: readonly string[], signature: S
 }
 
 /**
- * Returns whether the address is over its limit of refused posts. Its posts are still read if they have a signature, because a
- * real sender can have the same address as an attacker. If the webhook's total is over its limit, posts from any address that had
- * refusals are refused.
+ * Returns whether the address is over its limit of refused posts. It may be shared with an attacker, so its posts are still read if
+ * they have a signature. If the webhook's total is over its limit, addresses with refused posts are refused completely.
  */
 function requireReadable(ctx: Context, { refused_here, refused_in_all }: Admission, signature: Signature): boolean {
   const { webhook_refusals_per_minute: limit, webhook_total_refusals_per_minute: total } = ctx.settings.budgets;

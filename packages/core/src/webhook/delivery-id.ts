@@ -11,7 +11,7 @@ import { SOURCES } from "./source/sources.ts";
 export const REMEMBERED_DAYS = 7;
 const MAX_ATTEMPTS = 5;
 
-/** The names by which a repeated delivery is recognized. */
+/** The names by which a repeated delivery is recognized: the sender's id of the delivery, or a digest of the body. */
 export interface DeliveryNames {
   webhook_id: string;
   /** The names to store with the payload. A delivery with one of these names is a repeat. */
@@ -29,8 +29,8 @@ interface Post {
 }
 
 /**
- * If a signature covers only the body, the body is a name too, because an attacker can change the id of a captured post. A
- * generic post without an id is a repeat of a post that has an id and the same body, but not of another post without an id.
+ * Returns the names of a delivery. If the signature covers only the body, the body counts as a name too, because an attacker can
+ * change the id of a captured post. A generic post without an id only repeats an earlier post that has an id and the same body.
  */
 export function deliveryNames({ webhook_id, source, is_signed, body, delivery_id }: Post): DeliveryNames {
   const ids = delivery_id === null ? [] : [delivery_id];
@@ -41,7 +41,10 @@ export function deliveryNames({ webhook_id, source, is_signed, body, delivery_id
   return { webhook_id, stored: [...ids, signed], looked_up: null };
 }
 
-/** Builds inserts for the statement that stores the payload. For a repeated delivery, they violate the primary key. */
+/**
+ * Builds the inserts of the names, for the statement that stores the payload. For a repeated delivery, they violate the primary
+ * key.
+ */
 export const insertDeliveryNames = (ctx: Context, { webhook_id, stored }: DeliveryNames, payload_id: string): PreparedWrite[] =>
   stored.map((delivery_id) => insertRow({ webhook_id, delivery_id, payload_id, received_at: ctx.now() }));
 
@@ -53,8 +56,8 @@ const insertRow = prepareRowInsert("delivery id", webhook_delivery_ids, [
 ]);
 
 /**
- * Runs `store`, which inserts the names together with the payload. Returns null if the payload was stored, or else the id of the
- * payload that an earlier delivery stored. The unique index decides, so only one of several concurrent repeats is stored.
+ * Runs `store`, which inserts the names together with the payload. Returns null if the payload was stored, otherwise the id of the
+ * payload of the earlier delivery. A unique index lets only one of several concurrent repeats be stored.
  */
 export async function storeOnce(ctx: Context, names: DeliveryNames, store: () => Promise<void>): Promise<string | null> {
   const { webhook_id, stored, looked_up } = names;
@@ -74,7 +77,9 @@ export async function storeOnce(ctx: Context, names: DeliveryNames, store: () =>
   }
 }
 
-/** The payload of an earlier delivery, or null. Expired names are deleted, so that the next attempt can insert them. */
+/**
+ * Finds the payload of an earlier delivery, or returns null. Expired names are deleted, so that the next attempt can insert them.
+ */
 async function findEarlierPayload(ctx: Context, webhook_id: string, names: readonly string[]): Promise<string | null> {
   const where = and(eq(webhook_delivery_ids.webhook_id, webhook_id), inArray(webhook_delivery_ids.delivery_id, [...names]));
   const found = await ctx.db.select().from(webhook_delivery_ids).where(where);

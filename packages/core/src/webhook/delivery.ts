@@ -24,7 +24,7 @@ export type Delivery = z.infer<typeof Delivery>;
 
 const { filtered, notify_job_id, delivery } = board_webhook_payloads;
 
-/** The condition of a join from `board_webhook_payloads` to `jobs`, which finds the job that notifies the agent. */
+/** The condition of a join from `board_webhook_payloads` to `jobs`: whether the job is the one that notifies the agent. */
 export const isNotifyJob: SQL = eq(jobs.id, notify_job_id);
 
 /**
@@ -40,7 +40,7 @@ const jobStatus = sql`case
 
 /**
  * The delivery status of a payload: from its job, or from the stored delivery if the job was removed. Null for a payload from
- * before deliveries were recorded. This is the only place that determines it.
+ * before deliveries were recorded. No other code determines this status.
  */
 export const deliveryStatus = sql<DeliveryStatus | null>`case
   when ${jobs.id} is not null then ${jobStatus}

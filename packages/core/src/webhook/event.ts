@@ -38,7 +38,7 @@ export function readEvent(source_name: SourceName, headers: Headers, received: R
   };
 }
 
-/** The readable text of a body. If the sender posts a form that contains the event as a JSON field, it is that JSON. */
+/** Returns the readable text of a body: the JSON of the event if the sender posts it in a form field, otherwise the whole body. */
 export const readableText = (source_name: SourceName, content_type: string | null, text: string): string =>
   formField(source_name, content_type, text) ?? text;
 
@@ -61,8 +61,8 @@ const toName = (value: unknown): string | null =>
   typeof value === "string" && value.length <= MAX_ID && /^[!-~](?:[ -~]*[!-~])?$/.test(value) ? value : null;
 
 /**
- * Whether a name matches one of the patterns, in which `*` matches any characters. A request without a name matches no pattern.
- * Each part between two stars is searched only once, so that no pattern is slow.
+ * Returns whether a name matches one of the patterns, in which `*` matches any characters. A request without a name matches no
+ * pattern. Each part between two stars is searched only once, so that no pattern is slow.
  */
 export const matchesEventTypes = (patterns: readonly string[] | null, event_type: string | null): boolean =>
   patterns === null || (event_type !== null && patterns.some((pattern) => matchesGlob(pattern, event_type)));

@@ -6,7 +6,10 @@ type Signing = Pick<typeof board_webhooks.$inferSelect, "source" | "secret_seale
 /** Matches headers that contain a sender's credentials. They are not stored, because agents can read stored headers. */
 const CREDENTIAL = /key|token|secret|auth|cookie|password/;
 
-/** Content-Type, User-Agent and X- headers, without signatures and credentials. Names are in lower case. */
+/**
+ * Returns the headers to store: Content-Type, User-Agent and X- headers, without signatures and credentials. Names are in lower
+ * case.
+ */
 export function storedHeaders(headers: Headers, webhook: Signing): Record<string, string> {
   const dropped = signatureHeaders(webhook);
   const kept: Record<string, string> = {};
@@ -17,13 +20,13 @@ export function storedHeaders(headers: Headers, webhook: Signing): Record<string
   return kept;
 }
 
-/** The stored headers without credentials. Earlier versions stored credentials of unsigned posts. */
+/** Returns the stored headers without credentials, because earlier versions stored the credentials of unsigned posts. */
 export const shownHeaders = (stored: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(stored).filter(([name]) => !CREDENTIAL.test(name)));
 
 /**
- * Headers with signatures, which are not stored: those of the source and those that generic senders use. For a generic webhook
- * without a secret, they are treated as ordinary headers.
+ * Returns the headers with signatures, which are not stored: the headers of the source and those that generic senders use. For a
+ * generic webhook without a secret, they are treated as ordinary headers.
  */
 function signatureHeaders({ source, secret_sealed, signature_header }: Signing): (string | undefined)[] {
   if (source === "generic" && secret_sealed === null) return [];

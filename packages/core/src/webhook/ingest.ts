@@ -159,7 +159,7 @@ function insertMemory({ board_id, id: webhook_id, description: instruction }: Op
   });
 }
 
-/** How to record the delivery: with the id of its job, or as done if the same batch puts the message into an inbox. */
+/** Returns how to record the delivery: with the id of its job, or as done if the same batch puts the message into an inbox. */
 function newDelivery(received_at: Date, webhook: OpenWebhook, filtered: boolean): NewDelivery {
   if (filtered) return { notify_job_id: null, delivery: null };
   if (webhook.gateway_kind !== "pull") return { notify_job_id: crypto.randomUUID(), delivery: null };
@@ -186,8 +186,7 @@ function insertNotification(ctx: Context, webhook: OpenWebhook, shown: ShownPayl
 }
 
 /**
- * Finds the webhook and its counts of refused posts, with one statement. Throws `not_found`, or `gone` if the webhook is
- * disabled.
+ * Finds the webhook and its counts of refused posts, with one statement. Throws `not_found`, or `gone` if the webhook is disabled.
  */
 async function findOpenWebhook(ctx: Context, request: WebhookRequest, address: string) {
   const board_id = Id.safeParse(request.board_id);
@@ -206,7 +205,7 @@ async function findOpenWebhook(ctx: Context, request: WebhookRequest, address: s
   return webhook;
 }
 
-/** How many posts were refused in this clock minute. A webhook without a secret refuses no posts, so no counter is read. */
+/** Selects how many posts were refused in this clock minute. A webhook without a secret refuses no posts, so no counter is read. */
 const refusalsOf = (key: SQLWrapper) =>
   sql<number>`case when ${board_webhooks.secret_sealed} is null then 0
     else ${counterValue(REFUSALS, key, sql.placeholder("minute"))} end`;
@@ -234,7 +233,7 @@ const webhookWithTargetQuery = preparedQuery((db) =>
       webhook_bytes: webhookPayloadBytes,
       session_key: sql<string | null>`(
         select ${agents.openclaw_session_id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1)`,
-      /** The target if the board's gateway is a pull gateway, else null. */
+      /** The target agent if the board's gateway is a pull gateway, otherwise null. */
       inbox_agent_id: sql<string | null>`case when ${gateways.kind} = 'pull' then (
         select ${agents.id} from ${agents} where ${isTargetCandidate} order by ${targetFirst} limit 1) end`,
     })

@@ -14,20 +14,23 @@ export interface PayloadFacts {
   text: string;
 }
 
-/** PostgreSQL cannot store NUL or lone surrogates, so the preview shows replacement characters in their place. */
+/**
+ * Returns the fenced preview of the post. PostgreSQL cannot store NUL or lone surrogates, so it contains replacement characters
+ * instead.
+ */
 function preview({ summary, text }: Pick<PayloadFacts, "summary" | "text">): string {
   const shown = snippet(text.replaceAll("\0", "\uFFFD").toWellFormed(), PREVIEW_CHARS);
   return fence(summary === null ? shown : `${summary}\n${shown}`);
 }
 
 /**
- * An instruction may have several lines. Lines that look like the edge of a fence are quoted, so that only the preview has a
- * fence.
+ * Returns the line with the instruction, which may have several lines. Lines that look like the edge of a fence are quoted, so that
+ * only the preview has a fence.
  */
 const instructionLine = ({ instruction }: PayloadFacts) =>
   `Instruction: ${instruction.replace(/^--- (?=BEGIN |END )/gm, "> $&")}`;
 
-/** The memory entry about a payload (docs/reference/webhooks.md#memory-entry). */
+/** Returns the memory entry about a payload (docs/reference/webhooks.md#memory-entry). */
 export function memoryContent(facts: PayloadFacts): string {
   const { board_id, webhook_id, payload_id } = facts;
   return [
@@ -41,7 +44,7 @@ export function memoryContent(facts: PayloadFacts): string {
   ].join("\n");
 }
 
-/** The message to the target agent (docs/reference/webhooks.md#notification). The instructions come before the fence. */
+/** Returns the message to the target agent (docs/reference/webhooks.md#notification). The instructions come before the fence. */
 export function notificationText(facts: PayloadFacts & { board_name: string }): string {
   const { board_id, webhook_id, payload_id } = facts;
   return [

@@ -7,13 +7,14 @@ import { usedUp } from "../values/request-limits.ts";
 import { payloadBytes, removePayloads } from "./payload-usage.ts";
 import { SIGNED_SHARE, UNSIGNED_ROOM, UNSIGNED_SHARE } from "./payload-shares.ts";
 
-/** In seconds. A schedule removes old payloads once an hour. */
+/** In seconds: old payloads are removed once an hour by schedule. */
 const RETRY_AFTER = 3_600;
 /**
- * How much of its share a full webhook frees at once. This is more than one post needs, so that not every post has to make room.
+ * The part of its share that a full webhook frees at once. This is more than one post needs, so that not every post has to make
+ * room.
  */
 const FREED_PART = 1 / 16;
-/** How many of the oldest payloads one post checks. Payloads whose notification is still to be sent are kept. */
+/** How many of the oldest payloads one post checks. Payloads whose notification is still to be sent are not removed. */
 const MAX_OLDEST = 1_000;
 
 interface WebhookRoom {
@@ -21,12 +22,12 @@ interface WebhookRoom {
   board_id: string;
   /** Null if the webhook accepts unsigned posts. */
   secret_sealed: Uint8Array | null;
-  /** The stored bytes of the organization. The next field has those of the webhook. */
+  /** The stored bytes of the organization. The next field has the stored bytes of the webhook. */
   stored_bytes: string;
   webhook_bytes: string;
 }
 
-/** Throws `limited` if there is no room at all and no old payloads may be removed to make room. */
+/** Throws `limited` if the organization or a webhook with a secret is full. Old payloads are not removed for these posts. */
 export function requirePayloadRoom(ctx: Context, webhook: WebhookRoom): void {
   const limit = ctx.settings.budgets.organization_payload_bytes;
   if (limit === 0) return;

@@ -1,13 +1,14 @@
 /** The parts of organization_payload_bytes that one webhook may fill, so that each leaves room for others. */
 
-/** Even a busy sender leaves half of the room to the others. */
+/** A webhook with a secret may fill this share, so that even a busy sender leaves half of the room to others. */
 export const SIGNED_SHARE = 1 / 2;
 /**
- * Anyone who knows the address can fill this share. By default it is 128 MiB, which is enough for about 100,000 typical events.
+ * A webhook without a secret may fill this share, because anyone who knows its address can post. By default it is 128 MiB, which is
+ * enough for about 100,000 typical events.
  */
 export const UNSIGNED_SHARE = 1 / 8;
 /**
- * Once this much of the room is full, unsigned webhooks only replace their own payloads. So a quarter is reserved for signed
- * posts.
+ * Once this part of the room is full, webhooks without a secret only replace their own payloads. So a quarter is reserved for
+ * signed posts.
  */
 export const UNSIGNED_ROOM = 3 / 4;

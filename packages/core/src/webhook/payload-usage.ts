@@ -61,12 +61,12 @@ interface NewBytes {
   bytes: number;
 }
 
-/** The bytes of a payload. Payloads that earlier versions stored have no stored size. */
+/** The stored bytes of a payload. Payloads from earlier versions have no stored size, so their body is measured. */
 export const payloadBytes = sql`coalesce(size_bytes, octet_length(body))`;
 
 /**
- * Removes payloads and subtracts their bytes. A scheduled job deletes their objects in the body storage later. `returning`
- * contains the columns of the result, which are computed over the removed rows (`removed`).
+ * Removes payloads and subtracts their bytes. A scheduled job later deletes their objects in the body storage. `returning` contains
+ * the columns of the result, which are computed over the removed rows (`removed`).
  */
 export async function removePayloads<Row>(ctx: Context, condition: SQL, returning: SQL): Promise<Row> {
   const result = await ctx.db.execute(sql`
@@ -96,15 +96,13 @@ export async function removePayloads<Row>(ctx: Context, condition: SQL, returnin
   return rowsOf<Row>(result)[0]!;
 }
 
-/**
- * Removes the payloads of an organization that is being deleted. A cascade would not delete their objects in the body storage.
- */
+/** Removes the payloads of an organization that is being deleted. A cascade would not delete their objects in the body storage. */
 export const removePayloadsOfOrganization = (ctx: Context, organization_id: string) =>
   removePayloads(ctx, sql`board_id in (select id from ${boards} where organization_id = ${organization_id})`, sql`count(*)`);
 
 /**
  * Recounts the bytes of organizations and webhooks that were last counted long ago, since an earlier version of the code does not
- * count. Full ones are recounted at each run, so that a wrong counter does not make the service refuse posts for long.
+ * count. Full ones are recounted at each run, so that a wrong counter does not cause refused posts for long.
  */
 export async function recountPayloadBytes(ctx: Context): Promise<void> {
   const limit = ctx.settings.budgets.organization_payload_bytes;
@@ -135,8 +133,8 @@ type Usage = typeof webhook_payload_usage | typeof webhook_usage;
 
 async function recount(ctx: Context, usage: Usage, mine: SQL, payloads: SQL): Promise<void> {
   await transaction(ctx, async (ctx) => {
-    // Waits for posts that are being stored, because each has locked a row. The next statement sees their payloads, and later
-    // posts have to wait.
+    // Waits for posts that are being stored, because each of them has locked a row. The next statement sees their payloads, and
+    // later posts have to wait.
     await ctx.db.execute(sql`select 1 from ${usage} where ${mine} order by shard for update`);
     await ctx.db.execute(sql`
       with counted as (

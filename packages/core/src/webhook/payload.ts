@@ -75,7 +75,10 @@ export const ListedPayload = lazyObject(() => ({
 })).meta({ id: "BoardWebhookPayloadListed", description: "A request that a webhook accepted, in a list." });
 export type ListedPayload = z.infer<typeof ListedPayload>;
 
-/** How much a body can grow in an answer. In JSON, invalid bytes become U+FFFD; in text, control characters become escapes. */
+/**
+ * How many times larger a body can become in an answer. In JSON, invalid bytes become U+FFFD; in text, control characters become
+ * escapes.
+ */
 const GROWTH = { json: 3, text: 6 };
 const PREVIEW_CHARS = 4_000;
 const PREVIEW_BYTES = PREVIEW_CHARS * 4;
@@ -126,7 +129,7 @@ const payloadOrder: SortOrder<{ received_at: Date; id: string }> = descending(
   idKey(board_webhook_payloads.id, ({ id }) => id),
 );
 
-/** How many bytes of an answer each of `limit` payloads may use. */
+/** Returns how many bytes of an answer each of `limit` payloads may use. */
 const payloadBytes = ({ settings }: Context, limit: number) => Math.floor(settings.budgets.answer_max_bytes / limit);
 const grownBytes = sql`coalesce(${board_webhook_payloads.body_bytes}, octet_length(${board_webhook_payloads.body}))
   * case when ${board_webhook_payloads.body_kind} = 'json' then ${sql.raw(String(GROWTH.json))} else ${sql.raw(String(GROWTH.text))} end`;
@@ -144,7 +147,7 @@ const payloadList = listOf({
   words: payloadWords(board_webhook_payloads),
 });
 
-/** The payloads of a webhook, newest first. A payload that is too large for its part of the list is shown as a preview. */
+/** Lists the payloads of a webhook, newest first. A payload that is too large for its part of the list is shown as a preview. */
 export async function listPayloads(
   ctx: Context<User | Agent>,
   board_id: string,
@@ -171,7 +174,7 @@ export async function listPayloads(
   return page;
 }
 
-/** A preview is always text, because truncated JSON cannot be parsed. */
+/** Converts a payload to a preview, which is always text, because truncated JSON cannot be parsed. */
 const toPreview = (row: ReadRow): ListedPayload => ({
   ...toPayload({ ...row, body_kind: "text" }),
   payload: snippet(bodyText(row), PREVIEW_CHARS),
@@ -179,7 +182,7 @@ const toPreview = (row: ReadRow): ListedPayload => ({
   payload_path: `/api/v1/boards/${row.board_id}/webhooks/${row.webhook_id}/payloads/${row.id}`,
 });
 
-/** One payload. If it is longer than `max_chars`, it is truncated and returned as text that ends with `...`. */
+/** Returns one payload. If it is longer than `max_chars`, it is truncated and returned as text that ends with `...`. */
 export async function getPayload(
   ctx: Context<User | Agent>,
   board_id: string,
@@ -190,7 +193,7 @@ export async function getPayload(
   return toPayload(await readPayloadRow(ctx, board_id, webhook_id, payload_id), max_chars);
 }
 
-/** A part of the posted text of a payload, and the length of the whole text in characters. */
+/** Returns a part of the posted text of a payload, and the length of the whole text in characters. */
 export async function getPayloadText(
   ctx: Context<User | Agent>,
   board_id: string,
@@ -249,7 +252,7 @@ const ELLIPSIS_CHARS = 3;
 function truncatedPayload(row: ReadRow, max_chars: number): unknown {
   const text = bodyText(row);
   const full = row.body_kind === "json" ? new RawJson(text) : text;
-  // For a JSON string, the length is that of the decoded text; for other JSON, it is that of the stored text.
+  // A JSON string is measured as decoded text, other JSON as stored text.
   const measured = row.body_kind === "json" && /^\s*"/.test(text) ? (JSON.parse(text) as string) : text;
   if (measured.length <= max_chars) return full;
   return max_chars <= ELLIPSIS_CHARS ? truncate(measured, max_chars) : snippet(measured, max_chars - ELLIPSIS_CHARS);

@@ -33,8 +33,8 @@ export const Redelivered = lazyObject(() => ({
 export type Redelivered = z.infer<typeof Redelivered>;
 
 /**
- * Notifies the agent again about a payload, no matter what its delivery status is. If an earlier redelivery still waits for its
- * first attempt, no second one is added.
+ * Notifies the agent again about a payload, no matter what its delivery status is. Does not add a second redelivery while an
+ * earlier one waits for its first attempt.
  */
 export function redeliverPayload(
   ctx: Context<User>,
@@ -86,7 +86,7 @@ export function redeliverPayloads(
       .limit(MAX_PAYLOADS + 1);
     const payloads = found.slice(0, MAX_PAYLOADS);
     const removed = await removeDeadJobs(ctx, owner, payloads);
-    // A dead job that could not be removed was redriven in the meantime, and will notify the agent itself.
+    // If the dead job of a payload could not be removed, it was redriven in the meantime and will notify the agent itself.
     const ids = payloads
       .filter(({ job_status, notify_job_id }) => job_status !== "dead" || removed.has(notify_job_id!))
       .map(({ id }) => id);

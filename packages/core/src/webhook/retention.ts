@@ -10,13 +10,13 @@ import { jobs } from "../schema/job.sql.ts";
 import { removePayloads } from "./payload-usage.ts";
 
 /**
- * Removes the payloads that meet a condition. This may have to wait for the removal of a board, which locks in the opposite
- * order.
+ * Removes the payloads that meet a condition. It retries, because it may have to wait for the removal of a board, which locks in
+ * the opposite order.
  */
 export const removeOldPayloads = (ctx: Context, condition: SQL, returning: SQL): Promise<RemovedBatch> =>
   withLockTimeoutRetry(ctx, (ctx) => removePayloads<RemovedBatch>(ctx, condition, returning));
 
-/** The condition for payloads that have no queued or running notification, including redeliveries. */
+/** Returns the condition for payloads that have no queued or running notification, including redeliveries. */
 export async function isNotPending(ctx: Pick<Context, "db">, before: Date): Promise<SQL> {
   const kind: JobKind = "webhook.notify";
   const result = await ctx.db.execute(sql`

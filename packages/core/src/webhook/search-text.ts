@@ -2,8 +2,8 @@ import { MAX_SEARCHED_CHARS } from "../schema/search-vector.ts";
 import { truncate } from "../values/text.ts";
 
 /**
- * The part of a body that can be searched, up to a limit. For JSON this is the strings and numbers, because escapes and
- * punctuation would become part of words. For other text it is the beginning.
+ * Returns the part of a body that can be searched, up to a limit. For JSON, this is the strings and numbers, because escapes and
+ * punctuation would become part of words. For other text, it is the beginning.
  */
 export function toSearchText(kind: "json" | "text", text: string, value: unknown): string {
   const parts = kind === "text" ? [text] : collectValues(value);
@@ -11,7 +11,7 @@ export function toSearchText(kind: "json" | "text", text: string, value: unknown
   return truncate(parts.join(" "), MAX_SEARCHED_CHARS).replaceAll("\0", " ").toWellFormed();
 }
 
-/** The strings and numbers in order, up to the limit. The code is not recursive, because a body can be deeply nested. */
+/** Collects the strings and numbers in order, up to the limit. The code is not recursive, because a body can be deeply nested. */
 function collectValues(value: unknown): string[] {
   const found: string[] = [];
   const open = [[value].values()];

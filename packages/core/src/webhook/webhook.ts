@@ -95,7 +95,9 @@ const webhookList = listOf({
   order: newestFirst(board_webhooks),
 });
 
-/** The webhooks of a board, newest first. Requires write access, because anyone who knows their URLs can post to the board. */
+/**
+ * Lists the webhooks of a board, newest first. Requires write access, because anyone who knows their URLs can post to the board.
+ */
 export async function listWebhooks(ctx: Context<User>, board_id: string, query: PageQuery): Promise<Page<Webhook>> {
   const board = await boardFor(ctx, board_id, "write");
   return webhookList.read(ctx, query, {

@@ -5,7 +5,8 @@ import type { run_steps } from "../../schema/run.sql.ts";
 type StepBody = Pick<typeof run_steps.$inferSelect, "run_id" | "body" | "body_key" | "body_bytes">;
 
 /**
- * The compressed steps of a request, from the database or from the body storage. Throws a BodyStorageError if they are missing.
+ * Returns the compressed steps of a request, from the database or from the body storage. Throws a BodyStorageError if they are
+ * missing.
  */
 export async function readStepBody(ctx: Context, { run_id, body, body_key, body_bytes }: StepBody): Promise<Uint8Array> {
   if (body !== null) return body;

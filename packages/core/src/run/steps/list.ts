@@ -13,7 +13,7 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 /** How many batches one statement reads. A batch may have a megabyte. */
 const BATCHES = 10;
-/** The maximum number of batches to read for one answer, in case only few steps in them are of the requested kind. */
+/** The maximum number of batches to read for one answer. It ends the search when few of their steps are of the requested kind. */
 const MAX_BATCHES = 100;
 
 export const StepQuery = lazyObject(() => ({
@@ -35,7 +35,7 @@ export const StepPage = lazyObject(() => ({
 })).meta({ id: "RunStepPage", description: "A page of steps. It ends early when it would be too large." });
 export type StepPage = z.infer<typeof StepPage>;
 
-/** The steps of a run of a board. */
+/** Lists the steps of a run of a board. */
 export async function listSteps(ctx: CallerContext, board_id: string, run_id: string, query: StepQuery): Promise<StepPage> {
   const board = await boardFor(ctx, board_id, "read");
   const run = await readRun(ctx, board.id, run_id);
@@ -68,11 +68,11 @@ interface StepBatch {
   body: Uint8Array;
 }
 
-/** The next batches that contain steps from a position on, or before it. */
+/** Returns the next batches in the order of the list: those with steps at or after a position or, for newest first, before it. */
 async function readBatches(ctx: Context, run_id: string, position: number, isAscending: boolean): Promise<StepBatch[]> {
   const { tx: _tx, seq: _seq, ...columns } = getTableColumns(run_steps);
   const ofRun = eq(run_steps.run_id, run_id);
-  // A batch can only have the steps of one request and one step of the service. So the index can skip all batches that must end
+  // A batch can hold at most the steps of one request and one step of the service. So the index can skip all batches that must end
   // before the position.
   const isNext = isAscending
     ? and(gte(run_steps.first, position - MAX_STEPS), sql`${run_steps.first} + ${run_steps.count} > ${position}`)

@@ -15,8 +15,8 @@ const BATCH_SIZE = 20;
 const MAX_RUN_MS = 30_000;
 
 /**
- * Moves the steps of runs that cannot get more steps to the body storage, if there is one. Small batches stay in the database,
- * like small webhook bodies.
+ * Moves the steps of runs that cannot get more steps to the body storage, if there is one. Small batches stay in the database, as
+ * small webhook bodies do.
  */
 export async function moveOldSteps(ctx: Context): Promise<void> {
   const { body_storage } = ctx.settings;
@@ -60,8 +60,8 @@ async function moveRun(ctx: Context, { id, organization_id }: EndedRun, min_byte
 }
 
 /**
- * Writes the object and reads it back before the body is removed from the database. After a crash in between, the recorded write
- * lets a later run delete the object.
+ * Writes the object and reads it back before the body is removed from the database. After a crash in between, a later run finds the
+ * recorded write and deletes the object.
  */
 async function moveBatch(ctx: Context, organization_id: string, run_id: string, first: number): Promise<void> {
   const condition = and(eq(run_steps.run_id, run_id), eq(run_steps.first, first), isNotNull(run_steps.body));
@@ -74,6 +74,6 @@ async function moveBatch(ctx: Context, organization_id: string, run_id: string, 
   const stored = await ctx.bodies!.get(body_key);
   if (!stored || Buffer.compare(stored, row.body) !== 0)
     throw new BodyStorageError("The body storage changed or lost a new object");
-  // The record of the write is kept. When the object is checked because of it, the object is found to be in use.
+  // The record of the write is not removed. A later check that it causes finds the object in use.
   await ctx.db.update(run_steps).set({ body: null, body_key }).where(condition);
 }

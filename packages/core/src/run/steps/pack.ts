@@ -6,7 +6,7 @@ import type { SentStep, Step } from "./step.ts";
 const MAX_TEXT_BYTES = 16_384;
 /** A character of UTF-16 has at most three bytes in UTF-8. */
 const BYTES_PER_CHAR = 3;
-/** More than any stored batch has. This limits how much memory a corrupt row could take. */
+/** Above the size of any stored batch. This limits how much memory a corrupt row could take. */
 const MAX_BATCH_BYTES = 16_000_000;
 
 const deflate = promisify(deflateRaw);

@@ -5,7 +5,7 @@ import type { RemovedBatch } from "../../db/retention.ts";
 import { toTimestamp } from "../../db/timestamp.ts";
 import { run_steps, runs } from "../../schema/run.sql.ts";
 
-/** Removes old steps, and marks their runs as no longer having all steps. */
+/** Removes old steps, and marks their runs as no longer having all of their steps. */
 export async function removeOldSteps(ctx: Context, condition: SQL, returning: SQL): Promise<RemovedBatch> {
   const result = await ctx.db.execute(sql`
     with removed as (delete from ${run_steps} where ${condition} returning *),

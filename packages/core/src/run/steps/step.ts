@@ -18,7 +18,7 @@ const title = z.string().max(MAX_TITLE);
 const anyJson = z.unknown().optional();
 const count = (what: string) => TokenCount.optional().describe(what);
 
-/** The OpenAPI document has a component for what is sent and one for what is returned. */
+/** What is sent and what is returned have separate components in the OpenAPI document. */
 type Form = "sent" | "returned";
 const named = (id: string, description: string, form: Form) =>
   form === "sent" ? { id: `${id}Write`, description: `${description}, to be stored.` } : { id, description: `${description}.` };
@@ -43,7 +43,7 @@ const diff = (form: Form) =>
     new: z.string().describe("Its text after."),
   })).meta(named("RunDiff", "A change of a file", form));
 
-/** The fields of each kind of step. They have the names of the Agent Client Protocol, where it has such fields. */
+/** Returns the fields of each kind of step. They have the names that the Agent Client Protocol uses, where it has such fields. */
 const fieldsOf = (form: Form) => ({
   message: { text },
   thought: { text },
@@ -81,7 +81,7 @@ const fieldsOf = (form: Form) => ({
 export type StepKind = keyof ReturnType<typeof fieldsOf>;
 export const STEP_KINDS = ["message", "thought", "tool_call", "plan", "permission", "usage", "log"] as const satisfies StepKind[];
 
-/** A schema for every kind of step. `shape` adds fields to all of them. */
+/** Returns a schema for every kind of step. `shape` adds fields to all kinds. */
 function steps<Shape extends z.ZodRawShape>(form: Form, shape: () => Shape) {
   const fields = fieldsOf(form);
   const kinds = STEP_KINDS.map((kind) =>

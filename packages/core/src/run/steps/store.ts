@@ -11,9 +11,9 @@ import { lateSince, readOwnRun, requireOpen } from "../report.ts";
 import { pack, prepareStep, type PreparedStep } from "./pack.ts";
 import type { PostSteps, StoredSteps } from "./step.ts";
 
-/** Limits of what one run stores. A runaway agent reaches them in minutes, while long work stays far below. */
+/** Limits for the stored steps of one run. A runaway agent reaches them in minutes, while long work stays far below. */
 export const RUN_LIMITS = { steps: 100_000, bytes: 52_428_800 };
-/** How often new steps are recorded as a change of their run. */
+/** New steps are recorded as a change of their run at most this often. */
 const RECORD_MS = 2_000;
 /** Requests of one run conflict only if a client repeats a request that is still running. */
 const MAX_ATTEMPTS = 5;
@@ -55,11 +55,11 @@ const lastStep = (now: Date): PreparedStep =>
 interface Batch {
   first: number;
   steps: readonly PreparedStep[];
-  /** Whether the run reaches its limit with these steps. */
+  /** Whether the run reaches its limit with this batch. */
   is_last: boolean;
 }
 
-/** Returns false unless the batch comes next, the run can still get steps, and the steps fit. */
+/** Appends a batch. Returns false if an earlier batch is missing, the run can get no more steps, or the batch does not fit. */
 async function append(ctx: Context<Agent>, run_id: string, { first, steps, is_last }: Batch): Promise<boolean> {
   const body = await pack(steps);
   const count = steps.length;

@@ -16,8 +16,8 @@ export const StepStreamQuery = lazyObject(() => ({
 }));
 
 /**
- * The stream of a run's steps. A step's position is the transaction that stored it and the step's number in the run. Both
- * increase together, because a request can only append steps to those that are committed.
+ * Returns the stream of a run's steps. The position of a step consists of the transaction that stored it and its number in the run.
+ * Both increase together, because a request can only append to steps that are committed.
  */
 export async function followSteps(ctx: CallerContext, board_id: string, run_id: string): Promise<Source> {
   const board = await boardFor(ctx, board_id, "read");
@@ -46,7 +46,7 @@ export async function followSteps(ctx: CallerContext, board_id: string, run_id: 
   };
 }
 
-/** The first batches of a window that together have as many steps as the window may return. */
+/** Selects the first batches of a window that together have as many steps as the window may return. */
 const firstsOf = (run_id: string, { after, below, since, limit }: ReadWindow) => sql`
   select first from (
     select first, sum(count) over (order by tx, first) - count as before from (

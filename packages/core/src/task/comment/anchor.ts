@@ -41,7 +41,7 @@ export async function toStoredAnchor(
   return { artifact_id, path, line, side: line === null ? null : (sent.side ?? "new") };
 }
 
-/** The place of a comment in one line, for agents. */
+/** Returns the place of a comment in one line, for agents. */
 export function anchorText({ artifact_id, path, line, side }: CommentAnchor): string {
   const file = path === null ? "" : `${oneLine(path)}, `;
   const place = line === null ? "" : `line ${line} ${side === "old" ? "before" : "after"} the change, `;

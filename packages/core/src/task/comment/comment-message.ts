@@ -19,7 +19,7 @@ interface CommentMessage {
   assigned: boolean;
 }
 
-/** The message about a comment (docs/reference/gateways.md#comment-messages). */
+/** Returns the message about a comment (docs/reference/gateways.md#comment-messages). */
 export function commentText({ board, task, from, comment, anchor, mentioned, assigned }: CommentMessage): string {
   return [
     mentioned ? "TASK MENTION" : "NEW TASK COMMENT",

@@ -66,8 +66,8 @@ export const CreateComment = lazyObject(() => ({
 export type CreateComment = z.infer<typeof CreateComment>;
 
 /**
- * Comments on a task of the board. The board is compared in `tasks`: if it were compared with `board_id` of the comments,
- * PostgreSQL would also search the index of all comments of the board.
+ * Returns the condition for comments on a task of the board. The board is compared in `tasks`, because with `board_id` of the
+ * comments, PostgreSQL would also search the index of all comments of the board.
  */
 const commentCondition = (board_id: string | Placeholder, task_id: string | Placeholder) =>
   and(
@@ -97,7 +97,7 @@ const commentList = listOf({
   order: commentOrder,
 });
 
-/** The comments on a task, oldest first. */
+/** Lists the comments on a task, oldest first. */
 export async function listComments(
   ctx: CallerContext,
   board_id: string,
@@ -113,7 +113,7 @@ export async function listComments(
 
 const latestFirst = descending(...commentOrder);
 
-/** The latest comments on a task, oldest first. The caller must have checked access to the board. */
+/** Returns the latest comments on a task, oldest first. The caller must have checked access to the board. */
 export async function readLatestComments(ctx: CallerContext, board_id: string, task_id: string, limit: number) {
   const query = byCursor({ limit });
   const request = { owner: task_id, filters: [ofTask(board_id, task_id)], order: latestFirst, toItem: toComment };
@@ -154,7 +154,7 @@ async function insertComment(ctx: CallerContext, board: BoardRow, task: Commente
   return toComment(row!);
 }
 
-/** Reads agents of the board if the comment mentions some. Otherwise only the assignee is notified. */
+/** Reads the agents to notify: all agents of the board if the comment mentions some, otherwise only the assignee. */
 async function readRecipients(ctx: Context, board: BoardRow, { assigned_agent_id }: CommentedTask, message: string) {
   if (parseMentions(message).size > 0) return readBoardAgents(ctx, board);
   return assigned_agent_id === null ? [] : readTaskAgents(ctx, board, null, [assigned_agent_id]);
@@ -162,7 +162,7 @@ async function readRecipients(ctx: Context, board: BoardRow, { assigned_agent_id
 
 const statements = createStatementCache<EventRow[]>();
 
-/** One statement that inserts a comment and its notifications, and renews the author's lease. */
+/** Builds one statement that inserts a comment and its notifications, and renews the author's lease. */
 function selectInserted(db: Db, writes: readonly PreparedWrite[], renewal: SQLWrapper | null) {
   const comment = db.$with("comment").as(insertEventRow(db));
   const notifications = writes.map((write, index) =>
@@ -198,7 +198,7 @@ async function requireTask(ctx: CallerContext, board: BoardRow, task_id: string,
   return task;
 }
 
-/** A comment always has a task and a board, because it is deleted together with its task. */
+/** Converts the event of a comment. A comment always has a task and a board, because it is deleted together with its task. */
 export function toComment(row: EventRow): TaskComment {
   const { id, task_id, board_id, agent_id, user_id, message, tags, anchor, created_at } = row;
   return {

@@ -23,7 +23,8 @@ const aggregated = aggregatedList<Dependency>(
 export const dependencies = aggregated.column;
 
 /**
- * How `dependencies` are shortened in a large answer. Open dependencies come first, so that the task is still shown as blocked.
+ * How `dependencies` are shortened in a large answer. Open dependencies come first, so that the shortened task still counts as
+ * blocked.
  */
 export const largeDependencies = {
   ...aggregated,
@@ -46,6 +47,6 @@ export const hasOpenDependency = sql`exists (
   select 1 from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id
   where link.task_id = ${tasks}.id and other.status <> 'done')`;
 
-/** A subquery that returns the ids of the tasks that depend on this task. */
+/** Returns a subquery for the ids of the tasks that depend on this task. */
 export const dependentIds = (task_id: string | Placeholder): SQL =>
   sql`select link.task_id from ${task_dependencies} as link where link.depends_on_task_id = ${task_id}`;

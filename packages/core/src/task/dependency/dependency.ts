@@ -15,8 +15,8 @@ export interface RequestedDependencies {
 }
 
 /**
- * Makes changes of a board's dependencies run one at a time, because two changes that are valid alone could together form a
- * cycle. Call it before any task is locked. It locks the board first, as the removal of a board does.
+ * Makes changes of a board's dependencies run one at a time, because two changes that are each valid could together form a cycle.
+ * Call it before any task is locked. It locks the board first, as the removal of a board does.
  */
 export async function lockDependencies(ctx: Context, board: BoardRow): Promise<void> {
   await ctx.db.execute(sql`
@@ -26,7 +26,7 @@ export async function lockDependencies(ctx: Context, board: BoardRow): Promise<v
 
 /**
  * Checks the requested dependencies of a task and locks them; `task_id` is null for a new task. Without the lock, a request that
- * reopens a dependency could miss this task, because the link is not committed yet.
+ * reopens a dependency at the same time would not see this task, because the new link is not committed yet.
  */
 export async function readRequestedDependencies(
   ctx: Context,
@@ -56,7 +56,7 @@ export async function readRequestedDependencies(
 }
 
 /**
- * Whether a path of dependencies leads from these tasks to the given task. With `union`, the search also ends if old data
+ * Returns whether a path of dependencies leads from these tasks to the given task. `union` ends the search even if old data
  * contains a cycle.
  */
 async function isReachable(ctx: Context, board: BoardRow, from: readonly string[], task_id: string): Promise<boolean> {

@@ -19,8 +19,8 @@ export interface ReturnedTask {
 }
 
 /**
- * Moves the tasks that depend on a reopened task to the inbox and unassigns them, except done tasks. The caller must have locked
- * them. The first part of the statement reads their state before the move, which is returned.
+ * Moves the tasks that depend on a reopened task to the inbox and unassigns them, except done tasks. Returns their state before the
+ * move. The caller must have locked them.
  */
 export async function returnDependentsToInbox(ctx: Context, board: BoardRow, task_id: string): Promise<ReturnedTask[]> {
   const found = await ctx.db.execute(sql`

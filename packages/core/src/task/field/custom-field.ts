@@ -80,7 +80,7 @@ const Fields = lazyObject(() => ({
 
 export const CreateCustomField = lazyObject(() => ({
   field_key: NonEmpty(MAX_SLUG)
-    // In JavaScript, assigning this key of an object would set the prototype of the object.
+    // In JavaScript, assigning this key on an object would replace the object's prototype.
     .refine((key) => key !== "__proto__", valueError("field_key must not be __proto__"))
     .describe("Key of the field's values on tasks. It cannot be changed later."),
   label: NonEmpty(MAX_NAME).optional().describe("Display name. The key is used when it is absent."),
@@ -121,7 +121,7 @@ type DefinitionRow = typeof definitions.$inferSelect;
 const fieldCondition = (ctx: Context<Member>, field_id: string) =>
   and(eq(definitions.id, field_id), eq(definitions.organization_id, ctx.actor.active.organization_id));
 
-/** The custom fields of the active organization, by label. */
+/** Lists the custom fields of the active organization, by label. */
 export async function listCustomFields(ctx: Context<Member>, query: ArrayQuery): Promise<CustomField[]> {
   const max_rows = arrayLimit(ctx, MIN_FIELD_BYTES, query);
   const rows = await readShortened(ctx, { fields: columns, large: LARGE_FIELD_FIELDS, max_rows }, (columns) =>
@@ -142,7 +142,10 @@ export async function getCustomField(ctx: Context<Member>, field_id: string): Pr
   return toCustomField(row);
 }
 
-/** Throws `invalid` for unknown boards, a bad pattern or a bad default, and `conflict` if the key is already used. */
+/**
+ * Creates a custom field. Throws `invalid` for unknown boards, a bad pattern or a bad default, and `conflict` if the key is already
+ * used.
+ */
 export async function createCustomField(ctx: Context<Admin>, input: CreateCustomField): Promise<CustomField> {
   const { board_ids, ...sent } = input;
   const { organization_id } = ctx.actor.active;
@@ -169,8 +172,8 @@ export async function createCustomField(ctx: Context<Admin>, input: CreateCustom
 }
 
 /**
- * Throws `invalid` like `createCustomField`, and `conflict` if stored values do not fit a new type or pattern. If a board is
- * unbound from the field, its tasks keep their values but do not show them.
+ * Updates a custom field. Throws `invalid` like `createCustomField`, and `conflict` if stored values do not fit a new type or
+ * pattern. If a board is unbound from the field, its tasks keep their values but do not show them.
  */
 export function updateCustomField(ctx: Context<Admin>, field_id: string, input: UpdateCustomField): Promise<CustomField> {
   let checked: CheckedRule | null = null;
@@ -178,7 +181,10 @@ export function updateCustomField(ctx: Context<Admin>, field_id: string, input: 
   return withMatchResults(match, (checked) => storeCustomField(ctx, field_id, input, checked));
 }
 
-/** Checks the new rule of a field before the field is locked, because patterns can be slow. Null if the rule does not change. */
+/**
+ * Checks the new rule of a field before the field is locked, because patterns can be slow. Returns null if the rule does not
+ * change.
+ */
 async function checkNewRule(
   ctx: Context<Admin>,
   field_id: string,

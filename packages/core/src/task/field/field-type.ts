@@ -73,7 +73,8 @@ const TYPE_CHECKS: Readonly<Record<FieldType, (value: unknown) => string | null>
 };
 
 /**
- * The pattern is needed because the URL parser corrects bad input instead of refusing it, for example missing slashes and spaces.
+ * Returns whether the text is an http or https URL. The URL parser alone is not enough, because it corrects bad input instead of
+ * refusing it, for example missing slashes and spaces.
  */
 function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^\s/\\]\S*$/i.test(text) && URL.canParse(text);

@@ -19,9 +19,9 @@ export interface FieldChange {
 }
 
 /**
- * Checks custom field values that were sent (docs/reference/tasks.md#values-on-tasks) and returns those to write: changed values,
- * and the defaults of a new task (`task_id` null). Locks the fields until the transaction ends. Throws OutdatedMatch if a pattern
- * has changed since its match in `matched`, which was made before the transaction.
+ * Checks custom field values that were sent (docs/reference/tasks.md#values-on-tasks) and returns the values to write, for a new
+ * task (`task_id` null) also defaults. Locks the fields. Throws OutdatedMatch if a pattern has changed since it was matched for
+ * `matched`.
  */
 export async function validateFieldValues(
   ctx: Context,
@@ -62,7 +62,7 @@ export async function validateFieldValues(
 
 type FieldInput = Awaited<ReturnType<typeof lockFields>>[number] & { sent: unknown };
 
-/** The value that a task shows for a field. A stored null takes precedence over the default. */
+/** Returns the value that a task shows for a field. A stored null takes precedence over the default. */
 function toEffectiveValue({ sent, is_stored, stored, default_value }: FieldInput): unknown {
   if (sent !== undefined) return sent;
   return is_stored ? stored : default_value;

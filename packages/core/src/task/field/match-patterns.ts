@@ -22,13 +22,13 @@ export interface MatchResult {
 /** The match results of the sent values by field key. Fields without a pattern have no entry. */
 export type MatchResults = ReadonlyMap<string, MatchResult>;
 
-/** The rule of a field has changed since its values were matched, so they have to be matched again. */
+/** Thrown when the rule of a field has changed since its values were matched, so that they have to be matched again. */
 export class OutdatedMatch extends Error {
   override name = "OutdatedMatch";
 }
 
 /**
- * Calls `match`, then `work` with its results, and repeats both if `work` throws OutdatedMatch. They are separate, because
+ * Calls `match`, then `work` with its results, and repeats both if `work` throws OutdatedMatch. The two are separate, because
  * matching a hostile pattern can take a second, and no lock or connection may be held that long.
  */
 export async function withMatchResults<R, T>(match: () => Promise<R>, work: (results: R) => Promise<T>): Promise<T> {

@@ -7,7 +7,8 @@ import { DomainError } from "../../values/errors.ts";
 /** The maximum size of compiled patterns: repetition counts can turn 500 characters into half a million instructions. */
 const MAX_INSTRUCTIONS = 2_500;
 /**
- * The maximum of instructions times characters, which is the worst case of one match. A hostile pattern then takes half a second.
+ * The maximum of instructions times characters, which is the worst case of one match. Even a hostile pattern then takes at most
+ * half a second.
  */
 const MAX_STEPS = 10_000_000;
 /** A match with at most this many steps takes milliseconds, so it does not have to queue behind other matches. */
@@ -20,8 +21,8 @@ const RETRY_AFTER_SECONDS = 5;
 export type PatternMatcher = (pattern: string, text: string) => Promise<string | null>;
 
 /**
- * A matcher for one request. All its matches together may take `budget` steps. Use it outside of a transaction: slow matches
- * queue, and must not hold locks or a connection while they wait.
+ * Creates a matcher for one request, whose matches together may take `budget` steps. Use it outside of a transaction, because slow
+ * matches wait in a queue and must not hold locks or a connection while they wait.
  */
 export function createPatternMatcher(ctx: Context, organization_id: string, budget: number): PatternMatcher {
   const compiled = new Map<string, ReturnType<typeof compilePattern>>();
@@ -42,7 +43,7 @@ export function createPatternMatcher(ctx: Context, organization_id: string, budg
 /** Checks that a pattern can be used. Throws `invalid`. */
 export const validatePattern = async (source: string): Promise<void> => void (await compilePattern(source));
 
-/** The RE2 engine is loaded on first use, since most requests have no pattern. */
+/** Compiles a pattern. The RE2 engine is loaded on first use, since most requests have no pattern. */
 async function compilePattern(source: string): Promise<{ instructions: number; matches: (text: string) => boolean }> {
   const { RE2JS, RE2JSException } = await import("re2js");
   let pattern: InstanceType<typeof RE2JS>;
@@ -71,7 +72,7 @@ interface Queue {
 const queuesOf = memoPerApp(() => ({ all: createLimiter(1), of: new Map<string, Queue>() }));
 
 /**
- * Runs slow matches one at a time, alternating between organizations. After each, it pauses for as long as the match took, so
+ * Runs slow matches one at a time, alternating between organizations. After each match, it pauses for as long as the match took, so
  * that at least half of the process's time is free for other requests.
  */
 async function takeTurn(ctx: Context, organization_id: string, match: () => boolean): Promise<boolean> {

@@ -10,7 +10,8 @@ import { createPatternMatcher } from "./pattern-match.ts";
 import { tasks } from "../../schema/task.sql.ts";
 
 /**
- * The maximum number of matching steps for all stored values of a field. With a hostile pattern they take about half a minute.
+ * The maximum number of matching steps for all stored values of a field. With a hostile pattern, this many steps take about half a
+ * minute.
  */
 const FIELD_BUDGET = 300_000_000;
 const DEFAULT_BUDGET = 20_000_000;
@@ -79,7 +80,7 @@ export async function validateStoredValues(ctx: Context, definition_id: string, 
   if (invalid_ids.length > 0) await ctx.db.delete(values).where(inArray(values.id, invalid_ids));
 }
 
-/** The values of a field that are not null. `key` changes whenever the row changes. */
+/** Yields the values of a field that are not null. `key` changes whenever the row changes. */
 async function* storedValues(ctx: Context, definition_id: string) {
   for (let after: string | null = null; ; ) {
     const page: { id: string; key: string; value: unknown; is_bound: boolean }[] = await ctx.db

@@ -32,15 +32,15 @@ export interface ChosenTask {
   has_expired: boolean;
 }
 
-/** The boards of the agent or, with `board_id`, only that board if it is one of them. */
+/** Returns filters for the boards of the agent or, with `board_id`, for only that board if it is one of them. */
 export const boardFilters = (actor: Agent, board_id: string | null): Filter[] =>
   presentOf([boardsOfAgent(actor), board_id === null ? null : filterBy("board", board_id, (id) => sql`${boards.id} = ${id}`)]);
 
 const statements = createStatementCache<unknown>();
 
 /**
- * Locks and returns a task: one that the agent is working on, else one that is assigned to it in the inbox, else (for a worker) a
- * free one.
+ * Locks and returns a task. Tasks that the agent is working on come first, then tasks in the inbox that are assigned to it, then,
+ * for a worker, free tasks.
  */
 export async function chooseTask(ctx: Context<Agent>, choice: Choice): Promise<ChosenTask> {
   const { actor } = ctx;
@@ -56,7 +56,7 @@ export async function chooseTask(ctx: Context<Agent>, choice: Choice): Promise<C
     ends_abandoned: limits.idle_since !== null,
   };
   const build = (refused: SQL | null) => buildChoice(filters, shape, refused);
-  // Choosing again without some boards and tasks is rare, and only that statement reads budgets.
+  // Boards and tasks are left out only if a budget has no room for them. This is rare, so only that statement reads budgets.
   const statement = isFirst
     ? statements.get([keyOf(filters), ...Object.values(shape)].join("/"), () => build(null))
     : createStatement<unknown>(build(isRefused(without, ctx.now())));
@@ -93,8 +93,8 @@ function buildChoice(filters: readonly Filter[], shape: Shape, refused: SQL | nu
   const order = sql`${priorityRank(tasks.priority)}, ${tasks.due_at}, ${tasks.created_at}, ${tasks.id}`;
   const first = sql`limit 1 for no key update skip locked`;
   const choice = sql`select ${tasks.id}, ${tasks.board_id} from ${tasks}`;
-  // This assumes that no lease has expired; otherwise the choice is discarded. Without `parallel`, the agent waits for the lock
-  // on its own task. If it skipped a locked task, it would get a second one.
+  // This assumes that no lease has expired; otherwise the choice is discarded. Without `parallel`, the query waits for the lock on
+  // the agent's own task, because skipping the locked task would give the agent a second one.
   const mine = shape.parallel
     ? sql`${tasks.lease_expires_at} is null and ${isWanted} order by ${order} ${first}`
     : sql`(${tasks.lease_expires_at} is not null or ${isWanted})

@@ -17,7 +17,8 @@ export interface TakenTask {
 }
 
 /**
- * The effects of expired leases. The lead is notified about each task, no matter whether it returned to the inbox or was blocked.
+ * Returns the effects of expired leases. The lead is notified about each task, no matter whether it returned to the inbox or was
+ * blocked.
  */
 export const toExpiryEffects = (
   ctx: Context<System>,
@@ -37,7 +38,7 @@ export const toExpiryEffects = (
     }),
   );
 
-/** The effects of taking a task away from its holder, for any reason. */
+/** Returns the effects of taking a task away from its holder, for any reason. */
 export function toTakenEffects(
   actor: User | Agent | System,
   board: BoardRow,
@@ -64,7 +65,7 @@ export const mergeEffects = (effects: readonly TaskEffects[]): TaskEffects => ({
   board_events: effects.flatMap(({ board_events }) => board_events),
 });
 
-/** The board event of a run that ended because its task was taken away. There is none if the task had no run. */
+/** Returns the board event of a run that ended because its task was taken away, or no event if the task had no run. */
 export const runBoardEvents = (
   board: BoardRow,
   { id, run_id, run_status, run_agent_id }: TaskRow,

@@ -12,16 +12,15 @@ import { storeEffects } from "../store-effects.ts";
 import { nextTimes, type TaskRow } from "../status-rules.ts";
 import { tasks } from "../../schema/task.sql.ts";
 
-/** A task is blocked after this many expiries in a row during which no holder commented on it or moved it. */
+/** A task is blocked after this many expiries in a row, if no holder has commented on it or moved it in the meantime. */
 const MAX_EXPIRIES = 3;
-/** How many expired tasks of a board one transaction takes. */
+/** The maximum number of expired tasks of a board per transaction. */
 const BATCH_SIZE = 100;
 const HOUR_MS = 3_600_000;
 
 /**
  * Takes tasks with an expired lease away from their holders, on the boards that meet the condition
- * (docs/reference/tasks.md#expiry). If there are no such tasks, only one statement is sent. Locked tasks are left for the next
- * run.
+ * (docs/reference/tasks.md#expiry). If there are no such tasks, only one statement is sent. Locked tasks are left for the next run.
  */
 export async function expireLeases(ctx: Context, condition?: SQL): Promise<void> {
   const found = await ctx.db
@@ -32,7 +31,7 @@ export async function expireLeases(ctx: Context, condition?: SQL): Promise<void>
   for (const board of found) while ((await expireOnBoard({ ...ctx, actor: { type: "system" } }, board)) === BATCH_SIZE);
 }
 
-/** When the next lease on any board ends; null if no task has a lease. */
+/** Returns when the next lease on any board ends, or null if no task has a lease. */
 export async function readNextLeaseEnd(ctx: Context): Promise<Date | null> {
   const [row] = await ctx.db
     .select({ ends_at: min(tasks.lease_expires_at) })
@@ -41,7 +40,7 @@ export async function readNextLeaseEnd(ctx: Context): Promise<Date | null> {
   return row?.ends_at ?? null;
 }
 
-/** The times that decide which tasks are taken away from their agents. `idle_since` is null if TASK_IDLE_HOURS is off. */
+/** Returns the times that decide which tasks are taken away from their agents. `idle_since` is null if TASK_IDLE_HOURS is 0. */
 export function expiryLimits(ctx: Context): { now: string; idle_since: string | null } {
   const { task_idle_hours } = ctx.settings;
   const now = ctx.now();
@@ -61,13 +60,16 @@ function limitsOf(ctx: Context): Limits {
 
 const isOver = ({ now }: Limits) => sql`${tasks.lease_expires_at} <= ${now}`;
 
-/** A condition on `tasks`: whether the task has no lease and its agent has been silent for TASK_IDLE_HOURS. */
+/**
+ * Returns a condition on `tasks`: whether the task is in progress without a lease and its agent has been silent for
+ * TASK_IDLE_HOURS.
+ */
 const isAbandoned = (idle_since: SQL): SQL =>
   sql`(${tasks.status} = 'in_progress' and ${tasks.lease_expires_at} is null and ${tasks.updated_at} <= ${idle_since}
     and exists (select 1 from ${agentTable} as agent where agent.id = ${tasks.assigned_agent_id}
       and (agent.last_seen_at is null or agent.last_seen_at <= ${idle_since})))`;
 
-/** A condition on `boards`: whether `expireLeases` would take a task of the board away from its holder. */
+/** Returns a condition on `boards`: whether `expireLeases` would take a task of the board away from its holder. */
 export function hasExpired(limits: Limits): SQL {
   // Expired leases on all boards are found by one search of the lease index. Abandoned tasks are searched board by board.
   const over = sql`${boards.id} in (select ${tasks.board_id} from ${tasks} where ${isOver(limits)})`;
@@ -112,7 +114,7 @@ function toExpired(before: TaskRow, now: Date): TaskRow {
     lease_seconds: null,
     lease_was_free: false,
     lease_fence: before.lease_fence + 1,
-    // The count starts again, so that a task that is moved out of `blocked` gets as many attempts as before.
+    // The count starts again, so that a task that is moved out of `blocked` gets the full number of attempts.
     lease_expiries: isPoison ? 0 : lease_expiries,
   };
 }

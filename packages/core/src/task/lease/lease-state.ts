@@ -20,8 +20,8 @@ export const toLease = ({ assigned_agent_id, lease_expires_at, lease_fence }: Le
     : null;
 
 /**
- * An explicit change of the lease. All other changes of a lease follow from changes of the task. With `resume`, an agent that
- * already holds the lease keeps its fence.
+ * A request that begins or returns a lease. All other changes of a lease follow from changes of the task. With `resume`, an agent
+ * that already holds the lease keeps its fence.
  */
 export type LeaseAction = { type: "begin"; lease_seconds: number; resume?: boolean } | { type: "return" };
 
@@ -42,8 +42,8 @@ export type LeaseState = Pick<
 const NO_LEASE = { lease_expires_at: null, lease_seconds: null, lease_was_free: false };
 
 /**
- * The lease after a change. A change by the holder renews or ends the lease but keeps the fence, so that the holder can still
- * comment on what it submitted. If anyone else takes the task away from the holder, the fence increases.
+ * Returns the lease after a change. A change by the holder renews or ends the lease but keeps the fence, so that the holder can
+ * still comment on what it submitted. If anyone else takes the task away from the holder, the fence increases.
  */
 export function nextLease({ before, after, acting_agent_id, action, has_comment, now }: LeaseChange): LeaseState {
   const { lease_expires_at, lease_seconds, lease_fence, lease_was_free } = before;

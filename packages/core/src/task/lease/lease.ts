@@ -24,7 +24,7 @@ export const HeldLease = lazyObject(() => ({
 })).meta({ id: "HeldTaskLease", description: "The lease of the caller." });
 export type HeldLease = z.infer<typeof HeldLease>;
 
-/** The lease of a task that was just taken. */
+/** Returns the lease of a task that was just taken. */
 export const toHeldLease = ({ lease }: Task): HeldLease => ({ fence: lease!.fence, expires_at: lease!.expires_at });
 
 /** Leases a task, or renews the lease. A task in the inbox moves to `in_progress`. */
@@ -39,22 +39,22 @@ export async function takeLease(
   return toHeldLease(await changeLease(ctx, board, task_id, { type: "begin", lease_seconds }, fence));
 }
 
-/** Returns a task to the inbox. It becomes unassigned if it was unassigned before the lease. */
+/** Returns a task to the inbox. The task becomes unassigned if it was unassigned before the lease. */
 export async function returnLease(ctx: Context<Agent>, board_id: string, task_id: string, fence: number | null): Promise<void> {
   const board = await boardFor(ctx, board_id, "write");
   await changeLease(ctx, board, task_id, { type: "return" }, fence);
 }
 
 /**
- * The values for an UPDATE that renews leases for their full length. `updated_at` stays the same, because the task itself does
- * not change.
+ * Returns the values for an UPDATE that renews leases for their full length. `updated_at` stays the same, because the task itself
+ * does not change.
  */
 const renewedLease = (ctx: Context) => ({
   lease_expires_at: sql`${ctx.now().toISOString()}::timestamptz + ${tasks.lease_seconds} * interval '1 second'`,
   updated_at: sql`${tasks.updated_at}`,
 });
 
-/** Renews all leases of an agent. Locked tasks are skipped instead of waiting for them. */
+/** Renews all leases of an agent. Locked tasks are skipped, so that the request does not wait. */
 export async function renewLeases(ctx: Context, { agent_id }: Pick<Agent, "agent_id">): Promise<void> {
   const held = ctx.db
     .select({ id: tasks.id })
@@ -70,11 +70,11 @@ export async function renewLeases(ctx: Context, { agent_id }: Pick<Agent, "agent
 
 type LeasedTask = Pick<typeof tasks.$inferSelect, "id" | "board_id" | "lease_expires_at" | "lease_expiries">;
 
-/** Whether a comment by the holder has to renew the lease or reset the count of expiries. */
+/** Returns whether a comment by the holder has to renew the lease or reset the count of expiries. */
 export const needsRenewal = ({ lease_expires_at, lease_expiries }: LeasedTask): boolean =>
   lease_expires_at !== null || lease_expiries > 0;
 
-/** The UPDATE for a comment by the holder. It renews the lease and resets the count of expiries. */
+/** Returns the UPDATE for a comment by the holder. It renews the lease and resets the count of expiries. */
 export const renewalByComment = (ctx: Context, { id, board_id }: LeasedTask, agent_id: string) =>
   ctx.db
     .update(tasks)

@@ -20,7 +20,7 @@ import { conditionOf } from "../../lists/filter.ts";
 
 const MAX_TAGS = 50;
 const COMMENTS = 10;
-/** The maximum number of boards and tasks without budget that one request skips. */
+/** The maximum number of boards and tasks that one request skips because a budget has no room for them. */
 const MAX_REFUSALS = 20;
 /** After this many seconds, an agent without work should ask again. */
 const RETRY_AFTER = 60;
@@ -50,15 +50,16 @@ export type NextTask = z.infer<typeof NextTask>;
 const NOTHING: NextTask = { task: null, lease: null, comments: [], retry_after_seconds: RETRY_AFTER };
 
 /**
- * Chooses a task for the agent and starts it under a lease, or renews the lease that it has (docs/reference/tasks.md#next-task).
- * Agents that ask at the same time get different tasks, because each skips the tasks that others have locked.
+ * Chooses a task for the agent and starts it under a lease, or renews the lease that the agent has
+ * (docs/reference/tasks.md#next-task). Agents that ask at the same time get different tasks, because each request skips the tasks
+ * that others have locked.
  */
 export async function takeNextTask(ctx: Context<Agent>, request: TakeNextTask): Promise<NextTask> {
   const board_id = request.board_id ?? ctx.actor.board_id;
   let taken = await takeOne(ctx, { ...request, board_id, ignores_expired: false });
   if (taken === EXPIRED) {
     await expireLeases(ctx, conditionOf(...boardFilters(ctx.actor, board_id)));
-    // Leases that are still expired are on tasks that another transaction has locked. The request does not wait for these.
+    // If a lease is still expired, another transaction has locked its task. The request does not wait for that transaction.
     taken = await takeOne(ctx, { ...request, board_id, ignores_expired: true });
   }
   if (taken === null || taken === EXPIRED) return NOTHING;
@@ -74,7 +75,7 @@ const withoutBudget = ({ budget_ids, retry_after_seconds }: BudgetExhausted): Ne
   budget_ids,
 });
 
-/** The choice must not be used, because a lease on one of the boards has expired. */
+/** The result of a choice that must not be used, because a lease on one of the boards has expired. */
 const EXPIRED = Symbol("expired");
 
 type Taken = Pick<NextTask, "comments"> & { task: Task };
@@ -94,7 +95,10 @@ async function takeOne(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome> {
   }
 }
 
-/** If a budget has no room for the chosen task, a task of another board, or one without that budget, may still be possible. */
+/**
+ * Takes a task for which all budgets have room. If a budget has no room for the chosen task, it chooses another, which may be on
+ * another board or not count toward this budget.
+ */
 async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome | FinalWrites<Outcome>> {
   const { board_id, tags = [], parallel, lease_seconds } = wanted;
   const without = { board_ids: [] as string[], task_ids: [] as string[] };
@@ -119,7 +123,7 @@ async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<O
 }
 
 /**
- * Begins the lease. The comments are read together with everything that the lease depends on. The writes are sent with the
+ * Begins the lease. The comments and everything that the lease depends on are read in one round trip. The writes are sent with the
  * COMMIT.
  */
 async function begin(ctx: Context<Agent>, board: BoardRow, task_id: string, action: LeaseAction): Promise<FinalWrites<Taken>> {
@@ -135,11 +139,15 @@ const lockOwnChoice = preparedQuery(
 );
 
 /**
- * Two concurrent requests of one agent must not get two tasks. Therefore the second waits, and then finds the task of the first.
+ * Makes concurrent requests of one agent wait for each other. So the second request finds the task of the first and does not get a
+ * second task.
  */
 const waitForOwnChoice = ({ db, actor: { agent_id } }: Context<Agent>) => lockOwnChoice(db).execute({ agent_id });
 
-/** A rule can refuse the chosen task only if the task or its board has changed since the choice, so choosing again helps. */
+/**
+ * Returns the error of a used up budget. After any other refusal, the transaction starts again, because a rule can refuse the
+ * chosen task only if the task or its board has changed since the choice.
+ */
 function chooseAgain(error: unknown): BudgetExhausted {
   if (error instanceof BudgetExhausted) return error;
   throw error instanceof DomainError ? new RetryTransaction() : error;

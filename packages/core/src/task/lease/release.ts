@@ -15,7 +15,7 @@ export async function releaseTask(
 ): Promise<Task> {
   const board = await boardFor(ctx, board_id, "write");
   return withDeadlockRetry(ctx, async (ctx) => {
-    // This comes first, because it locks the board before the task. The comment on its own would lock the task first.
+    // This comes first, because it locks the board before the task. If the comment came first, it would lock the task first.
     const task = await changeLease(ctx, board, task_id, { type: "return" }, fence);
     await createComment(ctx, board_id, task_id, { content: reason, tags: null, anchor: null });
     return task;

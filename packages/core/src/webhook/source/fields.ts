@@ -4,7 +4,7 @@ const MAX_FIELD = 100;
 /** Values are truncated to this length before they are cleaned, so that large bodies do not take longer. */
 const MAX_READ = 1_000;
 
-/** The value at a path of own properties, or undefined. */
+/** Returns the value at a path of own properties, or undefined. */
 export function valueAt(body: unknown, ...path: readonly string[]): unknown {
   let value = body;
   for (const key of path) {
@@ -15,8 +15,8 @@ export function valueAt(body: unknown, ...path: readonly string[]): unknown {
 }
 
 /**
- * Converts an untrusted value for one line of a summary. It is truncated, and control and invisible characters are removed,
- * because they could break the line or reverse its direction. Empty for values other than strings and numbers.
+ * Converts an untrusted value for one line of a summary. Truncates it and removes control and invisible characters, because they
+ * could break the line or reverse its direction. Returns an empty string for values other than strings and numbers.
  */
 export function toField(value: unknown): string {
   const text = typeof value === "number" ? String(value) : typeof value === "string" ? value.slice(0, MAX_READ) : "";
@@ -29,7 +29,7 @@ export function toField(value: unknown): string {
 
 export const textAt = (body: unknown, ...path: readonly string[]): string => toField(valueAt(body, ...path));
 
-/** The first non-empty value at one of the paths, converted by `toField`. */
+/** Returns the first non-empty value at one of the paths, converted by `toField`. */
 export function firstTextAt(body: unknown, ...paths: readonly (readonly string[])[]): string {
   for (const path of paths) {
     const text = textAt(body, ...path);
@@ -41,7 +41,7 @@ export function firstTextAt(body: unknown, ...paths: readonly (readonly string[]
 /** Joins the non-empty parts with spaces. */
 export const words = (...parts: readonly (string | false)[]): string => parts.filter(Boolean).join(" ");
 
-/** `before` followed by the text, or an empty string if the text is empty. */
+/** Returns `before` followed by the text, or an empty string if the text is empty. */
 export const after = (before: string, text: string): string => (text ? `${before} ${text}` : "");
 
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

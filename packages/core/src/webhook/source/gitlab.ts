@@ -25,7 +25,10 @@ export const gitlab: Source = {
   },
 };
 
-/** GitLab sends the secret token itself. If a signing token (`whsec_…`) is configured, it sends a Standard Webhooks signature. */
+/**
+ * Reads GitLab's signature. GitLab sends the secret token itself or, if a signing token (`whsec_…`) is configured, a Standard
+ * Webhooks signature.
+ */
 function readSignature(headers: Headers): Signature {
   const token = headers.get("x-gitlab-token");
   const signed = readStandardSignature(headers);
@@ -41,5 +44,7 @@ function readSignature(headers: Headers): Signature {
 }
 
 const isSigningToken = (secret: string) => secret.startsWith("whsec_");
-/** Digests are compared because they have equal lengths. So the duration does not reveal the length of the secret. */
+/**
+ * Compares digests instead of the texts, because they have equal lengths. So the duration does not reveal the length of the secret.
+ */
 const isSameText = (text: string, secret: string) => timingSafeEqual(sha256(text), sha256(secret));

@@ -19,7 +19,7 @@ export const linear: Source = {
   },
 };
 
-/** Linear sends the time in a field of the signed body, in milliseconds. */
+/** Reads the time, which Linear sends in a field of the signed body, in milliseconds. */
 function readTime(bytes: Uint8Array): number {
   try {
     const time = valueAt(JSON.parse(new TextDecoder().decode(bytes)), "webhookTimestamp");

@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 export interface PresentedSignature {
   /** Whether the signature of the raw body was made with this secret. Compares in constant time. */
   matches(secret: string, body: Uint8Array): boolean;
-  /** When the sender signed, in milliseconds, or NaN if there is no valid time. Undefined for schemes without a time. */
+  /** When the sender signed, in milliseconds. NaN if there is no valid time; undefined for schemes without a time. */
   sentAt?(body: Uint8Array): number;
 }
 export type Signature = PresentedSignature | "missing" | "malformed";
@@ -14,7 +14,7 @@ const DIGEST_BYTES = 32;
 const MAX_SIGNATURES = 10;
 const MAX_SECONDS_DIGITS = 12;
 
-/** Whether one of the digests is the HMAC-SHA256 of the parts. */
+/** Returns whether one of the digests is the HMAC-SHA256 of the parts. */
 export function matchesHmac(digests: readonly Buffer[], key: string | Buffer, parts: readonly (string | Uint8Array)[]): boolean {
   const hmac = createHmac("sha256", key);
   for (const part of parts) hmac.update(part);
@@ -33,11 +33,11 @@ export function readHexSignature(text: string | null | undefined, prefix = ""): 
   return digest ? { matches: (secret, body) => matchesHmac([digest], secret, [body]) } : "malformed";
 }
 
-/** Converts whole seconds to milliseconds. NaN for any other text. */
+/** Converts whole seconds to milliseconds. Returns NaN for any other text. */
 export const parseSeconds = (text: string): number =>
   text.length <= MAX_SECONDS_DIGITS && /^\d+$/.test(text) ? Number(text) * 1_000 : Number.NaN;
 
-/** The Standard Webhooks scheme: signatures of `<id>.<time>.<body>`, each as `<version>,<Base64>`. */
+/** Reads a signature of the Standard Webhooks scheme: signatures of `<id>.<time>.<body>`, each as `<version>,<Base64>`. */
 export function readStandardSignature(headers: Headers): Signature {
   const [id, time, text] = ["id", "timestamp", "signature"].map((name) => headers.get(`webhook-${name}`)?.trim() ?? "");
   if (!id || !time || !text) return "missing";
@@ -57,7 +57,10 @@ export function readStandardSignature(headers: Headers): Signature {
   };
 }
 
-/** The Stripe scheme: `t=<seconds>,v1=<hex>`, where the signature covers `<seconds>.<body>`. Each secret has its own `v1`. */
+/**
+ * Reads a signature of the Stripe scheme: `t=<seconds>,v1=<hex>`, where the signature covers `<seconds>.<body>`. There is one `v1`
+ * for each secret.
+ */
 export function readStripeSignature(text: string | null): Signature {
   if (!text?.trim()) return "missing";
   const pairs = text.split(",").map((pair) => pair.trim());
