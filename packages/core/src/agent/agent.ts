@@ -162,7 +162,7 @@ async function boardForNewAgent(ctx: Context<Admin | Lead>, board_id: string | n
   }
   if (!board_id) throw new DomainError("invalid", "board_id is required");
   const board = await boardFor(ctx, board_id, "write");
-  // The board may be in another organization, in which the caller may not be an admin.
+  // The caller is known to be an admin only in the active organization, so a board of another organization is refused.
   if (board.organization_id !== ctx.actor.active.organization_id) throw notFound();
   return board;
 }

@@ -72,7 +72,7 @@ export async function checkInByName(ctx: Context<Admin | Agent>, { name, board_i
   if (name === null) throw new InvalidInput([{ type: "missing", loc: ["body", "name"], msg: "Field required", input: null }]);
   if (!board_id) throw new DomainError("invalid", "board_id is required");
   const board = await boardFor({ ...ctx, actor }, board_id, "write");
-  // The board may be in another organization, in which the caller may not be an admin.
+  // The caller is known to be an admin only in the active organization, so a board of another organization is refused.
   if (board.organization_id !== actor.active.organization_id) throw notFound();
   // Another request may create the agent at the same time. The request that gets the conflict looks the agent up again.
   const existing_id = await findAgentByName(ctx, board, name);
@@ -112,7 +112,7 @@ function recordCheckIn(ctx: Context<Admin | Agent>, agent_id: string, status: St
     const events = toCheckInEvents(ctx, before, changes.status, seen);
     if (events.length > 0) await runWrite(ctx, insertEvents(events));
     if (isEmpty(changes)) return toAgent(before, now);
-    // Clients cannot see the end of a wake cycle, so that alone adds no entry to the change feed.
+    // Clients cannot see the end of a wake cycle. So an update that only ends one adds no entry to the change feed.
     const isVisible = changes.status !== undefined || seen;
     const [row] = await ctx.db
       .update(agents)

@@ -15,7 +15,7 @@ export const RunToken = lazyObject(() => ({
 })).meta({ id: "RunToken", description: "The token of a run." });
 export type RunToken = z.infer<typeof RunToken>;
 
-/** Creates the token of a running run. It replaces the previous token. */
+/** Creates the token of a running run. The new token replaces the run's previous token. */
 export async function mintRunToken(ctx: Context<Agent>, run_id: string): Promise<RunToken> {
   const run = await readOwnRun(ctx, run_id);
   if (run.status !== "running") throw new DomainError("conflict", "The run has ended, so it gets no token.");

@@ -29,8 +29,8 @@ export async function sweepAgents(ctx: Context): Promise<void> {
 }
 
 /**
- * Returns a condition on `agents` in these two states. Only a job ends these states, so an agent without an open or recent job
- * would stay in them.
+ * Returns a condition on `agents`: whether the agent is provisioning or updating without an open or recent job. Only a job ends
+ * these states, so the agent would stay in them.
  */
 function isStranded(before: Date): SQL {
   const instant = sql`${before.toISOString()}::timestamptz`;

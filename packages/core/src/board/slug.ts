@@ -37,8 +37,8 @@ export async function insertWithSlug<Row>(
     const slug = sent === null ? await findFreeSlug(ctx, kind, fields) : slugify(sent, kind);
     const [row] = await insert(slug);
     if (row) return row;
-    // Another request took the slug between the search and the insert. A slug that was sent is refused; a made one is searched
-    // again.
+    // Another request took the slug between the search and the insert. If the slug was sent, the request is refused. Otherwise the
+    // next free slug is searched.
     if (sent !== null) throw slugTaken[kind]();
   }
 }

@@ -98,7 +98,9 @@ interface TaggedInbox {
   authors: ReadonlyMap<string, Author | null>;
 }
 
-/** Reads the caller's inbox, which counts as a heartbeat. If there is no work, it waits for some. `signal` ends the wait early. */
+/**
+ * Reads the caller's inbox, which counts as a heartbeat. If there is no work, waits until there is. `signal` ends the wait early.
+ */
 export async function getInbox(ctx: Context<Agent>, query: InboxQuery, signal: AbortSignal): Promise<TaggedInbox> {
   const { agent_id } = ctx.actor;
   if (ctx.actor.newly_seen) await recordHeartbeatEvent(ctx);

@@ -21,7 +21,7 @@ interface InboxMessageRow {
   id: string;
   kind: string;
   text: string;
-  /** The end of the text was cut off. */
+  /** Whether the end of the text was cut off. */
   is_cut: boolean;
   author_id: string | null;
   task_id: string | null;

@@ -99,7 +99,7 @@ export type VisibleBoards = "all" | readonly string[];
 
 /**
  * Returns the boards that each of these members may read now, in the order of the members. With `board_id`, only this board is
- * checked. One statement serves all members, except those with a right to all boards, who need none.
+ * checked. One statement serves all members. Without `board_id`, members with a right to all boards need no statement.
  */
 export async function readVisibleBoards(ctx: Context, members: readonly Member[], board_id?: string): Promise<VisibleBoards[]> {
   const canReadAll = (member: Member) => board_id === undefined && mayReadAll(member);

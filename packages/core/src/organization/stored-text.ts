@@ -20,7 +20,7 @@ import { task_custom_field_definitions, task_custom_field_values } from "../sche
 import { usage_counts } from "../schema/usage.sql.ts";
 import { board_webhooks } from "../schema/webhook.sql.ts";
 
-/** Added to the texts of each row, so that the number of rows with short texts is limited too. */
+/** Bytes that are added to the texts of each row, so that the number of rows with short texts is limited too. */
 export const ROW_BYTES = 200;
 
 interface StoredText {

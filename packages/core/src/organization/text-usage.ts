@@ -30,8 +30,8 @@ export async function recountTexts(ctx: Context): Promise<void> {
 }
 
 /**
- * Adds the error of the counter to it. Both sums come from one snapshot, which contains a text together with its count or neither.
- * So the difference is right even while other transactions write, and no lock is needed.
+ * Corrects the counter of an organization by the difference between the size of its texts and the counted size. Both come from one
+ * snapshot, which contains a text together with its count or neither. So no lock is needed while other transactions write.
  */
 async function recount(ctx: Context, organization_id: string): Promise<void> {
   const mine = sql`organization_id = ${organization_id}`;

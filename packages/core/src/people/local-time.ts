@@ -33,7 +33,7 @@ export function nextTimeOfDay(now: Date, time: string, zone: string): Date {
   const midnight = Math.floor(start / DAY_MS) * DAY_MS;
   for (let day = 0; ; day++) {
     const shown = midnight + day * DAY_MS + minutesOf(time) * MINUTE_MS;
-    // The clocks may change between `shown`, read as UTC, and the moment that is searched. So the offset is determined again at the
+    // The clocks may change between `shown`, taken as UTC, and the moment that is searched. So the offset is looked up again at the
     // guess.
     const guess = shown - offsetAt(zone, shown);
     const at = shown - offsetAt(zone, guess);

@@ -73,8 +73,8 @@ async function readAlert(ctx: Context, { after: _, ...alert }: AlertPayload): Pr
 }
 
 /**
- * Returns false if the approval was decided and reopened, because a later job asks then, or if the board's setting was switched
- * off.
+ * Returns false if the board's setting was switched off, or if the approval was decided and reopened. Reopening has started a later
+ * job.
  */
 const isStillDue = (expected: Required<Alert>["escalation"], { after_minutes, pending_since }: Escalation): boolean =>
   after_minutes !== null && expected.pending_since === pending_since;

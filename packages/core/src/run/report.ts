@@ -56,7 +56,7 @@ export async function readOwnRun(ctx: Context<Agent>, run_id: string, lock = fal
   return row;
 }
 
-/** Returns the time before which a run must have ended for nothing to be added to it any more. */
+/** Returns the earliest end of a run to which something can still be added. */
 export const lateSince = (ctx: Context): Date => addMs(ctx.now(), -LATE_MS);
 
 /** Throws if a run ended too long ago for anything to be added to it. */

@@ -54,8 +54,8 @@ async function fetchIndex(
     if (response.status === 200) return new TextDecoder().decode(await readBody(response));
     await response.body.return();
   } catch (error) {
-    // Ignored, because the archive is read next and also contains the index. If the archive cannot be read either, its error is
-    // reported.
+    // The error is ignored, because the archive is read next and also contains the index. If the archive cannot be read either, its
+    // error is reported.
     if (!(error instanceof FetchError)) throw error;
   }
   return null;

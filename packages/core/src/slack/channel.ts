@@ -42,8 +42,8 @@ export const slackChannel: ChannelKind = {
 };
 
 /**
- * Splits notifications into messages. Decisions share a message only with decisions, because it is replaced when one of them is
- * made.
+ * Splits notifications into messages. Decisions share a message only with decisions, because the message is replaced when one of
+ * them is made.
  */
 function split(due: readonly Due[]): Due[][] {
   const decisions = due.filter(({ approval }) => approval !== null);

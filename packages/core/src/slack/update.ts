@@ -25,8 +25,8 @@ const MAX_UPDATING_MS = 20_000;
 /** Replaces the messages of an organization whose decisions were made elsewhere, or whose buttons have expired. */
 export const updateSlackMessages: JobHandler<"slack.update"> = {
   async run(ctx, { organization_id }, { lane }) {
-    // Jobs without a lane only enqueue one with a lane. Jobs of a lane run one at a time, so an earlier text never replaces a later
-    // one.
+    // A job without a lane only enqueues a job with a lane. The jobs of a lane run one at a time, so a message is never replaced by
+    // an earlier text.
     if (lane === null) return (ctx) => enqueueAll(ctx, [slackUpdateJob(organization_id)]);
     const app = await findSlackApp(ctx, organization_id);
     if (!app) return;

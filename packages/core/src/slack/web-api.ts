@@ -26,7 +26,7 @@ const APP_ERRORS: ReadonlySet<string> = new Set([
   "token_expired",
   "token_revoked",
 ]);
-/** Errors after which the same call may succeed. */
+/** Temporary errors: a later call may succeed. */
 const PASSING_ERRORS: ReadonlySet<string> = new Set(["fatal_error", "internal_error", "request_timeout", "service_unavailable"]);
 
 type Scope = "message" | "app" | "busy" | "passing";

@@ -15,7 +15,7 @@ interface Content {
   data: Record<string, unknown>;
 }
 
-/** Returns the message of a delivery, which is equal in every attempt. */
+/** Returns the message of a delivery. All attempts send the same message. */
 export function toMessage(settings: Settings, { format }: Pick<SubscriptionRow, "format">, delivery: DeliveryRow): Message {
   const { event_id, event_type, occurred_at, detail } = delivery;
   const data = { ...(detail as Record<string, unknown>), sequence: toSequence(delivery) };

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
 
-/** Removes the oldest ended deliveries of subscriptions that have more than their budget. */
+/** Removes ended deliveries, oldest first, from each subscription that has more of them than its budget allows. */
 export async function removeDeliveriesBeyondBudget(ctx: Context): Promise<void> {
   const kept = ctx.settings.budgets.subscription_deliveries;
   await ctx.db.execute(sql`

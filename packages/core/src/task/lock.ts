@@ -129,9 +129,9 @@ const selectFacts = preparedQuery((db, dependents: boolean) =>
 );
 
 /**
- * Reads what a change depends on, in a statement after the lock, because an earlier one does not see what others committed
- * meanwhile. A dependent that was added meanwhile is not locked, and locking it now could deadlock. The transaction then starts
- * again.
+ * Reads what a change depends on. This is a statement after the lock, because an earlier statement would not see what others
+ * committed during the wait. If a dependent was added during the wait, the transaction starts again, because locking it now could
+ * deadlock.
  */
 export async function readTaskFacts(
   ctx: Context,

@@ -33,8 +33,8 @@ const nextTransitionTime = sql`greatest(now(), (
   select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = given.task_id))`;
 
 /**
- * When the task was last moved to review. Metrics use this to count a task only once, even after its removal. In old rows it is
- * missing; `reviewedBefore` handles them.
+ * When the task was last moved to review. Metrics use this time to count a task only once, even after its removal. Old rows have no
+ * such time; `reviewedBefore` handles them.
  */
 const previousReview = sql`case when given.to_status = 'review' then coalesce((
   select max(step.at) from ${task_transitions} as step where step.task_id = given.task_id and step.to_status = 'review'), '-infinity') end`;

@@ -132,8 +132,8 @@ async function changeInTransaction(
 }
 
 /**
- * Locks the task and reads everything that the change depends on, in one round trip. Only if dependents are locked too, the reads
- * wait for the lock, because they need the ids of the dependents.
+ * Locks the task and reads everything that the change depends on, in one round trip. If dependents are locked too, the reads wait
+ * for the lock, because they need the ids of the dependents.
  */
 async function lockAndRead(ctx: CallerContext, board: BoardRow, task_id: string, patch: TaskPatch, dependents: boolean) {
   const { depends_on_task_ids: also_ids, assigned_agent_id, comment } = patch;

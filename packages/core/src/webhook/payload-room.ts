@@ -27,7 +27,10 @@ interface WebhookRoom {
   webhook_bytes: string;
 }
 
-/** Throws `limited` if the organization or a webhook with a secret is full. Old payloads are not removed for these posts. */
+/**
+ * Throws `limited` if the room of the organization, or of a webhook with a secret, is full. Old payloads are not removed to make
+ * room in these cases.
+ */
 export function requirePayloadRoom(ctx: Context, webhook: WebhookRoom): void {
   const limit = ctx.settings.budgets.organization_payload_bytes;
   if (limit === 0) return;

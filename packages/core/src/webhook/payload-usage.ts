@@ -101,7 +101,7 @@ export const removePayloadsOfOrganization = (ctx: Context, organization_id: stri
   removePayloads(ctx, sql`board_id in (select id from ${boards} where organization_id = ${organization_id})`, sql`count(*)`);
 
 /**
- * Recounts the bytes of organizations and webhooks that were last counted long ago, since an earlier version of the code does not
+ * Recounts the bytes of organizations and webhooks that were last counted long ago, because earlier versions of the code do not
  * count. Full ones are recounted at each run, so that a wrong counter does not cause refused posts for long.
  */
 export async function recountPayloadBytes(ctx: Context): Promise<void> {

@@ -62,7 +62,7 @@ export function redeliverPayload(
   });
 }
 
-/** Notifies the agent again about all payloads with a delivery status, oldest first. */
+/** Notifies the agent again about all payloads with the given delivery status, oldest first. */
 export function redeliverPayloads(
   ctx: Context<User>,
   board_id: string,

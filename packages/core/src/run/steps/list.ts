@@ -13,7 +13,7 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 /** How many batches one statement reads. A batch may have a megabyte. */
 const BATCHES = 10;
-/** The maximum number of batches to read for one answer. It ends the search when few of their steps are of the requested kind. */
+/** The maximum number of batches to read for one answer. It matters if only few of their steps are of the requested kind. */
 const MAX_BATCHES = 100;
 
 export const StepQuery = lazyObject(() => ({
@@ -68,7 +68,10 @@ interface StepBatch {
   body: Uint8Array;
 }
 
-/** Returns the next batches in the order of the list: those with steps at or after a position or, for newest first, before it. */
+/**
+ * Returns the next batches in the order of the list: batches with steps from the position on or, for newest first, with steps
+ * before the position.
+ */
 async function readBatches(ctx: Context, run_id: string, position: number, isAscending: boolean): Promise<StepBatch[]> {
   const { tx: _tx, seq: _seq, ...columns } = getTableColumns(run_steps);
   const ofRun = eq(run_steps.run_id, run_id);

@@ -74,6 +74,6 @@ async function moveBatch(ctx: Context, organization_id: string, run_id: string, 
   const stored = await ctx.bodies!.get(body_key);
   if (!stored || Buffer.compare(stored, row.body) !== 0)
     throw new BodyStorageError("The body storage changed or lost a new object");
-  // The record of the write is not removed. A later check that it causes finds the object in use.
+  // The record of the write is not removed. When the objects of such records are checked later, this object is found to be in use.
   await ctx.db.update(run_steps).set({ body: null, body_key }).where(condition);
 }

@@ -58,8 +58,8 @@ export const CreateComment = lazyObject(() => ({
       if (content === undefined && message === undefined)
         issues.unshift({ code: "invalid_type", expected: "string", path: ["content"], input: content });
     },
-    // Also runs if other fields have issues, so that all issues are reported together. It does not run if the body is not an
-    // object.
+    // This check also runs if other fields have issues, so that all issues are reported together. It does not run if the body is
+    // not an object.
     { when: ({ issues }) => issues.every(({ path }) => path?.length) },
   )
   .meta({ id: "TaskCommentWrite" });
@@ -154,7 +154,7 @@ async function insertComment(ctx: CallerContext, board: BoardRow, task: Commente
   return toComment(row!);
 }
 
-/** Reads the agents to notify: all agents of the board if the comment mentions some, otherwise only the assignee. */
+/** Reads the agents that may be notified: all agents of the board if the comment mentions some, otherwise only the assignee. */
 async function readRecipients(ctx: Context, board: BoardRow, { assigned_agent_id }: CommentedTask, message: string) {
   if (parseMentions(message).size > 0) return readBoardAgents(ctx, board);
   return assigned_agent_id === null ? [] : readTaskAgents(ctx, board, null, [assigned_agent_id]);

@@ -92,6 +92,6 @@ export async function validateRule(field: FieldRule & { default_value: unknown }
   if (reason !== null) throw new DomainError("invalid", `default_value ${reason}.`);
 }
 
-/** Returns why a value does not match a pattern. Null if it matches, if it is not a string, or if there is no pattern. */
+/** Returns why a value does not match a pattern. Returns null if it matches, if it is not a string, or if there is no pattern. */
 export const matchPattern = async (pattern: string | null, value: unknown, match: PatternMatcher): Promise<string | null> =>
   pattern === null || typeof value !== "string" ? null : match(pattern, value);

@@ -19,9 +19,9 @@ export interface FieldChange {
 }
 
 /**
- * Checks custom field values that were sent (docs/reference/tasks.md#values-on-tasks) and returns the values to write, for a new
- * task (`task_id` null) also defaults. Locks the fields. Throws OutdatedMatch if a pattern has changed since it was matched for
- * `matched`.
+ * Checks custom field values that were sent (docs/reference/tasks.md#values-on-tasks) and returns the values to write, including
+ * the defaults of a new task (`task_id` null). Locks the fields. Throws OutdatedMatch if a pattern has changed since `matched` was
+ * computed.
  */
 export async function validateFieldValues(
   ctx: Context,

@@ -7,8 +7,8 @@ import { DomainError } from "../../values/errors.ts";
 /** The maximum size of compiled patterns: repetition counts can turn 500 characters into half a million instructions. */
 const MAX_INSTRUCTIONS = 2_500;
 /**
- * The maximum of instructions times characters, which is the worst case of one match. Even a hostile pattern then takes at most
- * half a second.
+ * The maximum product of instructions and characters, which is the number of steps of one match in the worst case. Even a hostile
+ * pattern then takes at most half a second.
  */
 const MAX_STEPS = 10_000_000;
 /** A match with at most this many steps takes milliseconds, so it does not have to queue behind other matches. */

@@ -56,7 +56,7 @@ export async function chooseTask(ctx: Context<Agent>, choice: Choice): Promise<C
     ends_abandoned: limits.idle_since !== null,
   };
   const build = (refused: SQL | null) => buildChoice(filters, shape, refused);
-  // Boards and tasks are left out only if a budget has no room for them. This is rare, so only that statement reads budgets.
+  // Boards and tasks are left out only if a budget has no room for them. Only the statement for this rare case reads budgets.
   const statement = isFirst
     ? statements.get([keyOf(filters), ...Object.values(shape)].join("/"), () => build(null))
     : createStatement<unknown>(build(isRefused(without, ctx.now())));
@@ -93,7 +93,7 @@ function buildChoice(filters: readonly Filter[], shape: Shape, refused: SQL | nu
   const order = sql`${priorityRank(tasks.priority)}, ${tasks.due_at}, ${tasks.created_at}, ${tasks.id}`;
   const first = sql`limit 1 for no key update skip locked`;
   const choice = sql`select ${tasks.id}, ${tasks.board_id} from ${tasks}`;
-  // This assumes that no lease has expired; otherwise the choice is discarded. Without `parallel`, the query waits for the lock on
+  // The query assumes that no lease has expired; otherwise the choice is discarded. Without `parallel`, it waits for the lock on
   // the agent's own task, because skipping the locked task would give the agent a second one.
   const mine = shape.parallel
     ? sql`${tasks.lease_expires_at} is null and ${isWanted} order by ${order} ${first}`

@@ -9,8 +9,8 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest();
 export const gitlab: Source = {
   signature_headers: ["x-gitlab-token", "webhook-signature"],
   readSignature,
-  // X-Gitlab-Event-UUID does not identify a delivery: if a webhook causes another event, that event gets the UUID of the first
-  // one.
+  // X-Gitlab-Event-UUID does not identify a delivery: if a webhook causes another event, the second event has the UUID of the
+  // first.
   deliveryId: (headers) => headers.get("idempotency-key") ?? headers.get("webhook-id"),
   eventType: (_headers, body) => dotted(valueAt(body, "object_kind"), valueAt(body, "object_attributes", "action")),
   summarize(event_type, body) {
