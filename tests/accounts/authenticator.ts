@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto"
 
 type Cbor = number | string | Buffer | Map<Cbor, Cbor>;
 
-/** The part of CBOR that an attestation needs. */
+/** Encodes a value as CBOR. Supports only the types that an attestation contains. */
 function encode(value: Cbor): Buffer {
   const head = (major: number, length: number) =>
     length < 24
@@ -18,14 +18,14 @@ function encode(value: Cbor): Buffer {
 
 const sha256 = (data: string | Buffer) => createHash("sha256").update(data).digest();
 
-/** An authenticator with one passkey, as a browser offers it to pages (WebAuthn, level 3). */
+/** Simulates an authenticator with one passkey, as a browser offers it to pages (WebAuthn, level 3). */
 export function openAuthenticator({ origin, rp_id = new URL(origin).hostname }: { origin: string; rp_id?: string }) {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const { x, y } = publicKey.export({ format: "jwk" });
   const credential = randomBytes(32);
   const id = credential.toString("base64url");
   let count = 0;
-  /** With user presence and verification. */
+  /** Returns the authenticator data with these flags, such as user presence and verification. */
   const dataOf = (flags: number, more: Buffer = Buffer.alloc(0)) => {
     const counter = Buffer.alloc(4);
     counter.writeUInt32BE(++count);

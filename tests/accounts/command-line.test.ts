@@ -20,7 +20,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** A caller whose browser writes the page that it is asked to open to a file. */
+/** Opens a command line whose browser is a script. The script writes the address of the page into a file. */
 function openCaller() {
   const file = path.join(temporaryFolder(), "page");
   const browser = path.join(path.dirname(file), "browser");
@@ -29,7 +29,7 @@ function openCaller() {
   const caller = commandLine.caller({ BOARD_URL: server.url, BROWSER: browser });
   return {
     ...caller,
-    /** The code in the address of the page. */
+    /** Waits for the page and returns the code in its address. */
     async openedCode(): Promise<string> {
       await vi.waitFor(() => expect(existsSync(file)).toBe(true), { timeout: 30_000 });
       return /^http:\/\/board\.test\/#device\?user_code=(\w+)$/.exec(readFileSync(file, "utf8"))![1]!;
@@ -97,13 +97,13 @@ test("the session of the command line is a session of the person and reads only 
   const { access_token } = (await post("/device/token", claim)) as Record<string, string>;
   const authorization = `Bearer ${access_token}`;
   expect((await request("/list-sessions", { headers: { authorization } })).status).toBe(200);
-  // The table of sessions has no signatures.
+  // The sessions table stores tokens without their signatures, so this token with a forged signature is in the table.
   const unsigned = `${authorization.slice(0, authorization.lastIndexOf("."))}.${"A".repeat(43)}%3D`;
   for (const wrong of [unsigned, "Bearer bs_", "Bearer bs_%", "Bearer bs_x; board.session_token=y"]) {
     const response = await request("/list-sessions", { headers: { authorization: wrong } });
     expect([wrong, response.status]).toEqual([wrong, 401]);
     expect((await fetch(`${server.url}/api/v1/users/me`, { headers: { authorization: wrong } })).status).toBe(401);
   }
-  // A code is used once.
+  // A device code can be used only once.
   expect(await post("/device/token", claim)).toMatchObject({ error: "invalid_grant" });
 }, 120_000);

@@ -29,7 +29,7 @@ const { world, openOwner, openBrowser, openMachine, joinBy, invite } = await set
   }),
 });
 const owner = await openOwner();
-/** The same person at another address, because requests from one address are limited. */
+/** Returns a browser with the same session at another IP address, because requests from one address are limited. */
 const elsewhere = ({ cookie }: Browser): Browser => Object.assign(openBrowser(), { cookie });
 const start = () => startProgram({ request: openMachine(), origin: ORIGIN });
 
@@ -60,7 +60,7 @@ const post = async (path: string, fields: Record<string, string>, headers: Recor
   });
   return { status: answer.status, body: (await answer.json().catch(() => null)) as any };
 };
-/** Whether a request gets an error, in the answer or on a page of the service. */
+/** Checks whether a request gets an error, in the answer or on a page of the service. */
 const refuse = async ({ pathname, search }: URL): Promise<boolean> => {
   const { status, headers } = await elsewhere(owner).send("GET", `${pathname}${search}`);
   return status === 400 || (status === 302 && new URL(headers.get("location")!, ORIGIN).href.startsWith(`${ORIGIN}/?error=`));
@@ -198,7 +198,7 @@ test("the answer names its issuer, and the official client refuses an answer tha
   }
 });
 
-test("no step issues a token for another resource", async () => {
+test("no step of the authorization issues a token for another resource", async () => {
   const program = await begin();
   const resource = "https://other.example/mcp";
   const location = await open(owner, withParameters(program, { resource }));

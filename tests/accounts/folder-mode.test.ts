@@ -9,7 +9,7 @@ afterEach(cleanUpPrograms);
 
 const TOKEN = { LOCAL_AUTH_TOKEN: "o".repeat(60) };
 
-/** Makes a folder with some of what a service leaves in it. */
+/** Creates a folder with some of the files that a service leaves in its data folder. */
 function folderWith(...content: ("database" | "secrets" | "accounts" | "local")[]): string {
   const folder = temporaryFolder();
   for (const name of content) {
@@ -19,7 +19,7 @@ function folderWith(...content: ("database" | "secrets" | "accounts" | "local")[
   return folder;
 }
 
-describe("the mode of a start", () => {
+describe("the authentication mode at a start", () => {
   test.each([
     ["accounts in an empty folder", [], {}, "accounts"],
     ["local in a folder with a database from before accounts", ["database"], {}, "local"],
@@ -30,7 +30,7 @@ describe("the mode of a start", () => {
     ["local in a folder that was migrated back", ["database", "local"], {}, "local"],
     ["what AUTH_MODE says in an empty folder", [], { AUTH_MODE: "local" }, "local"],
     ["what AUTH_MODE says in a folder that was migrated", ["database", "accounts"], { AUTH_MODE: "oidc" }, "oidc"],
-  ] as const)("is %s, for commands before and after the first start", (_what, content, environment, mode) => {
+  ] as const)("the authentication mode is %s, for commands before and after the first start", (_what, content, environment, mode) => {
     const folder = folderWith(...content);
     const read = () => findSecrets({ DATA_DIR: folder, ...environment }).filled["AUTH_MODE"];
     expect(read()).toBe(mode);
@@ -38,7 +38,7 @@ describe("the mode of a start", () => {
     expect(read()).toBe(mode);
   });
 
-  test("is refused if the folder names one that does not exist", () => {
+  test("a start is refused if the folder names an authentication mode that does not exist", () => {
     const folder = folderWith("database");
     writeFileSync(path.join(folder, "auth_mode"), "everybody\n");
     expect(() => findSecrets({ DATA_DIR: folder })).toThrow(/auth_mode must contain accounts or local/);
@@ -46,13 +46,13 @@ describe("the mode of a start", () => {
 });
 
 describe("the migration of accounts", () => {
-  test("is refused in an empty folder, and leaves it empty", async () => {
+  test("the migration of accounts is refused in an empty folder, and leaves it empty", async () => {
     const folder = temporaryFolder();
     await expect(migrateAccounts({ DATA_DIR: folder }, "accounts")).rejects.toThrow(/There is no service in .+ yet/);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test.each(["local", "oidc"])("is refused while AUTH_MODE=%s decides", async (mode) => {
+  test.each(["local", "oidc"])("the migration of accounts is refused while AUTH_MODE=%s is set", async (mode) => {
     const folder = folderWith("database");
     await expect(migrateAccounts({ DATA_DIR: folder, AUTH_MODE: mode }, "accounts")).rejects.toThrow(
       `AUTH_MODE=${mode} counts more than the data folder.`,

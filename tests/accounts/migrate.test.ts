@@ -10,7 +10,7 @@ import { PASSWORD } from "./support.ts";
 
 afterEach(cleanUpPrograms);
 
-/** The service of a folder, as its start finds it, without a setting that chooses a mode. */
+/** Starts the service on a folder, without a setting that chooses the authentication mode. */
 async function start(folder: string) {
   const program = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error" });
   const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
@@ -39,7 +39,7 @@ async function start(folder: string) {
         .find((line) => line.startsWith("board.session_token="))!
         .split(";")[0]!;
     },
-    /** Everything that a migration must keep. */
+    /** Reads everything that a migration must keep. */
     async readAll() {
       const [boards, members, me] = await Promise.all(
         ["/api/v1/boards", "/api/v1/organizations/me/members", "/api/v1/users/me"].map((at) => read(at)),
@@ -54,7 +54,7 @@ async function start(folder: string) {
 const migrate = (folder: string, ...args: string[]) => runProgram("accounts-migrate", { DATA_DIR: folder }, args);
 const BACK = "--back";
 
-test("an old folder keeps its token until it is migrated; people, memberships and boards are kept forth and back, again and again", async () => {
+test("an old folder keeps its token until it is migrated, and repeated migrations in both directions keep people, memberships and boards", async () => {
   const folder = dataFolder();
   const old = await start(folder);
   expect([old.mode, old.program.stdout]).toEqual(["local", expect.stringContaining("npm run accounts:migrate")]);
@@ -82,7 +82,7 @@ test("an old folder keeps its token until it is migrated; people, memberships an
   expect(back).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("1 person cannot sign in") });
   const again = await start(folder);
   expect([again.mode, await again.readAll()]).toEqual(["local", withAnn]);
-  // Who chose the shared token is not asked again.
+  // A folder that was migrated back to the shared token is not asked to migrate again.
   expect(again.program.stdout).not.toContain("accounts:migrate");
   await again.stop();
 

@@ -37,7 +37,7 @@ test("clients that registered and never connected are removed, and those that pe
   expect(left).not.toContain("Half an hour later");
 });
 
-test("counters of addresses that have stopped guessing are removed, and others stay", async () => {
+test("rate limit counters of addresses that have stopped guessing are removed, and counters of other addresses stay", async () => {
   const guess = (address: string) => openBrowser(address).send("POST", "/api/auth/sign-in/link", { token: "a guess" });
   const setLast = (address: string, lastRequest: number) =>
     world.db
@@ -47,7 +47,7 @@ test("counters of addresses that have stopped guessing are removed, and others s
   const addresses = ["10.8.0.1", "10.8.0.2", "10.8.0.3"];
   for (const address of addresses) await guess(address);
   world.elapse(HOUR_MS / 2);
-  // The library has the clock of the machine, which this world is ahead of.
+  // The library uses the clock of the machine, and the clock of this test is ahead of it.
   for (const address of addresses.slice(0, 2)) await setLast(address, world.now().getTime() - 2 * HOUR_MS);
   await setLast("10.8.0.3", world.now().getTime());
   await register("Another");

@@ -43,7 +43,7 @@ export async function openOtherServices() {
     exchanges,
     codeOf: (account: OtherAccount): string => Buffer.from(JSON.stringify(account)).toString("base64url"),
     idToken,
-    /** Takes the place of the network. */
+    /** Replaces the global `fetch`. Requests to other hosts go to the network. */
     fetch: (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
       const request = new Request(input, init);
       const url = new URL(request.url);

@@ -21,7 +21,7 @@ interface ProgramOptions {
   /** The address of its metadata document; without one, it registers itself. */
   clientMetadataUrl?: string;
   metadata?: Partial<OAuthClientMetadata>;
-  /** Where the browser brings the answer. */
+  /** The redirect address, to which the browser brings the answer. */
   redirect?: string;
 }
 

@@ -25,7 +25,7 @@ test("a sign-in link is no longer valid after 24 hours", async () => {
   expect((await signInByLink(link)).answer.status).toBe(401);
 });
 
-test("the token of the data folder is the owner's key for programs", async () => {
+test("the token in the data folder authenticates programs as the owner", async () => {
   const owner = await openOwner();
   const mine = (await owner.send("GET", "/api/v1/users/me")).body;
   expect((await world.call("GET", "/api/v1/users/me", { token: OWNER_TOKEN })).body).toEqual(mine);

@@ -27,7 +27,7 @@ test("in a new folder people have accounts: the link in a file signs in as the o
   const readMe = async (headers: Record<string, string>) => (await fetch(`${url}/api/v1/users/me`, { headers })).json();
   const owner = await readMe({ cookie: cookie.split(";")[0]! });
   expect(owner).toMatchObject({ clerk_user_id: "local-auth-user" });
-  // The key of programs is this owner's, so what was written for local mode goes on.
+  // The token for programs authenticates as this owner, so programs that were written for local mode continue to work.
   expect(await readMe({ authorization: `Bearer ${readFileSync(tokenFile!, "utf8").trim()}` })).toEqual(owner);
   expect((await signIn(url!, token!)).status).toBe(401);
   // Output that does not go to a terminal may be stored, so it must not show the link.

@@ -17,7 +17,7 @@ export interface Browser {
 
 export type AccountsWorld = Awaited<ReturnType<typeof setupAccounts>>;
 
-/** A world in accounts mode, with browsers of people in it. */
+/** Sets up a service in accounts mode, and functions that open browsers of people. */
 export async function setupAccounts({ environment, ...options }: WorldOptions & { environment: { BASE_URL: string } }) {
   let client_address = "10.0.0.1";
   let browsers = 0;
@@ -30,9 +30,9 @@ export async function setupAccounts({ environment, ...options }: WorldOptions & 
   const origin = environment.BASE_URL;
   const accounts = openAccounts(world.settings, () => world.runtime.createContext());
 
-  /** A browser: it keeps the cookie of the session and names the origin of its page. */
+  /** Opens a browser, which keeps the cookie of its session and names the origin of its page. */
   function openBrowser(address = `10.0.1.${++browsers % 250}`): Browser {
-    /** Cookies besides that of the session, by name. */
+    /** All cookies except the session cookie, by name. */
     const others = new Map<string, string>();
     const browser: Browser = {
       cookie: "",

@@ -8,7 +8,7 @@ import { type Browser, PASSWORD, setupAccounts } from "./support.ts";
 const ORIGIN = "https://board.example";
 const others = await openOtherServices();
 vi.stubGlobal("fetch", others.fetch);
-// The same worker runs other files afterwards.
+// The same test process runs other files afterwards, which need the real `fetch`.
 afterAll(() => vi.unstubAllGlobals());
 const mail = await setup(startMailServer());
 const { world, openOwner, openBrowser, invite, joinBy, signIn } = await setupAccounts({
@@ -22,7 +22,7 @@ const { world, openOwner, openBrowser, invite, joinBy, signIn } = await setupAcc
   },
 });
 const owner = await openOwner();
-/** A member with an account and a password. */
+/** Adds a member with an account and a password, and returns the browser. */
 const addMember = async (email: string) => (await joinBy(await invite(owner, email), email)).browser;
 const whoIs = async (browser: Browser) => {
   const { status, body } = await browser.send("GET", "/api/v1/users/me");
@@ -99,7 +99,7 @@ test("a passkey of another site, an answer that is used a second time and an ans
   expect(await whoIs(again)).toBeNull();
 });
 
-/** What a browser does: it asks the service, agrees elsewhere and comes back with the code. Returns where it ends. */
+/** Signs in as a browser does: asks the service, agrees at the provider, and returns with the code. Returns the final address. */
 async function returnFrom(browser: Browser, path: string, provider: string, account: OtherAccount, more: object = {}) {
   const { body } = await browser.send("POST", `/api/auth${path}`, { provider, callbackURL: "/", ...more });
   const asked = new URL(body.url);
@@ -185,7 +185,7 @@ const linkTo = async (email: string) => {
   return new URL(/https:\S+/.exec(mailsTo(email).at(-1)!.text!)![0]);
 };
 const VERIFY = "/api/auth/magic-link/verify";
-/** What the page behind the link sends when its button is pressed. */
+/** Sends the request that the page behind the link sends when its button is pressed. */
 async function follow(url: URL, browser = openBrowser()) {
   const { status, body } = await browser.send("POST", VERIFY, { token: tokenOf(url) });
   expect([200, 401]).toContain(status);
@@ -220,7 +220,7 @@ test("a program that follows the link of a mail does not use it up, and neither 
   expect(await whoIs(await follow(link))).toMatchObject({ id });
 });
 
-test("the page learns which other ways to sign in the service has", async () => {
+test("the configuration of the console lists the other ways to sign in", async () => {
   const read = async (from: Pick<Browser, "send">) => (await from.send("GET", "/console/config.json")).body;
   expect(await read(openBrowser())).toEqual({ auth: { mode: "accounts", ways: ["github", "google", "mail"] } });
 });
@@ -234,7 +234,7 @@ test("a person who asks for a link does not find out whether the address has an 
   expect(mailsTo("nobody@example.com")).toEqual([]);
 });
 
-test("proving an address ends every way to sign in that was added while the address was not proven", async () => {
+test("verifying an address removes every way to sign in that was added before the address was verified", async () => {
   const mallory = await addMember("eve@example.com");
   const authenticator = openAuthenticator({ origin: ORIGIN });
   await addPasskey(mallory, authenticator);

@@ -54,7 +54,7 @@ describe("counts in the embedded database", () => {
       })),
     );
 
-  /** The numbers of each board: as the API returns them, and as counted from the log. */
+  /** Reads the numbers of each board, as the API returns them and as counted from the log. */
   async function readNumbers(): Promise<{ answered: unknown[]; expected: unknown[] }> {
     const ctx = world.context();
     const answered: unknown[] = [];
@@ -164,7 +164,7 @@ describe("counts in the embedded database", () => {
   });
 });
 
-/** What must hold at every moment under concurrent writes, tested over several connections to a real server. */
+/** Tests the counts under concurrent writes, which need several connections to a real server. */
 describe("counts on a server", () => {
   let races: RaceFixture;
   let world: World;

@@ -48,7 +48,7 @@ function startWriters(url: string, { organization_id }: Tenant, task: TaskRow) {
   };
 }
 
-/** A client over a real socket that can be cut off at any moment. It keeps only events that arrived completely. */
+/** Reads the stream over a real socket until `ends`, and then cuts the connection. Returns only events that arrived completely. */
 async function readFor(url: string, token: string, last: string | undefined, ends: (received: string[]) => boolean) {
   const killer = new AbortController();
   const headers = { authorization: `Bearer ${token}`, ...(last ? { "last-event-id": last } : {}) };

@@ -26,7 +26,7 @@ const second_task = renew(() => addTask(world, { board_id: second }, { title: "T
 const follow = (query = "", token = home.owner.token, last?: string, path = STREAM) =>
   listen((target, init) => world.app.request(target, init), path + query, { token, last });
 const messages = (listener: Listener) => listener.events().map(({ data }) => data.comment.message);
-/** Long enough for several polls, which would deliver further events. */
+/** Waits long enough for several polls, which would deliver further events. */
 const fewPolls = () => pause(POLL_MS * 6);
 const withoutGrant = (member_id: string) =>
   world.db.delete(organization_board_access).where(eq(organization_board_access.organization_member_id, member_id));
@@ -218,7 +218,7 @@ describe("who receives which comments", () => {
     await vi.waitUntil(() => count("pg_snapshot_xmin") > 20, { timeout: 10_000, interval: 1 });
     // A poll that began before the count may send its last statements afterwards.
     const rounds = count("pg_snapshot_xmin") + 1;
-    // Both groups of readers need a statement for their users, and one group also needs one for its boards.
+    // Each group of readers needs a statement for its users, and one group also needs a statement for its boards.
     expect(count('from "users"')).toBeLessThanOrEqual(rounds * 2);
     expect(count("array_agg(board.id")).toBeLessThanOrEqual(rounds);
     expect(world.statements.length).toBeLessThanOrEqual(rounds * 4);
@@ -226,7 +226,7 @@ describe("who receives which comments", () => {
     await postComment(world, home, home_task, "hello");
     for (const listener of listeners) expect((await listener.waitForEvents(1)).length).toBe(1);
     await fewPolls();
-    // A poll during the insert of the comment may not see it yet.
+    // A poll during the insert of the comment may not see it yet, and then a later poll reads it.
     expect(count('"agents"."identity_profile"')).toBeLessThanOrEqual(6);
     await Promise.all(listeners.map((listener) => listener.close()));
   });

@@ -126,7 +126,7 @@ describe("pages of the feed", () => {
     expect(seen).toEqual(ids.toSorted().toReversed());
   });
 
-  test("a page of the feed holds up to 200 comments, at the older address only 100, and both addresses otherwise answer the same", async () => {
+  test("a page of the feed has at most 200 comments, or 100 at the older address, and otherwise both addresses give the same answer", async () => {
     await postComment(world, home, task, "hello");
     const at = async (path: string) => (await world.call("GET", path, { token: home.owner.token })).body;
     const older = "/api/activity/task-comments";

@@ -42,7 +42,7 @@ async function readVisited(tables = TABLES): Promise<number> {
   return rowsOf<{ visited: number }>(result)[0]!.visited;
 }
 
-/** How many entries of an index were read. */
+/** Returns how many entries of an index were read. */
 async function readOfIndex(name: string): Promise<number> {
   await world.db.execute(sql`select pg_stat_force_next_flush()`);
   const result = await world.db.execute(

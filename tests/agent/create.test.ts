@@ -59,7 +59,7 @@ describe("creating an agent", () => {
     expect(lead).toMatchObject({ is_board_lead: true, openclaw_session_id: `agent:lead-${board_id}:main` });
   });
 
-  test("whatever the caller sends, it cannot set a new agent's state, host or credentials", async () => {
+  test("the request that creates an agent cannot set the agent's state, host or credentials", async () => {
     const sent = {
       id: crypto.randomUUID(),
       status: "online",
@@ -202,7 +202,7 @@ describe("creating an agent as a lead", () => {
     expect((await post({ name: "Helper 3" }, { token: home.lead.token })).status).toBe(200);
   });
 
-  test("a lead is subject to the same agent limit", async () => {
+  test("the agent limit of a board also applies to workers that its lead adds", async () => {
     await world.db.update(boards).set({ max_agents: 1 }).where(eq(boards.id, home.board_id));
     const detail = "Board has reached its agent limit (max_agents=1, excluding the lead).";
     expect(refused(await post({ name: "X" }, { agent: home.lead.token }))).toEqual([409, { detail }]);

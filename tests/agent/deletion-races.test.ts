@@ -8,9 +8,9 @@ import { setup } from "../support/fixtures.ts";
 
 const OK = [200, { ok: true }];
 
-/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
 const ROUNDS = [1, 2, 3, 4, 5];
 
+/** Uses a real server, because the embedded database has one connection, which never waits for a lock. */
 const { world } = await setup(openServerWorld());
 
 test.each(ROUNDS)(
@@ -78,7 +78,7 @@ test.each(ROUNDS)("concurrent deletions of one agent have the effect of one dele
   expect(cleanups.filter(({ gateway_id }) => gateway_id === tenant.gateway_id)).toHaveLength(1);
 });
 
-test.each(ROUNDS)("an agent and its board can be deleted at once (round %i)", async (round) => {
+test.each(ROUNDS)("an agent and its board can be deleted at the same time (round %i)", async (round) => {
   const tenant = await world.tenant(`both ${round}`);
   const { token } = tenant.owner;
   const task = { board_id: tenant.board_id, title: "T", status: "in_progress" as const, assigned_agent_id: tenant.worker.id };

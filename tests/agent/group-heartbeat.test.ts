@@ -50,7 +50,7 @@ test("a group heartbeat configures leads only on request, and never agents outsi
   expect(await configOf(outside.agent.id)).toBeNull();
 });
 
-test("other heartbeat settings of an agent stay, and missing ones get defaults", async () => {
+test("a group heartbeat keeps the other heartbeat settings of an agent, and sets missing ones to their defaults", async () => {
   const stored = { every: "2h", target: "none", prompt: "Look around", activeHours: { start: "08:00" } };
   await world.db.update(agents).set({ heartbeat_config: stored }).where(eq(agents.id, home.worker.id));
   await beat({ every: "30s" });

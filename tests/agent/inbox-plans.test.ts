@@ -21,7 +21,7 @@ await world.db.execute(sql`insert into tasks (board_id, title, status, assigned_
 await world.db.execute(sql`insert into tasks (board_id, title, status)
     select ${other.board_id}, 'Free ' || n, 'inbox' from generate_series(1, ${OTHERS}::int) as n`);
 
-/** How many rows and index entries the database has read so far. */
+/** Returns how many rows and index entries the database has read so far. */
 async function countReads(): Promise<number> {
   await world.db.execute(sql`select pg_stat_force_next_flush()`);
   const result = await world.db.execute(sql`select (select sum(seq_tup_read) from pg_stat_user_tables)::int
@@ -29,14 +29,14 @@ async function countReads(): Promise<number> {
   return rowsOf<{ reads: number }>(result)[0]!.reads;
 }
 
-/** How many rows and index entries one read of an inbox takes. */
+/** Returns how many rows and index entries the database reads for one request of an inbox. */
 async function readsOf(inbox: () => Promise<unknown>): Promise<number> {
   const before = await countReads();
   await inbox();
   return (await countReads()) - before;
 }
 
-test("an inbox whose statement was planned while nobody worked never reads the leases and free tasks of other organizations", async () => {
+test("an inbox does not read leases and free tasks of other organizations, even if its SQL statement was planned before they existed", async () => {
   for (const agent of [home.worker, home.lead]) {
     expect((await home.inbox(agent)).body).toMatchObject({ has_work: false });
     expect(await readsOf(() => home.inbox(agent))).toBeLessThan(100);

@@ -140,7 +140,7 @@ describe("work", () => {
     expect(await read()).toMatchObject({ status: "blocked", submitted_by_agent_id: null });
   });
 
-  test("new work is announced in the inbox, and the task's history names that message instead of a failed wake-up", async () => {
+  test("new work is announced in the inbox, and the task's history names the inbox instead of a failed wake-up", async () => {
     const { worker, addTask, call, owner, board_id } = await openBoard();
     const id = await addTask({ title: "Sweep" });
     const change = (body: object) => call("PATCH", `/api/v1/boards/${board_id}/tasks/${id}`, owner.token, body);

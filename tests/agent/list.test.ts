@@ -52,7 +52,7 @@ describe("agents listed for people", () => {
     expect(await ids(`${path}?gateway_id=${second.gateway_id}&board_id=${home.board_id}`)).toEqual([]);
   });
 
-  test("a filter by a board or gateway that the caller cannot see is not found", async () => {
+  test("a filter by a board or gateway that the person cannot see gives 404", async () => {
     for (const query of [`board_id=${abroad.board_id}`, `gateway_id=${abroad.gateway_id}`])
       expect(statusAndBody(await get(`${path}?${query}`))).toEqual(MISSED);
     for (const name of ["board_id", "gateway_id"]) {

@@ -15,7 +15,7 @@ export function manageAgents(world: World, { owner: { token }, gateway_id }: Ten
     return created.body;
   };
   return {
-    /** A gateway whose host is unreachable. */
+    /** Adds a gateway whose host is unreachable. */
     addGateway: async (): Promise<string> =>
       (await create("/api/v1/gateways", { name: "Unreachable", url: "ws://127.0.0.1:9", workspace_root: "/srv" })).id,
     addBoard: async (changed: object = {}): Promise<string> =>
@@ -34,7 +34,7 @@ export function manageAgents(world: World, { owner: { token }, gateway_id }: Ten
   };
 }
 
-/** The expected fields of the job that applies a user's change of an agent to its host. */
+/** Returns the expected fields of the job that applies a user's change of an agent to its host. */
 export const updateJob = (agent_id: string, force_bootstrap = false) => ({
   kind: "agent.update",
   payload: { agent_id, user_id: expect.any(String), reset: true, wake: true, deliver: false, force_bootstrap },

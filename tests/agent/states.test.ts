@@ -10,7 +10,7 @@ import { listOf, openStateDocument, transitions } from "../support/state-documen
 const { text, ...document } = openStateDocument("agent-states.md");
 const statuses: string[] = [...AGENT_STATUSES];
 
-/** The statuses that a cell stands for. */
+/** Returns the statuses that a cell of the table names. */
 const expand = (cell: string): string[] =>
   listOf(cell).flatMap((word) => {
     if (word === "any") return statuses.filter((status) => status !== "deleting");

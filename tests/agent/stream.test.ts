@@ -25,7 +25,7 @@ const show = (id: string) => manage("GET", `/${id}`);
 const shown = (listener: Listener) => listener.events().map(({ data }) => data.agent);
 const names = (listener: Listener) => shown(listener).map(({ name }) => name);
 const isVisible = (listener: Listener, id: string) => shown(listener).some((agent) => agent.id === id);
-/** Long enough for several polls, which would send unexpected events. */
+/** Waits long enough for several polls, which would send unexpected events. */
 const fewPolls = () => pause(POLL_MS * 6);
 const beat = (agent: { token: string }) => world.call("POST", "/api/v1/agent/heartbeat", { agent: agent.token });
 

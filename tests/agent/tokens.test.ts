@@ -18,7 +18,7 @@ const lookupOf = (token: string) =>
 const looksUp = (statement: string) => statement.includes('"agent_token_lookup" = ');
 const scans = (statement: string) => statement.includes('"agent_token_lookup" is null');
 
-/** A token in the stored form that other programs write. Old programs pad the Base64. */
+/** Returns the hash of a token in the form that other programs store. Old programs pad the Base64. */
 function stored(token: string, { iterations = 200_000, padded = false } = {}) {
   const salt = randomBytes(16);
   const hash = pbkdf2Sync(token, salt, iterations, 32, "sha256");

@@ -38,7 +38,7 @@ describe("deciding an approval", () => {
       },
     ]);
     expect(answer.body.resolved_at).toBe(answer.body.updated_at);
-    // The database's clock sets the time, as it does for tasks: clocks of processes may differ.
+    // The database's clock sets the time, because the clocks of processes may differ.
     expect(Date.parse(answer.body.resolved_at)).toBeLessThan(Date.now() + 4_000);
     expect(await listApprovalLinks(world, asked.id)).toEqual(task_ids.map((id) => [id, false]));
     const after = await read(asked.id);
@@ -157,7 +157,7 @@ describe("removing a task that has approvals", () => {
     return found;
   };
 
-  test("the approval's next task becomes its primary task, and after the last one it is null", async () => {
+  test("when the primary task of an approval is removed, the next task becomes primary, and without tasks it is null", async () => {
     const [a, b, c] = (await addTasks(world, home.board_id, ["A", "B", "C"])) as [string, string, string];
     const { id, updated_at } = await requestApproval(world, home, { task_ids: [b, c, a] });
     const { change_tx, change_seq } = await read(id);
@@ -173,7 +173,7 @@ describe("removing a task that has approvals", () => {
     expect(await read(id)).toMatchObject({ change_tx, change_seq });
   });
 
-  test("a removed task leaves all of its approvals and changes no other approval", async () => {
+  test("removing a task removes it from all of its approvals, and changes no other approval", async () => {
     const [a, b] = (await addTasks(world, home.board_id, ["A", "B"])) as [string, string];
     const first = await requestApproval(world, home, { task_ids: [a, b] });
     await decideApproval(world, home, first.id, "approved");

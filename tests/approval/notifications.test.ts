@@ -8,7 +8,7 @@ import { setupHostedTenants } from "../support/gateway-fixture.ts";
 
 const { world, host, home } = await setupHostedTenants();
 
-/** Lines of the message that each session received, by session key. */
+/** Returns the lines of the message that each session received, by session key. */
 async function receivedLines(): Promise<Record<string, string[]>> {
   await world.drain();
   const keys = host.messages.map(({ session_key }) => session_key);
@@ -98,7 +98,7 @@ test("only the lead is notified when a person requested the approval", async () 
   expect(Object.keys(await receivedLines())).toEqual([home.lead.session_key]);
 });
 
-test("a requesting main agent is notified, and so is an agent that moved to another board", async () => {
+test("a main agent that requested the approval is notified, and so is a requesting agent that has moved to another board", async () => {
   const main = await actAsMainAgent(world, home.gateway_id);
   const [main_row] = await world.db.select().from(agents).where(eq(agents.id, main.id));
   const byMain = await world.call("POST", approvalsPath(home.board_id), {

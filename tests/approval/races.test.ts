@@ -22,7 +22,7 @@ let count = 0;
 
 const ROUNDS = [1, 2, 3, 4, 5];
 
-/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
+/** Uses a real server, because the embedded database has one connection, which never waits for a lock. */
 const { world, url } = await setup(openServerWorld());
 
 beforeEach(async () => {
@@ -89,7 +89,7 @@ describe("one pending approval per task", () => {
     for (const id of ids) expect(await pendingOf(id)).toHaveLength(1);
   });
 
-  test.each(ROUNDS)("only one of two approvals of a task that are reopened at once becomes pending (round %i)", async () => {
+  test.each(ROUNDS)("only one of two approvals of a task that are reopened at the same time becomes pending (round %i)", async () => {
     const [task_id] = (await addTasks(world, home.board_id, ["Task"])) as [string];
     const first = await requestApproval(world, home, { task_id });
     await decideApproval(world, home, first.id, "approved");
@@ -100,7 +100,7 @@ describe("one pending approval per task", () => {
     expect(await pendingOf(task_id)).toHaveLength(1);
   });
 
-  test("the unique index also refuses a request when the other link was stored without locking the task", async () => {
+  test("the unique index also refuses a request when the task's other pending approval was stored without locking the task", async () => {
     const [task_id, free] = (await addTasks(world, home.board_id, ["Task", "Free"])) as [string, string];
     const [other] = await world.db.insert(approvals).values({ board_id: home.board_id, action_type: "Other" }).returning();
     const answer = await inOtherTransaction(async (client) => {

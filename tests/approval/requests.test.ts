@@ -62,7 +62,7 @@ describe("requesting an approval", () => {
     expect((await read(answer.body.id)).task_id).toBe(second);
   });
 
-  test("the payload has the title of the first linked task while it has none of its own", async () => {
+  test("a payload without a title gets the title of the first linked task", async () => {
     const [task_id, other_id] = await addTasks(world, home.board_id, ["Refund", "Letter"]);
     const titleOf = async (body: object) => (await post({ action_type: "Do", description: "Why", ...body })).body.payload.title;
     expect(await titleOf({ task_ids: [task_id], payload: { title: "Pay back" } })).toBe("Pay back");

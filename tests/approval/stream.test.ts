@@ -16,7 +16,7 @@ const { world, home } = await setupTenants({ streams: { poll_ms: POLL_MS } });
 const follow = (query = "", options: ListenOptions = { token: home.owner.token }) =>
   listen((target, init) => world.app.request(target, init), approvalsPath(home.board_id, `/stream${query}`), options);
 const seen = (listener: Listener) => listener.events().map(({ data }) => [data.approval.id, data.approval.status]);
-/** Long enough for several polls, which would send unexpected events. */
+/** Waits long enough for several polls, which would send unexpected events. */
 const fewPolls = () => pause(POLL_MS * 6);
 const listed = async () =>
   (await world.call("GET", approvalsPath(home.board_id), { token: home.owner.token })).body.items as { id: string }[];
@@ -180,14 +180,14 @@ test("agents of the board can follow the approval stream, and other agents canno
   await listener.waitForEnd();
 });
 
-test("a poll that finds an approval is one statement for all followers", async () => {
+test("a poll that finds an approval reads it for all streams of the board together", async () => {
   const listeners = await Promise.all([follow(), follow(), follow()]);
   const task_ids = await addTasks(world, home.board_id, ["A", "B"]);
   world.statements.length = 0;
   await requestApproval(world, home, { task_ids });
   await Promise.all(listeners.map((listener) => listener.waitForEvents(1)));
   const reads = world.statements.filter((statement) => statement.includes("change_tx") && statement.includes("xid8"));
-  // Only the approval is new, so one poll finds it.
+  // The approval is the only new row, so a single poll finds it.
   expect(reads.length).toBeLessThanOrEqual(3);
   await Promise.all(listeners.map((listener) => listener.close()));
 });

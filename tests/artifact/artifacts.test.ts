@@ -90,7 +90,7 @@ test.each([
   expect([answer.status, answer.headers.get("content-range"), answer.bytes.toString()]).toEqual([status, shown, text]);
 });
 
-test("a file that the client already has is not sent again", async () => {
+test("a file that the client already has is not downloaded again", async () => {
   const { add, content } = await openTask();
   const { id } = (await add({ name: "a.txt", content: base64("a") })).body;
   const tag = (await content(id)).headers.get("etag")!;
@@ -222,7 +222,7 @@ test("each person has a separate list of the reviewed files of a diff", async ()
   expect((await world.call("PUT", url, { token, body: { paths: ["x".repeat(501)] } })).status).toBe(422);
 });
 
-test("a stranger cannot see a file, neither through its board nor through a board of their own", async () => {
+test("a person of another organization cannot see a file, neither through its board nor through another board", async () => {
   const { add, item } = await openTask();
   const { id } = (await add({ name: "a.txt", content: base64("secret") })).body;
   const stranger = await world.tenant("stranger");

@@ -12,7 +12,7 @@ import { cleanUpPrograms, dataFolder, type Program, readToken, startProgram } fr
 import { serve } from "../support/serve.ts";
 import { sha256 } from "./artifact-fixture.ts";
 
-/** Files of the maximum size, uploads that are cut, and processes that are killed, with a folder and with a bucket. */
+/** Tests files of the maximum size, interrupted uploads and killed processes, with a folder and with a bucket as storage. */
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 afterAll(cleanUpPrograms);
 
@@ -32,7 +32,7 @@ const STORAGES = {
   },
 };
 
-/** A free port, so that the next process has the same one. */
+/** Returns a free port, so that the restarted process can listen on the same port. */
 async function freePort(): Promise<number> {
   const server = await serve(() => new Response());
   await server.close();
@@ -64,7 +64,7 @@ async function startStorage(environment: Record<string, string>) {
   const headersOf = ({ upload }: NewArtifact) => ({ ...upload!.headers, ...(upload!.authenticated ? { authorization } : {}) });
   const addressOf = ({ upload }: NewArtifact) => new URL(upload!.url, url);
   return {
-    /** The sizes of the files that are being written. */
+    /** Returns the sizes of the files that are being written. */
     parts: (): number[] => {
       const parts = path.join(folder, "files", "parts");
       return readdirSync(parts).map((name) => statSync(path.join(parts, name)).size);
@@ -76,7 +76,7 @@ async function startStorage(environment: Record<string, string>) {
       }),
     read: (id: string) => api.get(item, pathOf(id)),
     complete: (id: string) => api.post(`${item}/complete`, pathOf(id)),
-    /** On a new connection, because one of the pool may belong to a process that has ended. */
+    /** Uploads on a new connection, because a pooled connection may lead to a process that has ended. */
     upload: async (file: NewArtifact) => {
       const headers = { ...headersOf(file), "content-length": CONTENT.length };
       const sending = request(addressOf(file), { method: "PUT", headers, agent: false }).end(CONTENT);
@@ -115,7 +115,7 @@ async function startStorage(environment: Record<string, string>) {
 const storages = { folder: await startStorage(STORAGES.folder), bucket: await startStorage(STORAGES.bucket) };
 const KINDS = Object.keys(STORAGES) as (keyof typeof STORAGES)[];
 
-test.each(KINDS)("25 MB go up and come down through a %s, whole and in parts, and a wrong range is refused", async (kind) => {
+test.each(KINDS)("a file of 25 MB is uploaded to a %s and downloaded, whole and in ranges, and a range past its end is refused", async (kind) => {
   const { announce, upload, complete, download } = storages[kind];
   const file = await announce();
   expect(await upload(file)).toBe(200);
@@ -139,7 +139,7 @@ test.each(KINDS)("25 MB go up and come down through a %s, whole and in parts, an
   }
 });
 
-test.each(KINDS)("an upload to a %s whose connection is cut in the middle stores nothing, and is sent again", async (kind) => {
+test.each(KINDS)("an upload to a %s whose connection is cut in the middle stores nothing, and succeeds when it is sent again", async (kind) => {
   const { announce, sendHalf, read, complete, upload, download, parts } = storages[kind];
   const file = await announce();
   const before = bucket.objects.size;
@@ -155,7 +155,7 @@ test.each(KINDS)("an upload to a %s whose connection is cut in the middle stores
   expect(sha256((await download(file.id)).bytes)).toBe(sha256(CONTENT));
 });
 
-test("an upload during which the service is killed is not stored, and is sent again to the next process", async () => {
+test("an upload during which the service is killed is not stored, and succeeds when it is sent to the next process", async () => {
   const { announce, sendHalf, read, complete, upload, download, parts, killAndRestart } = storages.folder;
   const file = await announce();
   await sendHalf(file);
@@ -168,7 +168,7 @@ test("an upload during which the service is killed is not stored, and is sent ag
   expect(sha256((await download(file.id)).bytes)).toBe(sha256(CONTENT));
 });
 
-test("an upload to the bucket goes on while the service is killed, and the next process completes it", async () => {
+test("an upload to the bucket continues while the service is killed, and the next process completes it", async () => {
   const { announce, sendHalf, complete, download, killAndRestart } = storages.bucket;
   const file = await announce();
   const socket = await sendHalf(file);

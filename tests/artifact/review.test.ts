@@ -61,7 +61,7 @@ test("an anchor in an artifact of another task, or a line without a path, is ref
     expect((await post(task, { content: "Why?", anchor })).status).toBe(422);
 });
 
-test("the message about a comment names its place in the artifact", async () => {
+test("the message about a comment names the file and line that it points to", async () => {
   const task = await addTask(world, team, { assigned_agent_id: team.worker.id });
   const artifact_id = await addDiff(task);
   readNotices = await recordNotices(world, team);

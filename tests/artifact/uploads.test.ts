@@ -29,7 +29,7 @@ const files = () =>
     .filter((entry) => entry.isFile())
     .map(({ name }) => name);
 
-/** The file that a descriptor refers to, or an empty text: the descriptor for listing the folder itself is closed by then. */
+/** Returns the file that a descriptor refers to, or an empty text for the descriptor that listed the folder and is now closed. */
 function targetOf(descriptor: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`);

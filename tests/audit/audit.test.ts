@@ -156,7 +156,7 @@ const CHANGES: Record<string, { make: () => Promise<unknown>; shown?: object }> 
 };
 
 test("for every action of the audit log, this test makes a change that records it", () => {
-  // The actions of signing in are tested in tests/accounts, those of Slack in tests/slack.
+  // The actions of signing in are tested in tests/accounts, and the actions of Slack in tests/slack.
   expect(Object.keys(CHANGES).toSorted()).toEqual(
     AUDIT_ACTIONS.filter((action) => !/^sign_in\.|^account\.|^member\.link|^slack\./.test(action)),
   );
@@ -195,7 +195,7 @@ test("the entry of a change made with a key names the key and where its request 
   expect(entry).toMatchObject({ actor: { type: "key", id: key.id, name: "Terraform" }, user_agent: "terraform/1.9" });
 });
 
-test("only admins can read and export the audit log, and only that of their own organization", async () => {
+test("only admins can read and export the audit log, and only the log of their organization", async () => {
   const member = await world.member("reader", home, "member", { write: true });
   for (const path of ["/api/v1/audit", "/api/v1/audit/export"])
     expect((await world.call("GET", path, { token: member.token })).status).toBe(403);
@@ -204,7 +204,7 @@ test("only admins can read and export the audit log, and only that of their own 
   expect(theirs.every((entry: { organization_id: string }) => entry.organization_id === stranger.organization_id)).toBe(true);
 });
 
-test("an export has all entries in order, as lines of JSON or CSV, and shows by its hashes that none was changed", async () => {
+test("an export has all entries in order, as lines of JSON or CSV, with hashes that show whether an entry was changed", async () => {
   await send("POST", "/api/v1/keys", { name: "=cmd()", access: "read" });
   const { text } = await world.call("GET", "/api/v1/audit/export", { token });
   const events = text

@@ -7,7 +7,7 @@ import { deliverPublishJobs } from "../support/board-events.ts";
 import { createTeam, setRules, type Team } from "../support/task-rules.ts";
 import { createWorld, openTestDatabase, type World } from "../support/world.ts";
 
-/** Two services on one database, of which one publishes events. */
+/** Two services on one database. Only `world` publishes events. */
 export interface PublishingWorld {
   database: Database;
   statements: string[];
@@ -36,7 +36,7 @@ export async function createPublishingWorld(): Promise<PublishingWorld> {
   const host = await startFakeGateway({ token: "test-token-123", timings: { stale: 0 } });
   const database = await openTestDatabase(statements);
   const world = await createWorld({ database, bus, environment: { BOARD_EVENTS: "on" } });
-  // Users are known by their issuer, so both worlds have the same one.
+  // A user is identified by issuer and subject, so both services must trust the same issuer.
   const { issuer } = world.identities;
   const environment = { OIDC_ISSUER: issuer, OIDC_JWKS_URL: `${issuer}keys` };
   const nonPublishing = await createWorld({ database, environment });

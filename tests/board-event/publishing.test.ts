@@ -22,7 +22,7 @@ const [owner, worker, lead] = [{ token: home.owner.token }, { agent: home.worker
 beforeEach(() => fixture.reset());
 
 const eventsOf = (work: () => Promise<unknown>) => fixture.eventsPublishedBy(work);
-/** Published events as type, subject id and changed fields. */
+/** Returns the events that `work` publishes, each as its type, subject id and changed fields. */
 async function typesOf(work: () => Promise<unknown>): Promise<[string, string, ...string[]][]> {
   const events = await eventsOf(work);
   return events.map((event) => [event.type, event.subject.id, ...("changed_fields" in event ? event.changed_fields : [])]);
@@ -36,7 +36,7 @@ const tasksPath = (prefix = "/api/v1") => `${prefix}/boards/${home.board_id}/tas
 const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, home, fields);
 
 describe("task events", () => {
-  test("a new task publishes task.created, and where they apply task.assigned and task.completed", async () => {
+  test("a new task publishes task.created, and also task.assigned if it has an assignee and task.completed if it is done", async () => {
     let created: { id: string } = { id: "" };
     const creating = (who: Credential, prefix: string, body: object) => async () => {
       created = await send("POST", tasksPath(prefix), who, { title: TEXT, ...body });

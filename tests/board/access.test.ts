@@ -140,7 +140,7 @@ test("a right that is removed before the body of a request has arrived no longer
   const [user] = await world.db.select().from(users).where(eq(users.auth_subject, person.subject));
   const late = new ReadableStream(
     {
-      // Called when the service reads the body, which it does after the sign-in.
+      // The service calls this when it reads the body, after it has authenticated the request.
       async pull(body) {
         await world.db
           .update(organization_members)

@@ -60,7 +60,7 @@ const remove = (board_id: string, credential: object = { token: home.owner.token
   world.call("DELETE", `/api/v1/boards/${board_id}`, credential);
 const cleanups = async () => (await world.db.select().from(jobs)).filter((job) => job.kind === "agent.cleanup");
 
-/** The number of rows by table, without the rows that outlive a board: jobs, entries of the changes feed and of the audit log. */
+/** Counts the rows by table, except in the tables that outlive a board, such as jobs, the changes feed and the audit log. */
 async function countRows(): Promise<Record<string, number>> {
   const found = await world.db.execute(sql`
     select table_name as name, (xpath('/row/n/text()', query_to_xml(format('select count(*) as n from %I', table_name), false, true, '')))[1]::text::int as total
@@ -68,7 +68,7 @@ async function countRows(): Promise<Record<string, number>> {
   return Object.fromEntries(rowsOf<{ name: string; total: number }>(found).map(({ name, total }) => [name, total]));
 }
 
-/** Every table whose rows are deleted with a board, by any chain of foreign keys. */
+/** Lists the tables whose rows are deleted with a board, by any chain of foreign keys. */
 async function tablesOfBoards(): Promise<string[]> {
   const found = await world.db.execute(sql`
     with recursive below(id) as (
@@ -159,7 +159,7 @@ async function fillBoard(): Promise<string> {
   return board_id;
 }
 
-/** A file with its review, and a notification of the owner that waits to be sent. */
+/** Adds a file with its review, and a notification of the owner that waits to be sent. */
 async function addPersonalRows(board_id: string, task_id: string): Promise<void> {
   const insert = world.db.insert.bind(world.db);
   const { organization_id } = home;

@@ -144,7 +144,7 @@ test("a group snapshot takes at most six statements for any number of boards and
   expect(await cost(() => ofGroup())).toBeLessThanOrEqual(6);
 });
 
-test("the API description marks the group snapshot for agents", async () => {
+test("the OpenAPI document offers the group snapshot to agents", async () => {
   const { paths } = (await world.call("GET", "/openapi.json")).body;
   const operation = paths["/api/v1/boards/{board_id}/group-snapshot"].get;
   expect(operation.tags).toEqual(["agent", "agent-lead", "agent-worker", "agent-board"]);

@@ -130,7 +130,7 @@ describe("access to board groups", () => {
     return person;
   }
 
-  // Statuses for the filled and the empty group: first of reading, then of changing.
+  // Each case lists the statuses of reading, then of changing: first for the group with boards, then for the empty group.
   test.each<[Rights, [number, number], [number, number]]>([
     [{}, [404, 404], [403, 403]],
     [{ read: true }, [200, 200], [403, 403]],

@@ -35,7 +35,7 @@ const addField = async (key: string, board_ids: string[], default_value: unknown
   return row!.id;
 };
 
-test("a snapshot task has every field that it has when it is read by its id, its assignee's name and its approvals", async () => {
+test("a snapshot task has every field of a task that is read by its id, and also its assignee's name and its approvals", async () => {
   const { board_id, agent } = await addBoard(world, home, "Records");
   const due_at = new Date("2026-12-31T00:00:00Z");
   const [blocker, finished, task] = await addTasks(world, board_id, [

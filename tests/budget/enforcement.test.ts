@@ -13,7 +13,7 @@ const report = (entry: object, agent = home.worker.token) =>
   world.call("POST", "/api/v1/agent/usage", { agent, body: { entries: [{ key: crypto.randomUUID(), ...entry }] } });
 const taskPath = (id: string) => `/api/v1/agent/boards/${home.board_id}/tasks/${id}`;
 
-test("next sends no additional statement while the organization has no budget, and one if it has some", async () => {
+test("the operation next sends no additional statement while the organization has no budget, and one if it has budgets", async () => {
   const count = async () => {
     await addTask(world, home);
     world.statements.length = 0;
@@ -29,7 +29,7 @@ test("next sends no additional statement while the organization has no budget, a
   expect(await count()).toBe(before + 1);
 });
 
-test("when a budget has no room, next gives no task and a lease is refused, until the budget is raised", async () => {
+test("while a budget is spent, the operation next gives no task and a lease is refused, until the budget is raised", async () => {
   const task = await addTask(world, home);
   const budget = await create({ scope: "organization", limit: { total_tokens: 100 }, period: "total" });
   await report({ input_tokens: 100 });
@@ -48,7 +48,7 @@ test("when a budget has no room, next gives no task and a lease is refused, unti
   expect((await next()).body.task.id).toBe(task.id);
 });
 
-test("the answer of next without room says when to ask again: at the reset, but within an hour", async () => {
+test("when a budget is spent, the answer of next names the seconds until the budget resets, or an hour if that is sooner", async () => {
   await addTask(world, home);
   await create({ scope: "agent", scope_id: home.worker.id, limit: { total_tokens: 100 }, period: "day" });
   await report({ input_tokens: 100 });
@@ -66,7 +66,7 @@ test("a budget that only warns does not refuse work", async () => {
   expect((await next()).body.task).not.toBeNull();
 });
 
-test("next skips a task whose budget is spent and gives another one", async () => {
+test("the operation next skips a task whose budget is spent and gives another task", async () => {
   const [spent, free] = [await addTask(world, home, { priority: "high" }), await addTask(world, home)];
   const budget = await create({ scope: "task", scope_id: spent.id, limit: { cost_usd: "1" }, period: "total" });
   await report({ task_id: spent.id, cost_usd: "1" });

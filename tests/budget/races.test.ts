@@ -5,9 +5,9 @@ import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts"
 import { addRaceBoard, createMany, type RaceBoard } from "../support/task-races.ts";
 import type { Tenant } from "../support/world.ts";
 
-/** `TRIALS=1000 npm test -- tests/budget/races.test.ts` runs the whole proof. */
+/** `TRIALS=1000 npm test -- tests/budget/races.test.ts` runs the test at full length. */
 const TRIALS = Number(process.env["TRIALS"] ?? 12);
-/** Trials at the same time, each on another board of the organization. */
+/** The number of trials that run at the same time, each on another board of the organization. */
 const LANES = 4;
 const AGENTS = 10;
 /** The maximum number of times that a request is sent. */
@@ -28,8 +28,8 @@ afterAll(() => server?.close());
 
 const owner = () => ({ token: home.owner.token });
 /**
- * On a busy machine there may be no free connection in time. The request is then sent again, as clients do, because 503 means
- * that nothing was done.
+ * Sends a request, and sends it again after a 503, as clients do. A 503 means that nothing was done: on a busy machine there may
+ * be no free database connection in time.
  */
 async function ask(path: string, options: { agent: string; body: object; headers?: Record<string, string> }) {
   for (let attempt = 1; ; attempt++) {
@@ -58,14 +58,14 @@ interface Trial {
   accepted_tokens: number;
 }
 
-/** An unexpected answer with the reasons that only the log has. */
+/** Returns an unexpected answer together with the warnings and errors of the log, which have the reason. */
 const whatHappened = (answer: string): string =>
   [
     answer,
     ...server.world.log.filter(({ level }) => level === "warn" || level === "error").map((line) => JSON.stringify(line)),
   ].join("\n");
 
-/** An agent that loops: it takes a task, comments, reports usage, and never ends. */
+/** Acts as an agent that takes tasks and reports usage until it gets no more tasks. Then it comments on its last tasks. */
 async function loop(board: RaceBoard, agent: string, trial: Trial, mark: string): Promise<void> {
   const held: { id: string; fence: number }[] = [];
   for (let turn = 0; turn < 30; turn++) {
@@ -85,7 +85,7 @@ async function loop(board: RaceBoard, agent: string, trial: Trial, mark: string)
     else trial.refused_reports++;
     if (answer.body.exhausted_budget_ids?.length > 0) trial.is_spent = true;
   }
-  // After the stop, everything that the agent still holds is lost.
+  // After the stop the agent has lost all its leases, so each of these writes must be refused.
   for (const { id, fence } of held.slice(-3)) {
     const body = { content: "late" };
     const path = `/api/v1/agent/boards/${board.board_id}/tasks/${id}/comments`;

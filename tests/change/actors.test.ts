@@ -19,7 +19,7 @@ test("every change by a person or an agent names who made it, for every operatio
   const task = await addTask(world, home);
   const linked = await addTask(world, home);
   const other = await addBoard(world, home);
-  // The first request of an agent records its presence.
+  // The first request of an agent records its presence, which is a change too.
   await send("GET", `/api/v1/agent/boards/${home.board_id}/tasks`, worker);
   await send("GET", `/api/v1/agent/boards/${home.board_id}/tasks`, { agent: home.lead.token });
   const tag = await send("POST", "/api/v1/tags", owner, { name: "One" });

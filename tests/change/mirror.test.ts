@@ -8,7 +8,7 @@ import { openMirror, readLists, toPlain } from "./mirror.ts";
 
 const { world, home } = await setupTenants();
 
-/** The rows that the steps of a history choose from. */
+/** The rows from which the steps of a random sequence of changes choose. */
 interface Place {
   world: World;
   home: Tenant;
@@ -27,14 +27,14 @@ interface Step {
 
 const at = <T>(list: readonly T[], index: number): T | undefined => list[index % Math.max(list.length, 1)];
 
-/** Sends a request of the owner. A rule may refuse the request, which then changes nothing. It must not fail in any other way. */
+/** Sends a request of the owner. The service may refuse the request, but must not answer with a status of 500 or above. */
 async function send({ world, home }: Place, method: string, path: string, body?: object) {
   const answer = await world.call(method, path, { token: home.owner.token, body });
   if (answer.status >= 500) throw new Error(`${method} ${path}: ${answer.text}`);
   return answer;
 }
 
-/** The agents of boards. Main agents are left out, because no board could be added without them. */
+/** Lists the agents of boards. Main agents are left out, because no board could be added without them. */
 async function boardAgentIds(place: Place): Promise<string[]> {
   const { items } = (await send(place, "GET", "/api/v1/agents?limit=200")).body as {
     items: { id: string; board_id: string | null }[];
@@ -138,7 +138,7 @@ const history = fc.array(
   { minLength: 25, maxLength: 40 },
 );
 
-/** A place with two boards that have tasks, tags and custom fields. */
+/** Adds two boards with tasks, tags and custom fields. */
 async function openPlace(): Promise<Place> {
   const boards = [home.board_id, (await addBoard(world, home)).board_id];
   const place: Place = { world, home, boards, tags: [], fields: [] };
@@ -152,7 +152,7 @@ async function openPlace(): Promise<Place> {
   return place;
 }
 
-test("a mirror that follows the feed and reads what has changed equals the lists, after any history", async () => {
+test("a mirror that follows the feed and reads the changed items equals the lists, after any sequence of changes", async () => {
   await fc.assert(
     fc.asyncProperty(history, async (steps) => {
       const place = await openPlace();

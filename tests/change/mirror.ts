@@ -4,13 +4,13 @@ import { openReader } from "./reader.ts";
 
 type Items = Record<Change["type"], Map<string, unknown>>;
 
-/** A copy of an organization's items that only follows the feed and reads single items. */
+/** A copy of an organization's items, which is kept up to date only by the feed and by reads of single items. */
 export interface Mirror {
   items: Items;
   sync(): Promise<void>;
 }
 
-/** All items by type and id. */
+/** Returns all items by type and id. */
 export const toPlain = (items: Items) =>
   Object.fromEntries(Object.entries(items).flatMap(([type, ofType]) => [...ofType].map(([id, item]) => [`${type} ${id}`, item])));
 
@@ -66,7 +66,7 @@ export async function openMirror(world: World, { owner }: Tenant): Promise<Mirro
   };
 }
 
-/** All items, as the lists show them. */
+/** Reads all items from the lists of the API. */
 export async function readLists(world: World, by: { token: string }): Promise<Items> {
   const items = emptyItems();
   const add = async (type: Change["type"], path: string) => {

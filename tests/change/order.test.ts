@@ -28,7 +28,7 @@ const HOLD_MS = 8;
 const KILLED = 0.08;
 const ROLLED_BACK = 0.08;
 
-/** What one writer has stored and not removed. */
+/** The rows that one writer has stored and not removed. */
 interface Rows {
   tasks: string[];
   comments: { id: string; task_id: string }[];
@@ -42,7 +42,7 @@ type Write = (query: Query, rows: Rows) => Promise<string[]>;
 const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(Math.random() * list.length)];
 const without = <T>(list: T[], gone: T) => list.splice(list.indexOf(gone), 1);
 
-/** Single writes, each with the entries that it must cause. They change `rows` of the transaction. */
+/** Creates the single writes. Each returns the feed entries that it must cause, and updates `rows` of its transaction. */
 const createWrites = ({ board_id, gateway_id, organization_id }: Tenant): Write[] => [
   async (query, { tasks }) => {
     const id = await query("insert into tasks (board_id, title) values ($1, 'T') returning id", [board_id]);
@@ -186,7 +186,7 @@ async function follow(
     const last = received.at(-1)?.cursor;
     const listener = await listen((target, init) => world.app.request(target, init), path, { token: home.owner.token, last });
     const ends = performance.now() + Math.random() * 150;
-    // On a slow machine a cut before the first event would never get further.
+    // Does not cut before the first event, because a slow machine would then never make progress.
     const isStuck = () => listener.events().length === 0 && !isDone(received);
     while (performance.now() < ends || isStuck()) await pause(5);
     const events = listener.events();
@@ -224,7 +224,7 @@ test("readers receive exactly what eight writers committed, once and in one orde
   for (const { cuts } of followed) expect(cuts).toBeGreaterThan(3);
 }, 90_000);
 
-test("a change that is committed after later changes is not skipped, and delays those only until its commit", async () => {
+test("a change that is committed after later changes is not skipped, and delays the later changes only until its commit", async () => {
   const [slow, quick] = [await connect(), await connect()];
   const { cursor } = (await world.call("GET", "/api/v1/changes", { token: home.owner.token })).body;
   const read = async () => (await readPages(cursor, () => true)).map(({ type }) => type);

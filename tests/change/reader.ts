@@ -11,7 +11,7 @@ export interface Reader {
   lines(): Promise<string[]>;
 }
 
-/** Starts to read now; `query` is a filter such as `board_id=…`. */
+/** Opens a reader that starts now. `query` is a filter such as `board_id=…`. */
 export async function openReader(world: World, by: CallOptions, query = ""): Promise<Reader> {
   const get = async (cursor: string | null) => {
     const path = `/api/v1/changes?${[query, cursor === null ? "" : `cursor=${cursor}`].filter(Boolean).join("&")}`;

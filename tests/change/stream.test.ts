@@ -81,7 +81,7 @@ test("a member sees only the changes of readable boards, and no changes of main 
   expect(seen.filter(({ board_id }) => board_id === null).map(({ type }) => type)).toContain("agent");
 });
 
-test("a member who could read only one board still reads its removal", async () => {
+test("a member who could read only one board still gets the event of its removal", async () => {
   const member = await addReader();
   const reader = await openReader(world, member);
   const ofBoard = await openReader(world, member, `board_id=${home.board_id}`);

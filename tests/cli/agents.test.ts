@@ -53,7 +53,7 @@ test("a task is found by its id among several boards", async () => {
   expect(missing).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("Not Found") });
 });
 
-test("the agents that a caller may see are listed with their boards", async () => {
+test("board agents lists the agents that the person or agent may see, with their boards", async () => {
   const you = as(home.owner.token);
   await you.run(["agent", "connect", "Old one", "--board", "attic"]);
   const all = await you.run(["agents"]);

@@ -20,7 +20,7 @@ afterAll(cleanUpPrograms);
 /** Control characters except line breaks, and characters that change the direction of text. */
 const CONTROL = /(?!\n)\p{Cc}|\p{Bidi_Control}/u;
 
-/** A caller with a token in its environment. */
+/** Returns a command line that has the token in its environment. */
 const as = (token: string): Caller => commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: token });
 
 test("the installed command line runs on the oldest supported Node", async () => {

@@ -22,7 +22,7 @@ async function openShell() {
   mkdirSync(path.join(folder, ".data/secrets"), { recursive: true });
   writeFileSync(path.join(folder, ".data/secrets/local_auth_token"), token);
   const { node, program } = await openCommandLine();
-  // As in a clone, only `npx` finds the program.
+  // In a clone of the repository the program is not in PATH, and only `npx` finds it.
   writeFileSync(path.join(folder, "npx"), `#!/bin/sh\n[ "$1" = board ] && shift && exec ${node} ${program} "$@"\n`);
   chmodSync(path.join(folder, "npx"), 0o755);
   const others = process.env["PATH"]!.split(path.delimiter).filter((name) => !name.endsWith("node_modules/.bin"));
@@ -46,7 +46,7 @@ test.skipIf(!hasTools)(
     const { token, server, run } = await openShell();
     const blocks = blocksOf("docs/cli.md", "sh");
     expect(blocks).toHaveLength(7);
-    // The page has no command that creates a webhook, because a sender's documentation says how to do it.
+    // docs/cli.md has no command that creates a webhook, so the test creates the one that the last block uses.
     const webhook = `curl -sf -H "Authorization: Bearer ${token}" ${server.url}/api/v1/boards/$(board boards --json | jq -r '.[0].id')/webhooks -d '{"description":"Test"}' > /dev/null`;
     const lines = [...blocks.slice(0, -1), "unset BOARD_TOKEN_FILE", webhook, blocks.at(-1)!];
     const { code, stdout, stderr } = await run(lines);

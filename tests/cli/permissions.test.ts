@@ -66,7 +66,7 @@ test.each([
   expect(await read(id)).toMatchObject({ status, payload: { selected_option } });
 });
 
-test("an option that a permission does not have is refused with the names of those that it has", async () => {
+test("an option that a permission does not have is refused, and the error names the options that it has", async () => {
   const id = await ask();
   const { code, stderr } = await you.run(["approve", id, "--option", "Everything"]);
   expect(code).toBe(1);

@@ -1,4 +1,4 @@
-/** The client as a package, and every example of docs/client.md. */
+/** Tests the client as a package, and every example of docs/client.md. */
 import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -23,7 +23,7 @@ afterAll(cleanUpPrograms);
 
 const [story, ...examples] = blocksOf("docs/client.md", "ts");
 
-/** The later examples, which use what the first one defines. */
+/** Returns a program with the later examples, which use the definitions of the first example. */
 const program = (lines: readonly string[]) => `${story}
 const id = "";
 const { id: task_id, board_id } = await you.post("/api/v1/boards/{board_id}/tasks", {

@@ -53,7 +53,7 @@ const rejection = (promise: Promise<unknown>) =>
   );
 const keyOf = ({ headers }: Request) => headers.get("idempotency-key");
 
-test("a POST is repeated with the key of its first attempt, and each call has a key of its own", async () => {
+test("a POST is repeated with the key of its first attempt, and each call has a different key", async () => {
   const { client, sent } = clientWith([answer(503), answer(502), torn]);
   const made = await client.post(tasks, { params, body: { title: "Count the lamps" } });
   expect(made.title).toBe("Count the lamps");

@@ -105,7 +105,7 @@ test("an answer that did not come from the service is thrown as an error too, wi
   expect(() => createClient({ url: "localhost" })).toThrow("Invalid URL");
 });
 
-/** A network that cuts each connection after its first event. The service asks for an immediate retry. */
+/** Simulates a network that cuts each connection after its first event, and a service that asks for an immediate retry. */
 function cutting(ids: (string | null)[], clients: (string | null)[] = []) {
   return async (request: Request) => {
     ids.push(request.headers.get("last-event-id"));
@@ -143,7 +143,7 @@ test("the client resumes a stream after a broken connection, with no event missi
   expect(ids).toEqual([null, seen[0], seen[1]]);
 });
 
-test("the connections of one stream of the client have the same client id, and another stream has its own", async () => {
+test("all connections of one stream of the client have the same client id, and another stream has a different one", async () => {
   const clients: (string | null)[] = [];
   const params = { ...board, query: { since: "2000-01-01" } };
   const first = person(cutting([], clients)).stream(`${memory}/stream`, { params });
@@ -157,7 +157,7 @@ test("the connections of one stream of the client have the same client id, and a
   expect(clients[2]).not.toBe(clients[0]);
 });
 
-test("the client's stream ends when it is aborted, left or refused, but not while the service is starting", async () => {
+test("the client's stream ends when it is aborted, refused or no longer read, but not while the service is starting", async () => {
   const over = new AbortController();
   const quiet = person().stream(`${memory}/stream`, { params: board, signal: over.signal });
   const ended = refusal(quiet.next());

@@ -10,7 +10,7 @@ import { createWorld } from "../support/world.ts";
 
 const PACKAGE = path.resolve(import.meta.dirname, "../../packages/console");
 const BUILT = path.join(PACKAGE, "dist");
-/** Compressed sizes: of what the first view of a board loads, and of what any other page adds. */
+/** The maximum compressed sizes: of the files that the first view of a board loads, and of those that any other page adds. */
 const MAX_FIRST_BYTES = 80 * 1024;
 const MAX_PAGE_BYTES = 60 * 1024;
 
@@ -38,7 +38,7 @@ test("the address of the service opens the console, under a policy that allows n
   expect(linksOf(html).length).toBeGreaterThan(1);
 });
 
-test("each larger file of the console is served compressed, and browsers keep all files without asking again", async () => {
+test("each larger file of the console is served compressed, and browsers may cache all files without asking again", async () => {
   for (const link of linksOf(await (await get("/")).text()).filter((target) => target.startsWith("/assets/"))) {
     const plain = await get(link);
     const [brotli, gzip] = [await get(link, { "accept-encoding": "br" }), await get(link, { "accept-encoding": "gzip" })];
@@ -52,7 +52,7 @@ test("each larger file of the console is served compressed, and browsers keep al
   }
 });
 
-test("only files of the console are served, and other unknown paths stay unknown", async () => {
+test("only files of the console are served, and other unknown paths give 404", async () => {
   for (const target of [
     "/assets/nothing-12345678.js",
     "/assets/..%2f..%2fpackage.json",
@@ -96,11 +96,11 @@ test("the service worker is one script that may only call the service, and brows
   expect(answer.headers.get("content-security-policy")).toBe("default-src 'none'; connect-src 'self'");
   const script = await answer.text();
   expect(script).not.toMatch(/\b(?:import|export|importScripts)\b/);
-  // The service worker handles no requests of the page, so it can neither change nor keep a response.
+  // The service worker does not intercept requests of the page, so it can neither change nor store a response.
   expect(script).not.toMatch(/addEventListener\(.fetch/);
 });
 
-/** What browsers load besides the page's own files: each `import()` of a script, with all files that its call names. */
+/** Finds each `import()` of a script, with all files that browsers load for it. */
 function loadsOf(script: string): { name: string; files: string[] }[] {
   const text = readFileSync(path.join(BUILT, script), "utf8");
   const named = [...(/__vite__mapDeps=.*?\[("[^\]]*)\]/.exec(text)?.[1] ?? "").matchAll(/"([^"]+)"/g)].map((match) => match[1]!);
@@ -110,7 +110,7 @@ function loadsOf(script: string): { name: string; files: string[] }[] {
   });
 }
 
-/** A part of the page with the parts that it may load itself. */
+/** Returns these files and all files that they may import, directly or indirectly. */
 function withInner(files: readonly string[], seen = new Set<string>()): Set<string> {
   for (const file of files.filter((candidate) => !seen.has(candidate))) {
     seen.add(file);
@@ -131,9 +131,9 @@ test("the first view of a board stays below 80 KB, and what any other page adds 
     expect(files, String(starts)).not.toEqual([]);
     return [...withInner(files, new Set(first))].filter((file) => !first.has(file));
   };
-  // A board loads these two by itself, so that they open at once.
+  // The page of a board preloads these two parts, so that they open at once.
   expect(sizeOf([...first, ...added(/^new-task-/), ...added(/^saved-views-/)])).toBeLessThan(MAX_FIRST_BYTES);
-  // Many pages show Markdown, and a story has several parts on one page.
+  // Many pages show Markdown, so its files count for every page. The story of a task has several parts on one page.
   const markdown = added(/^markdown-text-/);
   const story = added(/^(?:task-budget|files|file-view|values|following|edit)-/);
   const pages = loads.map(({ name, files }) => [name, [...withInner(files, new Set(first))]] as const);
@@ -163,7 +163,7 @@ test("building the same sources twice gives the same files", () => {
   }
 });
 
-test("the page learns how people sign in, but no secret", async () => {
+test("the configuration of the console says how people sign in, and contains no secret", async () => {
   const answer = await get("/console/config.json");
   const issuer = world.identities.issuer;
   const scope = "openid profile email";

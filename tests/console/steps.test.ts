@@ -7,7 +7,7 @@ const at = "2026-11-20T10:00:00.000Z";
 const message = (n: number): Step => ({ n, at, kind: "message", text: `Message ${n}` });
 const call = (n: number, more: object): Step => ({ n, at, kind: "tool_call", tool_call_id: "call", ...more }) as Step;
 
-test("the steps of a tool call are one row at the place of the first, in whatever order the pages are read", () => {
+test("the steps of a tool call are one row at the position of its first step, in whatever order the pages are read", () => {
   const steps = [
     message(0),
     call(1, { title: "Edit the file", status: "pending", input: "a" }),

@@ -30,7 +30,7 @@ const sends = () =>
   host.calls.filter(({ method }) => method === "chat.send").map(({ params }) => params as { idempotencyKey: string });
 const gatewayRow = async () => (await world.db.select().from(gateways).where(eq(gateways.id, home.gateway_id)))[0]!;
 
-test("the text of a nudge is sent unchanged, for the agent's own channel", async () => {
+test("the text of a nudge is sent unchanged, and is also delivered to the agent's own channel", async () => {
   const message = "Look at {{ auth_token }}\n`AUTH_TOKEN`, now.";
   expect(statusAndBody(await nudge(` ${message}\n`))).toEqual([200, { ok: true }]);
   expect(host.calls.filter(({ method }) => method !== "connect").map(({ method, params }) => [method, params])).toEqual([
@@ -141,7 +141,7 @@ test("a call to a host that never answers or is down ends with an error within t
   expect(await gatewayRow()).toMatchObject({ connected: true, last_error: null });
 });
 
-test("the time limits increase from the calls to hosts through the function to API Gateway", () => {
+test("the time limit of calls to hosts is below the timeout of the function, which is below the timeout of API Gateway", () => {
   expect(groups.agent.timeout_seconds * 1_000).toBeGreaterThan(INTERACTIVE_TIMEOUT_MS);
   expect(groups.agent.timeout_seconds).toBeLessThan(29);
 });

@@ -43,7 +43,7 @@ test("while an index is built concurrently, others read and write the table", as
     await writer.execute(sql`insert into things values (1, 'writer')`);
     migrated = database.migrate(folder);
     await expect.poll(() => building(database), { timeout: 20_000 }).toHaveLength(1);
-    // The index waits for the transaction above, so these can only end because the index does not block them.
+    // The index waits for the transaction above. These statements can end only if the index does not block them.
     await database.db.execute(sql`insert into things values (2, 'other')`);
     expect(await rows(database, sql`select id from things`)).toEqual([{ id: 2 }]);
   });

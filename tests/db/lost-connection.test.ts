@@ -77,7 +77,7 @@ describe.each(Object.entries(drivers))("a connection to the database that breaks
     }
   }
 
-  /** Holds a connection in the middle of a transaction while `work` runs, and returns how the transaction ended. */
+  /** Keeps a transaction open while `work` runs, and returns how the transaction ended. */
   async function duringTransaction(work: () => Promise<unknown>): Promise<PromiseSettledResult<unknown>> {
     const begun = Promise.withResolvers<void>();
     const worked = Promise.withResolvers<void>();
@@ -94,13 +94,13 @@ describe.each(Object.entries(drivers))("a connection to the database that breaks
     return (await ended)[0]!;
   }
 
-  test("when a connection ends in the middle of a transaction, the transaction fails and the place in the pool is free again", async () => {
+  test("when a connection ends in the middle of a transaction, the transaction fails and the pool can open another connection", async () => {
     for (let n = 0; n < CONNECTIONS * 2; n++)
       expect(await duringTransaction(endConnections)).toMatchObject({ status: "rejected" });
     expect((await readBoard()).status).toBe(200);
   });
 
-  test("when a connection ends during a statement, the statement fails and the place in the pool is free again", async () => {
+  test("when a connection ends during a statement, the statement fails and the pool can open another connection", async () => {
     const query = "select pg_sleep(20)";
     const waiting = Promise.allSettled(Array.from({ length: CONNECTIONS }, () => world.db.execute(sql.raw(query))));
     await expect.poll(() => countActive(query), { timeout: 10_000 }).toBe(CONNECTIONS);

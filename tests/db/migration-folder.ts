@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A folder with a migration for each of the texts, which is deleted after the test. */
+/** Creates a folder with a migration for each of the texts. The folder is deleted after the test. */
 export async function createMigrations(...texts: string[]): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), "migration-"));
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -23,7 +23,7 @@ test("a migration that waits for a table in use lets others read the table, and 
     await holder.execute(sql`select * from things`);
     migrated = database.migrate(folder);
     await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
-    // The lock is held until this read has ended, so it can only end because the migration stops waiting.
+    // The transaction holds its lock until this read has ended, so the read can end only if the migration stops waiting.
     await db.execute(sql`select * from things`);
   });
   await migrated;

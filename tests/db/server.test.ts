@@ -28,7 +28,7 @@ test.each(["5", '"5"', "null", '{"a":1}', 5, 1.5, true, null, [], {}, [null, "[]
   },
 );
 
-test("a PostgreSQL server returns tags as they were sent", async () => {
+test("a PostgreSQL server returns the tags of a memory entry as they were sent", async () => {
   const tags = ["a,b", "{c}", 'say "d"', "back\\slash", "NULL", "", " e ", "ünï"];
   const created = await world.call("POST", `/api/v1/boards/${home.board_id}/memory`, {
     token: home.owner.token,

@@ -15,7 +15,7 @@ type Find = (name: string, type: RecordType) => Records;
 const byName: Find = (name) => (name.startsWith("slow") ? "silent" : name.startsWith("good") ? ["203.0.113.7"] : "missing");
 const noSystem = () => Promise.reject(new Error("The operating system was asked."));
 
-/** A name server, files of a machine, and resolvers that use them. Each test has its own, because tests run at the same time. */
+/** Starts a name server and makes resolvers for it. Each test has separate ones, because tests run at the same time. */
 async function startNames({ onTestFinished }: Pick<TestContext, "onTestFinished">, find: Find = byName) {
   const records = { find };
   const server = await startNameServer((name, type) => records.find(name, type));
@@ -27,12 +27,12 @@ async function startNames({ onTestFinished }: Pick<TestContext, "onTestFinished"
   });
   const createResolver = (options: ResolverOptions = {}) =>
     createNameResolver({ servers: [server.address], files, askSystem: noSystem, ...options });
-  /** The names that were queried since the last call. */
+  /** Returns the names that were queried since the last call. */
   const takeNames = () => [...new Set(server.queries.splice(0).map((query) => query.slice(query.indexOf(" ") + 1)))].toSorted();
   return { records, server, files, createResolver, takeNames };
 }
 
-/** What a look-up ends with: its addresses, or its error. */
+/** Returns the result of a look-up: its addresses, or its error. */
 const outcomeOf = (lookup: Promise<unknown>) => lookup.catch((error: unknown) => error);
 const failedWith = (code: string) => expect.objectContaining({ code, message: expect.not.stringContaining("organization") });
 
@@ -84,14 +84,14 @@ describe.concurrent("slow name servers", () => {
     const { createResolver, takeNames } = await startNames(context);
     const resolve = createResolver();
     expect(await outcomeOf(resolve("slow.example", { ...A, asks_system: true }))).toEqual(failedWith("EAI_AGAIN"));
-    // The look-up ends after its caller has been refused, and its last query may arrive after that.
+    // The look-up continues after the error was returned, and its last query may arrive during this pause.
     await pause(500);
     expect(takeNames()).toEqual(["slow.example"]);
     expect(await outcomeOf(resolve("slow.example", { ...B, asks_system: true }))).toEqual(failedWith("EAI_AGAIN"));
     expect(takeNames()).toEqual([]);
   });
 
-  test("a name is found for others even while an organization beyond its budget waits to look it up", async (context) => {
+  test("a name is found for other organizations even while an organization beyond its budget waits to look it up", async (context) => {
     const { createResolver } = await startNames(context);
     const resolve = createResolver({ organization_lookups: 1 });
     const slow = outcomeOf(resolve("slow.example", A));
@@ -109,7 +109,7 @@ describe.concurrent("slow name servers", () => {
 });
 
 describe("answers of name servers", () => {
-  test("callers that ask for the same name share a look-up", async (context) => {
+  test("simultaneous look-ups of the same name share their queries", async (context) => {
     const { createResolver, server } = await startNames(context);
     const resolve = createResolver();
     await Promise.all([resolve("good.example", A), resolve("good.example", A), resolve("good.example", B)]);
@@ -207,7 +207,7 @@ describe("how the machine is set up", () => {
 describe("the operating system", () => {
   const FOUND = [{ address: "127.0.0.1", family: 4 }];
 
-  test("the operating system is asked only for names that the operator vouches for and that name servers do not know", async (context) => {
+  test("the operating system is asked only for names that the operator allows and that name servers do not know", async (context) => {
     const asked: string[] = [];
     const askSystem = async (hostname: string) => (asked.push(hostname), FOUND);
     const { createResolver } = await startNames(context);

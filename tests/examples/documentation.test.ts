@@ -1,4 +1,4 @@
-/** What examples/README.md promises about its files. */
+/** Checks what examples/README.md says about the examples. */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";

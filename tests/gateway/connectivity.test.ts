@@ -22,7 +22,7 @@ beforeEach(async () => {
 const home = renew((n) => world.tenant(`tenant ${n}`, host.url));
 afterAll(() => host.close());
 
-/** Gateways and the rows that depend on them. */
+/** Deletes all gateways and the rows that depend on them. */
 async function removeAll(): Promise<void> {
   await world.db.delete(boards);
   await world.db.delete(gateways);

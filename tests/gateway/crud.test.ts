@@ -206,7 +206,7 @@ describe("deleting a gateway", () => {
   });
 });
 
-test("the list of gateways is newest first, paged, and limited to the caller's organization", async () => {
+test("the list of gateways is newest first, paged, and limited to the active organization", async () => {
   const first = (await create({ name: "First" })).body;
   const second = (await create({ name: "Second" })).body;
   const page = (await call("GET", "?limit=2")).body;

@@ -24,7 +24,7 @@ async function host(options: Options = {}): Promise<FakeGateway> {
   return started;
 }
 
-/** A host that accepts every connection and speaks an unknown protocol. */
+/** Starts a host that accepts every connection and answers with this protocol version. Returns its address. */
 async function hostOfProtocol(protocol: number): Promise<string> {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   hosts.push({ close: () => server.close() });

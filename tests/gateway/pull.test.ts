@@ -15,7 +15,7 @@ const board = renew(() => openPullBoard(world, `person ${++count}`));
 const asOwner = (method: string, path: string, body?: object) => board.call(method, path, board.owner.token, body);
 const asAgent = (agent: { token: string }, method: string, path: string, body?: object) =>
   world.call(method, path, { agent: agent.token, body });
-/** Jobs for a host: all except those that notify people. */
+/** Lists the jobs of the organization, without the jobs that notify people. */
 const jobsOf = () =>
   world.db
     .select({ kind: jobs.kind })

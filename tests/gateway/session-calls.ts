@@ -8,8 +8,8 @@ import { type TwoOrganizations, TOKEN } from "./two-organizations.ts";
 export type Query = Record<string, string>;
 
 /**
- * The session operations, called as the owner of the home organization unless a token is given. `neighbours` is read at each
- * call.
+ * Returns functions that call the session operations, as the owner of the home organization unless a token is given.
+ * `neighbours` is evaluated at each call.
  */
 export function createSessionCalls(neighbours: () => TwoOrganizations) {
   const call = (method: string, path: string, query: Query = {}, body?: unknown, token?: string): Promise<Answer> => {
@@ -29,7 +29,7 @@ export function createSessionCalls(neighbours: () => TwoOrganizations) {
   };
 }
 
-/** The query that selects a host by its address and token. */
+/** Returns the query that selects a host by its address and token. */
 export const targetQuery = ({ url }: { url: string }): Query => ({ gateway_url: url, gateway_token: TOKEN });
 
 /** Starts a host that sends the same text as the payload of every response until the test ends. Returns its address. */

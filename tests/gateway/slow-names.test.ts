@@ -32,7 +32,7 @@ async function register({ token }: Person, hostname: string) {
   };
 }
 
-/** Asks for the status of all these hosts at the same time, and returns what each answer says. */
+/** Requests the status of all these hosts at the same time, and returns the error of each answer. */
 function readErrors({ token }: Person, queries: readonly string[]): Promise<unknown[]> {
   const read = async (query: string) => {
     const { body } = await world.call("GET", `/api/v1/gateways/status?${query}`, { token });
@@ -63,7 +63,7 @@ test("an organization whose gateways have slow name servers does not delay anoth
   );
 });
 
-test("the budget also applies to gateways that are stored, and to addresses that a caller enters", async () => {
+test("the budget of look-ups also applies to stored gateways and to addresses in a request", async () => {
   const [registrant, visitor] = [await owner("registrant"), await owner("visitor")];
   const numbers = Array.from({ length: 12 }, (_, number) => number);
   const stored = await Promise.all(numbers.map((number) => register(registrant, `unknown-${number}.example`)));

@@ -60,7 +60,7 @@ test("the lock of one gateway does not affect another gateway", async () => {
   await Promise.all([first.release(0), second.release(0)]);
 });
 
-test("nobody holds a database connection while waiting: one connection serves a holder, many waiters and other queries", async () => {
+test("waiting for the lock uses no database connection: one connection serves a holder, many waiters and other queries", async () => {
   const holder = await acquireConfigLock(second_process, gateway_id, LONG);
   const waiting = Array.from({ length: 5 }, () =>
     acquireConfigLock(second_process, gateway_id, LONG).then(async (lock) => {

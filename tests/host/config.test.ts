@@ -18,7 +18,7 @@ const wanted = (id: string, changed: object = {}): DesiredEntry => ({
 const list = (...entries: unknown[]) => ({ agents: { list: entries } });
 
 describe("agents in the list layout", () => {
-  test("the list layout sends every entry unchanged and in its place, our agents with our settings, new ones at the end", () => {
+  test("the list layout keeps all entries in their order, changes only the settings of the service's agents, and appends new agents", () => {
     const main = { id: "main", default: true, heartbeat: { every: "1h" }, tools: { deny: ["x"] } };
     const own = {
       id: "own",
@@ -40,7 +40,7 @@ describe("agents in the list layout", () => {
     },
   );
 
-  test("settings that the host keeps in a heartbeat stay, however the host merges lists", () => {
+  test("settings that a host has in an agent's heartbeat stay, whether or not the host merges lists", () => {
     const own = {
       id: "own",
       workspace: "/srv/own",

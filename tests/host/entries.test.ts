@@ -23,15 +23,15 @@ async function start(dialect: DialectName) {
     gateway,
     open: (policy = QUICK) => openHost(hosts.world.context(), gateway, policy),
     callsOf: (...methods: string[]) => fake.calls.filter(({ method }) => methods.includes(method)),
-    /** The agents of the host by id, as its configuration file has them. */
+    /** Returns the agents of the host by id, as its configuration file has them. */
     roster: () =>
       new Map(agentsOf(fake.host.config.file(), fake.host.dialect).map(({ id, name, workspace }) => [id, { name, workspace }])),
-    /** A call by another client of the host. */
+    /** Calls the host as another client. */
     foreign: (method: string, params: object) => hosts.world.context().gateways.request(gateway.target, method, params),
   };
 }
 
-/** The same host, but with a shorter wait for runs to end. */
+/** Returns the host with a shorter wait for the end of runs. */
 const withShortWait = (host: Host): Host => ({ ...host, dialect: { ...host.dialect, abort_wait_ms: 100 } });
 const entry = (id: string, name = "Ada Lovelace") => ({ id, name, workspace: `/srv/agents/workspace-${id}` });
 
@@ -157,7 +157,7 @@ describe.concurrent("writes that the host loses", () => {
     const { foreign, callsOf } = fixture;
     await foreign("agents.create", { name: "bystander", workspace: "/srv/bystander" });
     fixture.fake.host.config.reload();
-    /** After each of the next calls of a method, another client writes, based on the configuration from before that call. */
+    /** Makes another client write after each of the next calls of a method, based on the configuration before that call. */
     function writeAfter(method: string, times = 1): void {
       const seen = callsOf(method).length;
       const watch = setInterval(() => {
@@ -217,7 +217,7 @@ describe.concurrent("limits of working with a host", () => {
     expect([callsOf("agents.delete").length, roster().has("mc-ada")]).toEqual([0, true]);
   });
 
-  test("a host to which a new agent stays unknown is asked about it five times", async () => {
+  test("a host that does not know a new agent is asked about the agent five times", async () => {
     const { fake, open, callsOf } = await start("2026.9.6");
     const host = await open();
     fake.failNext("agents.update", { message: 'agent "mc-ada" not found' }, 9);
@@ -228,7 +228,7 @@ describe.concurrent("limits of working with a host", () => {
     expect(at.length).toBe(5);
   });
 
-  test("an unreachable host is waited for as long as the caller allows, at the first contact and at every call", async () => {
+  test("calls to an unreachable host are retried until the time limit, at the first contact and at every later call", async () => {
     const { fake, gateway, open } = await start("2026.2.9");
     const host = await open();
     const away = { id: gateway.id, target: { ...gateway.target, url: "ws://127.0.0.1:9" } };

@@ -1,10 +1,10 @@
 import { combineFiles, extractOwnContent, extractTools } from "@board/openclaw/host/file-fallback";
 import { describe, expect, test } from "vitest";
 
-describe("a file that carries other files", () => {
+describe("a file that contains other files as sections", () => {
   const own = { name: "AGENTS.md", content: "Own text.\n" };
 
-  test("a file that carries no other files is unchanged, and its own text is extracted as it was", () => {
+  test("a file that contains no other files is unchanged, and its text is extracted as it was", () => {
     expect(combineFiles(own, null, [])).toBe("Own text.\n");
     const text = combineFiles(own, "A=1", [{ name: "ROLES.md", content: "Roles" }]);
     expect([extractOwnContent({ name: "AGENTS.md", content: text }), extractTools(text)]).toEqual(["Own text.", "A=1"]);

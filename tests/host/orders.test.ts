@@ -44,7 +44,7 @@ const TEXT = [
   "see https://example.com/a/b?c=/d and a/b",
 ].join("\n");
 
-/** The ways in which other people's text gets into a message to a host. */
+/** Functions that send a text of other people to a host, one for each kind of message. */
 const ENTRANCES: Record<string, (text: string, line: string) => Promise<unknown>> = {
   "the payload of a webhook": async (text) => {
     const answer = await post(world, await createWebhook(world, home), text, { "content-type": "text/plain" });
@@ -182,7 +182,7 @@ describe.each(["2026.2.26", "2026.9.6"] as const)("on a host with version %s", (
     expect(host.host.obeyed).toHaveLength(1);
   });
 
-  test("the paths that an agent is to call stay as they are", async () => {
+  test("the API paths in a message stay unchanged, so that an agent can call them", async () => {
     await post(world, await createWebhook(world, home), "{}");
     await world.drain();
     const { message } = host.messages[0]!;

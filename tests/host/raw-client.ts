@@ -30,7 +30,7 @@ export async function connectClient(gateway: FakeGateway, values: Parameters<typ
   return peer;
 }
 
-/** Valid params of connect, changed by `values`. */
+/** Returns valid params of connect, changed by `values`. */
 export function connectParams(values: {
   nonce?: string | null;
   token?: string | null;

@@ -13,8 +13,8 @@ const OLDER = (Object.keys(dialects) as DialectName[]).filter((name) => dialects
 const hosts = await setup(openTestHosts());
 
 /**
- * A host with one agent, which has the files that a host creates. `accepts` replaces the rule of the release for accepted
- * files.
+ * Starts a host with one agent, which has the files that a host creates. `accepts` replaces the rule of the release for
+ * accepted files.
  */
 async function start(dialect: DialectName, accepts?: (name: string) => boolean) {
   const { fake, gateway } = await hosts.start(dialect, { stale: 0 });
@@ -27,7 +27,7 @@ async function start(dialect: DialectName, accepts?: (name: string) => boolean) 
   return {
     fake,
     host,
-    /** The files on the host by name. */
+    /** Returns the content of a file on the host, or null. */
     file: (name: string) => fake.host.files.get(WORKSPACE)?.get(name)?.content ?? null,
     names: () => [...(fake.host.files.get(WORKSPACE)?.keys() ?? [])],
     sent: () =>

@@ -79,7 +79,7 @@ test("jobs leased at the same moment are all delivered, and when two choose the 
   const world = await createWorld({ database, limits });
   for (let round = 0; round < ROUNDS; round++) {
     const ids = await addNotices(world, home, LANES);
-    // All of them wait for this lock, and then lease at the same time.
+    // All deliveries wait for this lock, and then lease their jobs at the same time.
     let delivered: Promise<unknown> | undefined;
     await server.world.db.transaction(async (db) => {
       await db.execute(sql`lock table jobs in share mode`);

@@ -8,7 +8,7 @@ import { stopHost } from "../support/provisioning.ts";
 import { addNotices, getJob, relayOnce } from "../support/jobs.ts";
 
 const SECOND_MS = 1_000;
-/** Longer than the wait after the first failure, with the jitter of the waiting jobs. */
+/** Longer than the circuit's wait after the first failure, including the jitter of the waiting jobs. */
 const FIRST_WAIT_MS = 3 * SECOND_MS;
 /** After this time a trial whose process was killed lets another job try. */
 const TRIAL_MS = 30 * SECOND_MS;
@@ -33,7 +33,7 @@ const work = (id: string) => deliver(world.context(), id);
 const loggedCircuits = () => world.log.map(({ event }) => event).filter((event) => event.startsWith("gateway.circuit_"));
 const call = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });
 
-/** Stops the host and lets one of the jobs find out. */
+/** Stops the host and delivers jobs, of which the first opens the circuit. */
 async function openCircuit(lanes = LANES): Promise<string[]> {
   await stopHost(world, host);
   const ids = await addNotices(world, home, lanes);
@@ -50,7 +50,7 @@ async function passTime(ms: number, step_ms = 5 * SECOND_MS): Promise<void> {
 }
 
 describe("a host that is down", () => {
-  test("one job finds out, and the others wait for the host without an attempt", async () => {
+  test("the first job finds that the host is down, and the others wait for the host without an attempt", async () => {
     const ids = await openCircuit();
     expect(await read(ids)).toMatchObject([
       { status: "queued", attempts: 1, held_by: null },
@@ -118,7 +118,7 @@ describe("a host that is down", () => {
 });
 
 describe("a trial call to a host that was down", () => {
-  test("one job tries, the others wait for its result, and its success releases them at once", async () => {
+  test("one job makes the trial call, the other jobs wait for its result, and its success releases them at once", async () => {
     const ids = await openCircuit();
     await host.start();
     host.faults.delays_ms["chat.send"] = 300;
@@ -135,7 +135,7 @@ describe("a trial call to a host that was down", () => {
     expect(host.messages.map(({ message }) => message)).toEqual(["Hello b", "Hello c"]);
   });
 
-  test("a trial call whose process was killed blocks the others for half a minute at most", async () => {
+  test("a trial call whose process was killed blocks the other jobs for half a minute at most", async () => {
     const ids = await openCircuit();
     await host.start();
     host.faults.delays_ms["chat.send"] = Number.POSITIVE_INFINITY;

@@ -31,9 +31,7 @@ async function addJobs(count: number, status: "queued" | "done", sent_at: Date |
   return rowsOf<{ id: string }>(added).map(({ id }) => id);
 }
 
-/**
- * Adds queued jobs after the database has made its statistics, which therefore show only done jobs. Returns the ids of the jobs.
- */
+/** Adds queued jobs after the database has made its statistics, which therefore show only done jobs. Returns their ids. */
 async function addBacklog(): Promise<string[]> {
   await world.db.execute(sql`delete from jobs`);
   await addJobs(20_000, "done", new Date());

@@ -6,7 +6,7 @@ import { cleanUpPrograms } from "../support/program.ts";
 import { startServerProcess } from "../support/server-process.ts";
 
 const JOBS = 5;
-/** Other processes look every 30 seconds. They find a stopped process's jobs at once, and a killed one's after a minute. */
+/** Every 30 seconds, processes look for jobs of stopped processes, and of killed processes that were not seen for a minute. */
 const WAIT = { timeout: 150_000, interval: 200 };
 
 afterAll(async () => {

@@ -34,7 +34,7 @@ async function notify() {
   consumer.requestRelay(wakeups);
   return job;
 }
-/** A database handle that runs the matching statement, and then loses its answer as when the connection ends. */
+/** Returns a database handle that runs a matching statement and then fails, as when the connection ends before the answer. */
 function loseAnswers(db: Db, isLost: (text: string) => boolean): Db {
   const session = Object.create(db._.session, {
     prepareQuery: {
@@ -85,7 +85,7 @@ test("a payload that arrives after its agent was idle again is notified", async 
   expect(host.calls).toHaveLength(2);
 });
 
-test("a notification that fails keeps its place before the next one, and has a wake-up for its next attempt", async () => {
+test("a notification that fails stays ahead of the next one, and gets a wake-up for its next attempt", async () => {
   const first = await notify();
   const call = await host.call(0);
   const second = await notify();
@@ -112,7 +112,7 @@ test("a notification is sent soon even when the answer to its lease is lost with
   expect(await statusOf(first)).toBe("done");
 });
 
-test("two processes take turns with the payloads of one agent, and run none twice", async () => {
+test("two processes that notify one agent of payloads run no job at the same time and none twice", async () => {
   const other = startConsumer(() => ({ ...world.context(), gateways: host.gateways }));
   const all: JobRow[] = [];
   while (all.length < PAYLOADS) all.push(await notify());

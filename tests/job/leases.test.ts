@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => vi.useRealTimers());
 
-/** The outcome when another consumer receives a wake-up for the job. */
+/** Delivers a wake-up for the job to another consumer, and returns the outcome. */
 const work = () => deliver({ ...world.context(), gateways: host.gateways }, id);
 const read = () => getJob(world, id);
 

@@ -28,7 +28,7 @@ async function giveUp(payload_id: string): Promise<void> {
     world.elapse(10 * 60_000);
   }
 }
-/** A status request finds the host again, as does any other call. */
+/** Requests the status of the gateway. Like any call that reaches the host, it records that the host is back. */
 const contactHost = () => world.call("GET", `/api/v1/gateway/status?gateway_id=${home.gateway_id}`, { token: home.owner.token });
 const told = (payload_id: string) => host.messages.filter(({ message }) => message.includes(payload_id));
 

@@ -41,7 +41,7 @@ async function addGateways(url: string): Promise<string[]> {
   return added.map(({ id }) => id);
 }
 
-/** How many jobs of the hostile organization have failed when the other organization's agent gets its webhook. */
+/** Counts the jobs of the hostile organization that have failed by the time the other organization's agent gets its webhook. */
 async function failuresBeforeDelivery(): Promise<number> {
   const webhook = await createWebhook(world, other);
   relayAll();

@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const everything = () => createPendingWakeups(true);
 
-/** A process with its queue in memory. */
+/** Starts a consumer, which stands for a process with its queue in memory. */
 function startProcess(): Consumer {
   const consumer = startConsumer(() => server.world.context());
   consumers.push(consumer);

@@ -32,7 +32,7 @@ test("only tools that change nothing are marked as read-only, and a decision is 
   expect(decide?.annotations).toMatchObject({ destructiveHint: true, idempotentHint: true });
 });
 
-test("the instructions and descriptions for a caller name only tools that it has", async () => {
+test("the instructions and descriptions for a client name only tools that the client has", async () => {
   for (const { client } of await connectAll()) {
     const listed = (await client.listTools()).tools;
     const missing = tools.map(({ name }) => name).filter((name) => !listed.some((tool) => tool.name === name));
@@ -41,7 +41,7 @@ test("the instructions and descriptions for a caller name only tools that it has
   }
 });
 
-test("a person's refusal does not mention tools that only agents have", async () => {
+test("an error that a person gets does not mention tools that only agents have", async () => {
   const task_id = await home.addTask();
   await (await connectMcp(world, home.worker.token)).use("next_task");
   const { use } = await connectMcp(world, home.owner.token);

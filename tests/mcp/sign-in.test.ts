@@ -117,7 +117,7 @@ test("a body that is not a message of the protocol gets a 4xx", async () => {
   }
 });
 
-test("a tool that is not listed to the caller cannot be called", async () => {
+test("a tool that is not in the client's list of tools cannot be called", async () => {
   const { client } = await connectMcp(world, board.worker.token);
   await expect(client.callTool({ name: "decide_approval", arguments: {} })).rejects.toThrow(/not found/);
 });

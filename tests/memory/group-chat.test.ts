@@ -8,7 +8,7 @@ import { renew } from "../support/fixtures.ts";
 
 let group_id: string;
 
-/** Which agents an entry of a group's memory notifies. */
+/** Tests which agents an entry of a group's memory notifies. */
 const { world, host, home } = await setupHostedTenants({ environment: { BASE_URL: "https://board.example" } });
 /** A second board of the group, with one agent. */
 const second = renew(() => addBoard(world, home, "Second"));

@@ -51,7 +51,7 @@ describe("entries of group memory", () => {
       expect((await world.call("GET", path, who)).body).toEqual({ items: [other, entry], total: 2, limit: 50, offset: 0 });
   });
 
-  test("group entries are listed by page, chat and notes together or apart", async () => {
+  test("group entries are listed by page, chat and notes together or separately", async () => {
     const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
     const rows = [1, 2, 3].map((minute) => ({
       board_group_id: group_id,
@@ -150,7 +150,7 @@ describe("the stream of group memory", () => {
   test("a board's stream is silent without a group and follows the board from group to group", async () => {
     const other_id = await addGroup(world, home, "Other", []);
     const listener = await follow(ofBoard(alone.board_id, "/stream"));
-    /** Waits for polls that began after this call: each reads, then renews the caller's access. */
+    /** Waits for polls that began after this call. Each poll reads rows, and then checks the person's access again. */
     const waitForPolls = async () => {
       world.statements.length = 0;
       const renewals = () => world.statements.filter((statement) => statement.includes('from "users"')).length;
@@ -190,7 +190,7 @@ describe("the stream of group memory", () => {
   });
 });
 
-test("the API description marks the three group memory operations for agents", async () => {
+test("the OpenAPI document offers the three operations of group memory to agents", async () => {
   const { paths } = (await world.call("GET", "/openapi.json")).body;
   const ofBoards = paths["/api/v1/boards/{board_id}/group-memory"];
   const operations = [ofBoards.get, ofBoards.post, paths["/api/v1/boards/{board_id}/group-memory/stream"].get];

@@ -65,7 +65,7 @@ test.each([
   expect(await isAllowedHost("wss://gateway.example", rules, leadingTo("10.0.0.1"))).toBe(true);
 });
 
-test("listing another address does not allow this one", async () => {
+test("a private address is refused unless an entry of the list matches it", async () => {
   const rules = listing("example", "sub.gateway.example", "10.0.0.2", "11.0.0.0/8", "10.0.0.0/99", "10.0.0.0/", "/0", "*", "");
   expect(await isAllowedHost("wss://gateway.example", rules, leadingTo("10.0.0.1"))).toBe(false);
   expect(await isAllowedHost("ws://10.0.0.1", rules)).toBe(false);
@@ -88,7 +88,7 @@ test.each([
   ["a name that the operator listed", listing("10.0.0.0/8", "Gateway.Example."), true],
   ["any name on a local server with one shared token", { ...strict, private_addresses_allowed: true }, true],
 ])(
-  "%s is looked up for its organization, and by the operating system only if the operator vouches for it",
+  "%s is looked up for its organization, and by the operating system only if the operator allows the name",
   async (_what, rules, asks_system) => {
     const lookups: unknown[] = [];
     const resolve: ResolveName = async (...lookup) => {
