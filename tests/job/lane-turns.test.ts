@@ -112,7 +112,7 @@ test("a notification is sent soon even when the answer to its lease is lost with
   expect(await statusOf(first)).toBe("done");
 });
 
-test("two processes that notify one agent of payloads run no job at the same time and none twice", async () => {
+test("two processes share the payloads of one agent, and notify it of each payload once", async () => {
   const other = startConsumer(() => ({ ...world.context(), gateways: host.gateways }));
   const all: JobRow[] = [];
   while (all.length < PAYLOADS) all.push(await notify());

@@ -6,7 +6,7 @@ import { addTask } from "../support/task.ts";
 import type { Person } from "../support/world.ts";
 import { readDashboard } from "./dashboard-fixture.ts";
 
-/** Requests for the same dashboard at the same time share a run; everything that changes the answer keeps them apart. */
+/** Tests that simultaneous requests share one query only if nothing in them could change the answer. */
 const world = await setupWorld();
 const [home, abroad] = [await world.tenant("home"), await world.tenant("abroad")];
 const [colleague, guest] = [await world.person("colleague"), await world.person("guest")];
@@ -81,7 +81,7 @@ test("an error is returned to those who share a query, and not to later requests
   expect(await world.db.$count(agents)).toBeGreaterThanOrEqual(0);
 });
 
-test("callers join a query that has not started, never one that has", async () => {
+test("a request joins a query that has not started, and never a query that has started", async () => {
   const coalescer = createCoalescer<number>();
   const begun: (() => void)[] = [];
   let count = 0;

@@ -14,8 +14,8 @@ import { addRaceBoard, countDeadlocks, createMany, openRaceFixture, pick, type R
 import type { World } from "../support/world.ts";
 
 /**
- * Compares the dashboard with plain statements over the single rows, both in one snapshot, while moves commit late, are
- * counted, and tasks and boards are removed. It keeps the ids of removed tasks itself.
+ * Compares the dashboard with plain statements over single rows, both in one snapshot, while moves commit late and are counted,
+ * and tasks and boards are removed. The table `true_tasks` keeps the ids of removed tasks.
  */
 const RANGES = ["24h", "3d", "7d", "1m", "3m", "1y"] as const;
 const HOUR = 3_600_000;
@@ -38,7 +38,7 @@ const reader = (): Member => {
 
 const rounded = (value: number) => Math.round(value * 100) / 100;
 
-/** The same figures from single rows. Intervals are joined with all rows of the board. */
+/** Computes the figures of a dashboard from single rows: joins each interval with all rows of the board. */
 async function recount({ db }: Pick<World, "db">, board_id: string, range: RangeKey, now: Date) {
   const edges = toEdges(toTimeline(range, now)).map((edge) => edge.toISOString());
   const within = (column: string) => sql.raw(`${column} >= part.start and ${column} < part.stop`);
@@ -66,7 +66,7 @@ interface Recounted {
   wip: Record<string, number>;
 }
 
-/** The points of the dashboard in the form of `recount`: first the comparison range, then the range itself. */
+/** Returns the points of a dashboard in the form of `recount`: first the comparison range, then the range itself. */
 function toRecounted({ throughput, cycle_time, error_rate, wip }: Dashboard): Recounted[] {
   const points = <P>({ comparison, primary }: { comparison: { points: P[] }; primary: { points: P[] } }) => [
     ...comparison.points,
@@ -105,7 +105,7 @@ async function addHistories(board_id: string, count: number): Promise<string[]> 
   const stored = world.db.transaction(async (db) => {
     for (const id of ids) {
       const times = createMany(1 + Math.floor(Math.random() * 8), () => Date.now() - Math.random() ** 3 * 200 * 24 * HOUR);
-      // Moves of earlier versions have no `reviewed_before`. The start of work names the task after its removal.
+      // Moves of earlier versions have no `reviewed_before`. After a task is removed, its moves are recognized by `in_progress_at`.
       const in_progress_at = new Date(Math.min(...times) - Math.floor(Math.random() * HOUR));
       const isOld = Math.random() < 0.5;
       let from_status: string | null = null;

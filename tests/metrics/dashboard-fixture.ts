@@ -9,7 +9,7 @@ export type Series = Dashboard["throughput"]["primary"];
 
 const PATH = "/api/v1/metrics/dashboard";
 
-/** A clock that can be stopped at a given time. */
+/** Creates a clock that can be stopped at a given time. */
 export function createStoppableClock() {
   let stopped: Date | null = null;
   return {
@@ -66,7 +66,7 @@ export async function openDashboardFixture(): Promise<DashboardFixture> {
 export const readDashboard = (world: World, person: Person, query: object): Promise<Answer> =>
   world.call("GET", `${PATH}?${new URLSearchParams({ ...query }).toString()}`, { token: person.token });
 
-/** A new board of the tenant without any history. */
+/** Adds a board of the tenant without any history, and returns its id. */
 export async function addEmptyBoard(world: World, { organization_id, gateway_id }: Tenant, name = "Quiet"): Promise<string> {
   const slug = crypto.randomUUID();
   const [row] = await world.db
@@ -79,7 +79,7 @@ export async function addEmptyBoard(world: World, { organization_id, gateway_id 
 /** The status of a task and when it was entered. The last step is the present status; `gone` means that the task was deleted. */
 export type HistoryStep = [at: string, status: Status | "gone"];
 
-/** Adds a task with this history, including its times of work. */
+/** Adds a task with this history, including the starts of its work. */
 export async function addHistory(world: World, board_id: string, stops: readonly HistoryStep[]): Promise<void> {
   const last = stops.at(-1)![1];
   const task_id = last === "gone" ? null : crypto.randomUUID();
@@ -110,6 +110,6 @@ export async function addEvents(
     .values(events.map(([at, event_type]) => ({ organization_id, board_id, event_type, created_at: new Date(at) })));
 }
 
-/** The buckets with a value other than zero. */
+/** Returns the buckets with a value other than zero. */
 export const nonZero = ({ points }: Series): Record<string, number> =>
   Object.fromEntries(points.filter(({ value }) => value !== 0).map(({ period, value }) => [period, value]));

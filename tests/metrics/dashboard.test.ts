@@ -128,7 +128,7 @@ test.each(["board_id", "group_id"])("a malformed %s is refused, and an unknown o
   expect([not_found.status, not_found.body]).toEqual([404, { detail: "Not Found" }]);
 });
 
-test("a board that the caller may not read and a group of another organization are not found", async () => {
+test("a board that the person may not read and a group of another organization give 404", async () => {
   const board_id = await newBoard();
   const group_id = await addGroup(world, abroad, "Theirs", []);
   for (const [query, who] of [
@@ -143,7 +143,7 @@ test("a board that the caller may not read and a group of another organization a
   }
 });
 
-test("the figures cover the boards that the caller may read, narrowed by board and by group", async () => {
+test("the figures cover the boards that the person may read, or one board or group of them", async () => {
   const [first, second] = [await newBoard(), await newBoard()];
   const inbox: HistoryStep[] = [[START, "inbox"]];
   const elsewhere = await addEmptyBoard(world, abroad);

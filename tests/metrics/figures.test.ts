@@ -109,7 +109,7 @@ test("the cycle time is the mean of the hours from the start of work to done, by
   expect(kpis.median_cycle_time_hours_7d).toBe(1.5);
 });
 
-test("a task that is done again counts again in the cycle time, from the start of the new work or else from the earlier start", async () => {
+test("a task that is done again counts again in the cycle time, from the new start of work if there is one, else from the earlier start", async () => {
   const board_id = await newBoard();
   await addHistory(world, board_id, [
     ["2026-03-17T11:00:00Z", "in_progress"],
@@ -128,7 +128,7 @@ test("a task that is done again counts again in the cycle time, from the start o
   });
 });
 
-test("the median is that of the last seven days, whatever the range is", async () => {
+test("the median of the cycle time covers the last seven days, whatever the range is", async () => {
   const board_id = await newBoard();
   const add = (done: string, hours: number) =>
     addHistory(world, board_id, [

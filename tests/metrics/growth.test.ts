@@ -27,7 +27,7 @@ await world.db.execute(sql`
     from boards as board, generate_series(1, ${AGENTS / BOARDS}::int) as n where board.slug = 'other'`);
 await world.db.execute(sql`vacuum analyze agents, boards, organizations`);
 
-/** Index entries of agents that were read. */
+/** Returns how many index entries of agents were read. */
 async function readEntries(): Promise<number> {
   await world.db.execute(sql`select pg_stat_force_next_flush()`);
   const result = await world.db.execute(sql`

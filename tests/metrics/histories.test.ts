@@ -30,7 +30,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** A seeded generator (mulberry32), so that a failure can be reproduced. */
+/** Creates a seeded random generator (mulberry32), so that a failure can be reproduced. */
 function randomFrom(seed: number) {
   let state = seed;
   const next = () => {

@@ -51,7 +51,7 @@ const lastJob = async () => (await world.db.select().from(jobs).orderBy(desc(job
 const texts = (name: Name) =>
   host.messages.filter(({ session_key }) => session_key === home[name].session_key).map(({ message }) => message);
 
-test("the session is labelled with the agent's name, then the text is sent without a channel", async () => {
+test("the session is labelled with the agent's name, then the text is sent to it without delivery to a channel", async () => {
   await sendNotification(recipient("worker"), { message: "Look" });
   await world.drain();
   const made = host.calls.filter(({ method }) => method !== "connect").map(({ method, params }) => [method, params]);

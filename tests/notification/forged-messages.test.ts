@@ -6,12 +6,12 @@ import { splitFences } from "../support/fences.ts";
 import { hostileTexts } from "../support/hostile-texts.ts";
 import { BUILDERS } from "../support/message-builders.ts";
 
-/** These are left out: a nudge consists only of the lead's text, and the instruction of a webhook may have several lines. */
+/** Messages that are not tested here: a nudge is only the lead's text, and the instruction of a webhook may have several lines. */
 const OWN_LINES = ["a text alone", "a webhook's event"];
 const messages = Object.entries(BUILDERS).filter(([name]) => !OWN_LINES.includes(name));
 const BENIGN = "Benign";
 
-test.each(messages)("no text in %s makes a line of its own outside of a fence", (_name, build) => {
+test.each(messages)("no text in %s adds a line outside of a fence", (_name, build) => {
   const expected = splitFences(build(BENIGN)).outside;
   fc.assert(
     fc.property(hostileTexts, (text) => {

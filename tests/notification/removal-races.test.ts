@@ -8,11 +8,11 @@ import { untilServiceIsVictim, waitForBlockedStatement } from "../support/blocke
 import { openServerWorld } from "../support/postgres-world.ts";
 import type { Tenant, World } from "../support/world.ts";
 
-/** Rows that a notice names are removed or locked while its delivery is recorded. Only a server has the connections for it. */
+/** Removes or locks rows while the delivery of a notification about them is recorded. Only a server has enough connections. */
 const { world } = await setup(openServerWorld());
 const { url, messages } = await setup(startFakeGateway({ token: "test-token-123" }));
 
-/** Delivers a task's notice to the lead while a removal delays its commit. Returns the notices at the host. */
+/** Delivers the notification of a new task while a removal delays its commit. Returns the notifications at the host. */
 async function deliverDuring(
   home: Tenant,
   remove: (db: World["db"], task_id: string) => Promise<unknown>,
@@ -46,21 +46,21 @@ const recorded = ({ organization_id }: Tenant) =>
     .from(activity_events)
     .where(and(eq(activity_events.organization_id, organization_id), eq(activity_events.event_type, "task.lead_notified")));
 
-test("a notice whose agent is removed while its delivery is recorded is sent once, and its event names no agent", async () => {
+test("a notification whose agent is removed while its delivery is recorded is sent once, and its event names no agent", async () => {
   const home = await world.tenant("agent", url);
   const sent = await deliverDuring(home, (db) => removeRow(db, agents, home.lead.id));
   expect(sent).toEqual(["NEW TASK ADDED"]);
   expect(await recorded(home)).toEqual([{ agent_id: null, task_id: expect.any(String) }]);
 });
 
-test("a notice whose task is removed while its delivery is recorded is sent once, and its event names no task", async () => {
+test("a notification whose task is removed while its delivery is recorded is sent once, and its event names no task", async () => {
   const home = await world.tenant("task", url);
   const sent = await deliverDuring(home, (db, task_id) => removeRow(db, tasks, task_id));
   expect(sent).toEqual(["NEW TASK ADDED"]);
   expect(await recorded(home)).toEqual([{ agent_id: home.lead.id, task_id: null }]);
 });
 
-test("a notice whose board is removed while its delivery is recorded is sent once, and leaves no event", async () => {
+test("a notification whose board is removed while its delivery is recorded is sent once, and leaves no event", async () => {
   const home = await world.tenant("board", url);
   const sent = await deliverDuring(home, (db) => removeRow(db, boards, home.board_id));
   expect(sent).toEqual(["NEW TASK ADDED"]);

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 
 const mainSession = (gateway_id = home.gateway_id) => `agent:mc-gateway-${gateway_id}:main`;
-/** The texts that the main agent has received since the last call. */
+/** Returns the texts that the main agent has received since the last call. */
 async function received(): Promise<string[]> {
   await world.drain();
   return host.messages.splice(0).map(({ message }) => message);

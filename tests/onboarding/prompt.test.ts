@@ -12,7 +12,7 @@ const home = await world.tenant("home", host.url);
 
 const board = renew(() => createOnboarding(world, home));
 
-/** The request as the main agent receives it. */
+/** Starts an onboarding and returns the request that the main agent receives. */
 async function request(): Promise<string> {
   host.messages.length = 0;
   await board.start();

@@ -32,7 +32,7 @@ export async function startHostWithClient(
   return { gateway, gateways: createClient(client), target: targetOf(gateway.url) };
 }
 
-/** The error with which a call must fail. */
+/** Expects a call to fail with a `GatewayError`, and returns the error. */
 export async function expectGatewayError(call: Promise<unknown>): Promise<GatewayError> {
   const error = await call.then(
     () => null,
@@ -48,7 +48,7 @@ interface Frame {
 }
 type Answer = (socket: WebSocket, frame: Frame) => void;
 
-/** A host that accepts every connection and then answers as the test decides; `seen` collects the urls of the requests. */
+/** Starts a host that accepts every connection and answers as the test decides. `seen` collects the urls of the connections. */
 export async function startScriptedHost(
   answer: Answer,
   { payload = {}, seen = [] }: { payload?: unknown; seen?: string[] } = {},

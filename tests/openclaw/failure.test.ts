@@ -125,7 +125,7 @@ test("a permanent failure is not retried, and an abort signal ends the wait", as
   await expect(waiting).rejects.toThrow("aborted");
 });
 
-/** A clock that advances only by sleeping, and work that fails a given number of times before it succeeds. */
+/** Creates a clock that advances only by sleeping, and work that fails a given number of times before it succeeds. */
 function clock() {
   let time = 0;
   const slept: number[] = [];

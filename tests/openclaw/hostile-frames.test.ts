@@ -7,7 +7,7 @@ const DEPTH = 200_000;
 const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 const lists = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 
-/** A host that answers `health` at once, and any other call with the frames of `answer`. */
+/** Starts a host that answers `health` at once, and any other call with the frames of `answer`. */
 async function startHost(answer: (id: string) => string[]) {
   return await startScriptedHost((socket: WebSocket, { id, method }) => {
     for (const frame of method === "health" ? [JSON.stringify({ type: "res", id, ok: true, payload: "well" })] : answer(id))

@@ -26,7 +26,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("the active organizat
     expect(answer.body).toEqual({ id: home.organization_id, name: "Personal", created_at: instant, updated_at: instant });
   });
 
-  test("the caller's membership is returned with the user and the board rights as stored", async () => {
+  test("the membership of the current user is returned with the user and the stored board rights", async () => {
     const organization_member_id = await world.join(person, home.organization_id, "admin", { write: true });
     const stored = { can_read: false, can_write: true };
     await world.db.insert(organization_board_access).values({ organization_member_id, board_id: home.board_id, ...stored });
@@ -54,7 +54,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("the active organizat
     });
   });
 
-  test("the caller's organizations are sorted by name ignoring case, with the role and the active flag", async () => {
+  test("the organizations of the current user are sorted by name ignoring case, with the role and the active flag", async () => {
     await world.join(person, await addOrganization("beta"), "member");
     await world.join(person, await addOrganization("Alpha"), "owner");
     await world.join(person, await addOrganization("Gamma"), "admin");

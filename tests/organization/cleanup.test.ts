@@ -35,7 +35,7 @@ const tables = Object.values(schema as Record<string, unknown>)
   .filter((value): value is PgTable => is(value, PgTable))
   .filter((table) => !OTHER_TABLES.includes(getTableName(table)));
 
-/** What remains of a deleted organization or gateway: no row in the database, no agent on the host. */
+/** Tests that a deleted organization or gateway leaves no row in the database and no agent on the host. */
 let world: World;
 let host: FakeGateway;
 
@@ -48,7 +48,7 @@ async function countRows(): Promise<Record<string, number>> {
   return counts;
 }
 
-/** Ids of the agents on the host, except the host's built-in agent. */
+/** Lists the ids of the agents on the host, except the host's built-in agent. */
 const agentIdsOnHost = () =>
   agentsOf(host.host.config.runtime(), host.host.dialect)
     .map(({ id }) => id)
@@ -71,7 +71,7 @@ const target = () => ({ url: host.url, token: HOST_TOKEN, disable_device_pairing
 
 const cleanups = () => world.db.select().from(schema.jobs).where(eq(schema.jobs.kind, "agent.cleanup"));
 
-/** Concurrent, as the queue's batches are, because each clean-up job waits five seconds. */
+/** Delivers the jobs concurrently, like a batch of the queue, because each clean-up job waits five seconds. */
 const deliverJobs = () => deliverConcurrently(world);
 
 beforeEach(async () => {
@@ -98,7 +98,7 @@ describe("cleanup of a deleted organization", () => {
     const headers = { "Idempotency-Key": "stored" };
     await world.call("POST", "/api/v1/tags", { token: deleted.owner.token, body: { name: "Stored" }, headers });
     const full = await countRows();
-    // People outlive the organization, and so do the notes of what to remove from the body storage.
+    // People outlive the organization, and so do the records of objects that must still be removed from the storages.
     const outlive = ["users", "artifact_orphans", "webhook_body_orphans"];
     const empty = tables.map(getTableName).filter((name) => !outlive.includes(name) && full[name]! <= before[name]!);
     expect(empty, "tables that this test leaves empty").toEqual([]);

@@ -18,7 +18,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("organizations under 
     world.call(method, prefix + path, { token: person.token, body });
   const create = (person: Person, name: unknown) => call(person, "POST", "", { name });
 
-  test("the creator of an organization owns it with both flags and it becomes active", async () => {
+  test("the creator of an organization is its owner with both flags, and the organization becomes active", async () => {
     const person = await newcomer();
     const created = await create(person, "  Acme  ");
     expect([created.status, created.body]).toEqual([
@@ -47,7 +47,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("organizations under 
     expect([personal.name, await packs(personal.id), await packs(created.id)]).toEqual(["Personal", 2, 0]);
   });
 
-  test("an organization name must be unique among the caller's memberships, ignoring case", async () => {
+  test("an organization name must be unique among the organizations of its creator, ignoring case", async () => {
     const person = await newcomer();
     expect((await create(person, "Taken")).status).toBe(200);
     for (const name of ["Taken", " tAKEN "]) {
@@ -89,7 +89,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("organizations under 
     expect((await call(person, "GET", "/me")).body.name).toBe("Initech");
   });
 
-  test("an organization cannot get the name of another of the caller's organizations, but may change the case of its own name", async () => {
+  test("an organization cannot get the name of the person's other organization, but the case of its name may change", async () => {
     const person = await newcomer();
     await create(person, "First");
     await create(person, "Second");
@@ -115,7 +115,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("organizations under 
     expect(listed).toEqual([{ id: expect.any(String), name: "Personal", role: "owner", is_active: true }]);
   });
 
-  test("the active organization can be any of the caller's and no other", async () => {
+  test("a person can choose any organization that they belong to as the active one, and no other", async () => {
     const person = await newcomer();
     const first = (await create(person, "First")).body;
     await create(person, "Second");

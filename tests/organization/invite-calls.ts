@@ -3,15 +3,15 @@ import { and, eq } from "drizzle-orm";
 import type { Answer } from "../support/http.ts";
 import type { Person, Tenant, World } from "../support/world.ts";
 
-/** The email address in a person's token. */
+/** Returns the email address in a person's token. */
 export const emailOf = ({ subject }: Person) => `${subject}@example.com`;
 
 /** Creates a person who has no invite yet. */
 export const createGuest = (world: World) => world.person(`guest-${crypto.randomUUID()}`);
 
 /**
- * Calls for the invites of an organization, made by its owner; `prefix` is one of its two paths. World and tenant are read at
- * each call.
+ * Returns functions that call the operations of invites as the owner, below `prefix`, one of the two paths. `context` is evaluated
+ * at each call.
  */
 export function createInviteCalls(prefix: string, context: () => { world: World; home: Tenant }) {
   const call = (person: Person, method: string, path: string, body?: unknown): Promise<Answer> =>
@@ -26,7 +26,7 @@ export function createInviteCalls(prefix: string, context: () => { world: World;
     revoke: (id: string) => call(context().home.owner, "DELETE", `/me/invites/${id}`),
     list: async (query = "") => (await call(context().home.owner, "GET", `/me/invites${query}`)).body,
     userOf,
-    /** The person's membership in the organization. */
+    /** Reads the person's membership in the organization. */
     membership: async (person: Person) => {
       const { world, home } = context();
       const found = await world.db

@@ -6,7 +6,7 @@ import type { Database } from "@board/core/db/database";
 import { listen } from "../support/sse.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Worlds with different identity providers on one database, as after a change of OIDC_ISSUER. */
+/** The database of services with different identity providers, as after a change of OIDC_ISSUER. */
 let database: Database;
 let open: World[] = [];
 beforeEach(async () => {
@@ -82,7 +82,7 @@ test("a user who is stored both with and without an issuer signs in as the row t
   expect([await signIn(world, "bob"), await signIn(world, "ann")]).toEqual([bob, ann]);
 });
 
-test("a sign-in stays one statement once the issuer is stored", async () => {
+test("a sign-in takes one statement once the issuer is stored", async () => {
   const statements: string[] = [];
   const own = await openTestDatabase(statements);
   const world = await createWorld({ database: own });
@@ -96,7 +96,7 @@ test("a sign-in stays one statement once the issuer is stored", async () => {
   await own.close();
 });
 
-test("an open stream follows the user of its own issuer", async () => {
+test("an open stream ends when its user is deleted, even if another issuer has a user with the same subject", async () => {
   const [before, after] = [await start(), await start()];
   const home = await before.tenant("ann");
   await signIn(after, "ann");

@@ -5,7 +5,7 @@ import { addMember, type MemberPerson, createMemberCalls, waitForNextTimestamp }
 import { createWebhook, postPayload } from "../support/webhook.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
-/** Board rights of members: what admins grant, and no access without a grant. */
+/** Tests the board rights that admins grant to members, and that members have no access without a grant. */
 const world = await setupWorld({ streams: { max_seconds: 0 } });
 const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");

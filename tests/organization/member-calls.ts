@@ -20,7 +20,7 @@ export async function addMember(
   return { ...person, member_id: await world.join(person, organization_id, role, flags) };
 }
 
-/** Calls for the members of the caller's active organization; `prefix` is one of its two paths. */
+/** Returns functions that call the operations of members in the person's active organization, below one of the two paths. */
 export function createMemberCalls(prefix: string, worldOf: () => World) {
   const call = (person: Person, method: string, path: string, body?: unknown): Promise<Answer> =>
     worldOf().call(method, prefix + path, { token: person.token, body });

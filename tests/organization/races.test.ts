@@ -12,13 +12,13 @@ let count = 0;
 
 const ROUNDS = [1, 2, 3, 4, 5];
 
-/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
+/** Uses a real server, because the embedded database has one connection, which never waits for a lock. */
 const { world } = await setup(openServerWorld());
 
 interface Owner extends Person {
   member_id: string;
 }
-/** An organization with two owners who both work in it. */
+/** Creates an organization with two owners for whom it is the active one. */
 async function createSharedOrganization(): Promise<{ id: string; owners: [Owner, Owner] }> {
   const first = await world.person(`first-${++count}`);
   const second = await world.person(`second-${count}`);
@@ -49,7 +49,7 @@ const demote = (by: Owner, target: Owner) =>
   world.call("PATCH", `/organizations/me/members/${target.member_id}`, { token: by.token, body: { role: "member" } });
 const deleteAccount = (user: Owner) => world.call("DELETE", "/api/v1/users/me", { token: user.token });
 
-/** The later request is refused under the lock, or its caller has lost the role or the membership by then. */
+/** The later request is refused under the lock, or because its person has lost the role or the membership by then. */
 const LOSER_STATUSES = [403, 404, 422];
 
 test.each(ROUNDS)("one of two owners who remove each other remains (round %i)", async () => {
@@ -70,7 +70,7 @@ test.each(ROUNDS)("one of two owners who demote each other remains an owner (rou
   expect(await ownersOf(id)).toBe(1);
 });
 
-test.each(ROUNDS)("one of two owners who demote themselves at once remains an owner (round %i)", async () => {
+test.each(ROUNDS)("one of two owners who demote themselves at the same time remains an owner (round %i)", async () => {
   const { id, owners } = await createSharedOrganization();
   const [first, second] = owners;
   expect(statuses(await Promise.all([demote(first, first), demote(second, second)]))).toEqual([200, 422]);
@@ -78,7 +78,7 @@ test.each(ROUNDS)("one of two owners who demote themselves at once remains an ow
 });
 
 test.each(ROUNDS)(
-  "one of two owners who delete their accounts at once remains while the organization has members (round %i)",
+  "one of two owners who delete their accounts at the same time remains while the organization has members (round %i)",
   async () => {
     const { id, owners } = await createSharedOrganization();
     await world.join(await world.person(`third-${count}`), id, "member");
@@ -115,7 +115,7 @@ test.each(ROUNDS)("one of several concurrent acceptances of an invite wins (roun
   expect(members).toHaveLength(3);
 });
 
-test.each(ROUNDS)("an invite is either accepted or revoked when both happen at once (round %i)", async () => {
+test.each(ROUNDS)("an invite is either accepted or revoked when both are requested at the same time (round %i)", async () => {
   const { owners } = await createSharedOrganization();
   const guest = await world.person(`guest-${count}`);
   await world.call("GET", "/api/v1/users/me", { token: guest.token });
@@ -149,7 +149,7 @@ test.each([
 });
 
 test.each(ROUNDS)(
-  "when two requests replace access at once, the access of one request is stored as a whole (round %i)",
+  "when two requests replace access at the same time, the access of one request is stored as a whole (round %i)",
   async () => {
     const home = await world.tenant(`home-${++count}`);
     const member_id = await world.join(await world.person(`member-${count}`), home.organization_id, "member");

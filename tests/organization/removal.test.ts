@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 import type { Person } from "../support/world.ts";
 
-/** Who may delete an organization, and what becomes of its people and agents; cleanup.test.ts covers its rows and its host. */
+/** Tests who may delete an organization, and the effects on its people and agents. cleanup.test.ts tests its rows and its host. */
 const world = await setupWorld();
 
 const removeActive = (person: Person, prefix = "/organizations") => world.call("DELETE", `${prefix}/me`, { token: person.token });

@@ -6,7 +6,7 @@ import type { Tenant, World } from "../support/world.ts";
 
 type Call = (method: string, path: string, body?: object) => Promise<Answer>;
 
-/** The rows that the requests of a kind use. They hold little text themselves. */
+/** The rows that the requests of a kind use. They contain little text themselves. */
 export interface Place {
   tenant: Tenant;
   call: Call;
@@ -46,7 +46,7 @@ export async function createPlace(world: World, tenant: Tenant): Promise<Place> 
   return { tenant, call, agent, board, task: `${board}/tasks/${task.body.id}`, worker_task, group, field: field.body };
 }
 
-/** A kind of text that is stored in the items of a list. Each item has its own path below the path of the list. */
+/** Returns a kind of text that is stored in the items of a list. Each item has a path below the path of the list. */
 const itemKind = (
   list: (place: Place) => string,
   body: (text: string, place: Place) => object,

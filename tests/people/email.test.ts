@@ -9,7 +9,7 @@ import type { Tenant } from "../support/world.ts";
 const server = await setup(startMailServer());
 const world = await setupWorld({ environment: { ...server.environment, BASE_URL: "https://board.example.com" } });
 
-/** A tenant whose owner has an address. */
+/** Adds a tenant whose owner has an e-mail address. */
 async function addTenant(name: string): Promise<Tenant> {
   const home = await world.tenant(name);
   await world.db

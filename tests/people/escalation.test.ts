@@ -12,7 +12,7 @@ interface Team {
   admin: Person;
 }
 
-/** A board with a watcher, its creator and another admin. */
+/** Adds a board with a person who follows it, its creator, and another admin. */
 async function addTeam(name: string, escalate_after_minutes: number | null = 30): Promise<Team> {
   const home = await world.tenant(name);
   const watcher = await world.member(`${name}-watcher`, home, "member", { write: true });
@@ -33,7 +33,7 @@ const countAsked = async ({ token }: Person): Promise<number> =>
     ["approval.requested", "question.asked"].includes(type),
   ).length;
 
-/** How often the watcher, the board's creator and the admin were asked after this time. */
+/** Lets time pass, and returns how often the follower, the board's creator and the admin were asked. */
 async function countsAfter({ home, watcher, admin }: Team, minutes: number): Promise<number[]> {
   world.elapse(minutes * MINUTE_MS);
   await world.drain();

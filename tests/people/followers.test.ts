@@ -22,7 +22,7 @@ const MAILED = 60;
 const server = await setup(startMailServer());
 const world = await setupWorld({ environment: server.environment });
 
-/** People with write access who follow the board. They have an address only if they are given a name. */
+/** Adds people with write access who follow the board. They have an e-mail address only if `name` is given. */
 async function addFollowers({ organization_id, board_id }: Tenant, number: number, name: string | null): Promise<void> {
   await world.db.execute(sql`with person as (
       insert into ${users} (auth_issuer, auth_subject, email)
@@ -33,7 +33,7 @@ async function addFollowers({ organization_id, board_id }: Tenant, number: numbe
       select ${organization_id}, ${board_id}, id, true from person`);
 }
 
-/** The number of a request's statements without the ones that only some requests send, such as the first request. */
+/** Counts the statements of a request. The smallest of several counts leaves out statements that only some requests send. */
 async function countLeast(home: Tenant): Promise<number> {
   const counts: number[] = [];
   for (let number = 0; number < APPROVALS; number++) counts.push(await world.countStatements(() => requestApproval(world, home)));
@@ -74,7 +74,7 @@ test("a task that moves costs its request no additional statement when many peop
   expect(told!.total).toBeGreaterThanOrEqual(FEW_FOLLOWERS);
 });
 
-test("mails to many people are sent without pauses, and those of another organization get their turn in between", async () => {
+test("mails to many people are sent without pauses, and mails of another organization are sent in between", async () => {
   const home = await world.tenant("mailed");
   await world.db.update(users).set({ email: "mailed@example.com" }).where(eq(users.auth_subject, "mailed"));
   const near = await world.tenant("near");

@@ -17,7 +17,7 @@ const call = async (method: string, path: string, who: object, body?: object) =>
   return answer.body;
 };
 
-test("an approval reaches the maker of the board, with its reason, and can be read", async () => {
+test("the creator of a board is notified of an approval with its reason, and can mark the notification as read", async () => {
   const home = await world.tenant("maker");
   await requestApproval(world, home, { description: "Deploy to production?" });
   await world.drain();
@@ -31,7 +31,7 @@ test("an approval reaches the maker of the board, with its reason, and can be re
   expect((await inboxOf(home.owner, "?unread=true")).items).toEqual([]);
 });
 
-test("an approval reaches the followers of the board who may write to it, instead of its maker", async () => {
+test("the followers of a board who may write to it are notified of an approval, instead of its creator", async () => {
   const home = await world.tenant("watched");
   const follow = `/api/v1/boards/${home.board_id}/follow`;
   const writer = await world.member("watched-writer", home, "member", { write: true });
@@ -45,7 +45,7 @@ test("an approval reaches the followers of the board who may write to it, instea
   ]);
 });
 
-test("an approval reaches admins if nobody else may decide", async () => {
+test("admins are notified of an approval if nobody else may decide", async () => {
   const home = await world.tenant("left");
   const admin = await world.member("left-admin", home, "admin", { write: true });
   const body = { action_type: "Deploy", description: "Ready" };
@@ -55,7 +55,7 @@ test("an approval reaches admins if nobody else may decide", async () => {
   expect(await titlesOf(home.owner)).toEqual([]);
 });
 
-test("the maker and the commenters of a task are notified when it is submitted, unless they stopped following it", async () => {
+test("the creator and the commenters of a task are notified when it is submitted, unless they stopped following it", async () => {
   const home = await world.tenant("submitted");
   const member = await world.member("commenter", home, "member", { write: true });
   const path = `/api/v1/boards/${home.board_id}/tasks`;
@@ -148,7 +148,7 @@ test("an admin who has lost the role no longer sees notifications that are only 
   expect(await inboxOf(admin)).toMatchObject({ unread: 0, items: [] });
 });
 
-test("an approval that was decided before anybody was notified reaches nobody", async () => {
+test("nobody is notified of an approval that was decided before its notifications were sent", async () => {
   const home = await world.tenant("quick");
   const approval = await requestApproval(world, home);
   const path = `/api/v1/boards/${home.board_id}/approvals/${approval.id}`;

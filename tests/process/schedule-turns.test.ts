@@ -16,10 +16,10 @@ beforeEach(async () => {
   await world.db.delete(processes);
 });
 
-/** As if the process had ended a minute ago. */
+/** Makes the run of the schedule look as if its process had ended a minute ago. */
 const abandon = () => world.db.update(schedule_turns).set({ renewed_at: sql`clock_timestamp() - interval '1 minute'` });
 
-test("each tick of a schedule is taken by one process", async () => {
+test("each run of a schedule is taken by only one process", async () => {
   const ctx = world.context();
   const taken = await Promise.all([takeTurn(ctx, turn(one, 0)), takeTurn(ctx, turn(other, 0))]);
   expect(taken.toSorted()).toEqual([false, true]);
@@ -29,14 +29,14 @@ test("each tick of a schedule is taken by one process", async () => {
   expect(await takeTurn(ctx, turn(other, 1))).toBe(true);
 });
 
-test("a tick is not taken while another process still runs the tick before", async () => {
+test("a run of a schedule is not taken while another process still works on the previous run", async () => {
   const ctx = world.context();
   await takeTurn(ctx, turn(one, 0));
   expect(await takeTurn(ctx, turn(other, 1))).toBe(false);
   expect(await takeAbandonedTurns(ctx, other)).toEqual([]);
 });
 
-test("the tick of a process that has ended is taken over once, and one that is still renewed is not", async () => {
+test("the scheduled run of a process that has ended is taken over once, and a run that is still renewed is not taken over", async () => {
   const ctx = world.context();
   await takeTurn(ctx, turn(one, 0));
   await abandon();
@@ -47,7 +47,7 @@ test("the tick of a process that has ended is taken over once, and one that is s
   expect(await takeAbandonedTurns(ctx, one)).toEqual([]);
 });
 
-test("a process that has lost its tick does not end it for the process that took it over", async () => {
+test("a process that has lost its scheduled run does not end the run for the process that took it over", async () => {
   const ctx = world.context();
   await takeTurn(ctx, turn(one, 0));
   await abandon();

@@ -20,7 +20,7 @@ afterAll(async () => {
 const key = (id: string) => `agent:${id}:main`;
 const settled = { restart_delay: 50, downtime: 50, starting: 20 };
 
-/** A tenant whose host runs these agents, whose rows are already deleted. */
+/** Adds a tenant whose host still has these agents, although the service has no rows of them. */
 async function start(dialect: DialectName, ...ids: string[]) {
   const fake = await startFakeGateway({ token: "test-token-123", dialect, timings: settled });
   running.push(fake);

@@ -19,7 +19,7 @@ interface Entry {
   heartbeat?: Record<string, unknown>;
 }
 
-/** The agents in the configuration file of the host. */
+/** Returns the configuration file of the host, with its agents. */
 const configOf = (host: FakeGateway) =>
   host.host.config.file() as unknown as { agents: { list?: Entry[]; entries?: Record<string, Entry> } };
 
@@ -63,7 +63,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
   const callsOf = (method: string) =>
     host.calls.filter((call) => call.method === method).map(({ params }) => params as { raw: string; baseHash?: string });
   const patches = () => callsOf("config.patch");
-  /** The host's entries by id, as its configuration file has them. */
+  /** Returns the host's entries by id, as its configuration file has them. */
   const entries = (): Record<string, Entry> => {
     const { agents: held } = configOf(host);
     return held.entries ?? Object.fromEntries((held.list ?? []).map(({ id, ...entry }) => [id!, entry]));
@@ -156,7 +156,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     expect([patches().length, (await job()).status, entries()[worker]?.heartbeat]).toEqual([1, "done", heartbeat("26m")]);
   });
 
-  test("an attempt that waited for other writers until its time was over does not count", async () => {
+  test("an attempt that waited for other writers until its time limit is not counted as an attempt", async () => {
     const holder = await acquireConfigLock(world.context(), home.gateway_id, { wait_ms: 5_000 });
     await setHeartbeat("27m");
     expect(await job()).toMatchObject({ status: "queued", attempts: 0, last_error: null });

@@ -31,8 +31,8 @@ type Role = keyof typeof EXPECTED;
 const ROLES = ["main", "lead", "worker"] as const;
 
 /**
- * The first job to write restarts the host, and a first contact during a restart costs an attempt, so all jobs contact the host
- * before that.
+ * Delays writes until all jobs have contacted the host. The first write restarts the host, and a job whose first contact is during
+ * a restart loses an attempt.
  */
 function writeAfterAllContacts(jobs: number) {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -74,7 +74,7 @@ describe.each(Object.keys(dialects) as DialectName[])("provisioning on a host of
   }, 120_000);
   afterAll(() => host.close());
 
-  /** What the jobs of this host logged about failed attempts, so that a failure of the test names its cause. */
+  /** Lists what the jobs of this host logged about failed attempts, so that a failure of the test names its cause. */
   const listFailures = () => {
     const { gateway_id } = agents_by_role.main;
     const failures = world.log.filter((line) => line["gateway_id"] === gateway_id && /^(warn|error)$/.test(line.level));

@@ -130,7 +130,7 @@ describe("an agent that is being provisioned or updated", () => {
     expect((await row()).status).toBe("offline");
   });
 
-  test("an agent without a job is found stranded even when it sends requests", async () => {
+  test("an agent that is updating without a job goes offline even when it sends requests", async () => {
     await set({ status: "updating", previous_status: "online" });
     await world.db.delete(jobs);
     world.elapse(15 * MINUTE_MS + SECOND_MS);

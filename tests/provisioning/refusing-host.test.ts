@@ -131,7 +131,7 @@ describe.each(DIALECTS)("a host of version %s that refuses the service", (dialec
   });
 });
 
-describe("a host that was away", () => {
+describe("a host that was unreachable", () => {
   test("a host that was unreachable gets each agent whose provisioning failed meanwhile once, with a token that works", async () => {
     host = await startFakeGateway({ token: TOKEN, dialect: "2026.9.6" });
     await host.stop();

@@ -21,7 +21,7 @@ import {
 } from "../support/provisioning.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** Jobs that are obsolete because their agent was changed again. */
+/** Tests jobs that are obsolete because their agent was changed again. */
 const hosted = await setup(createHostedWorld());
 const { world, host, home } = hosted;
 

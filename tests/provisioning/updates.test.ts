@@ -25,7 +25,7 @@ import { renew, setup } from "../support/fixtures.ts";
 
 const ATTEMPTS = 8;
 
-/** What the host had of the agent before the test. */
+/** The agent's files on the host before the test. */
 let files: Map<string, string>;
 
 const hosted = await setup(createHostedWorld());

@@ -23,7 +23,7 @@ export interface PushFixture {
   decide: (body: object) => Promise<Answer>;
 }
 
-/** A world and a push service for all tests of a file. */
+/** Opens a service with a push service for all tests of a file. */
 export async function setupPush(): Promise<PushFixture> {
   const service = await setup(startPushService());
   const world = await setupWorld({ environment: { BASE_URL: "https://board.example.com" } });

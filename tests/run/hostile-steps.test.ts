@@ -6,7 +6,7 @@ import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-
 
 const world = await setupWorld();
 
-/** A team whose worker has begun a run. */
+/** Adds a team whose worker has begun a run. */
 async function begin(name: string): Promise<{ team: Team; run_id: string }> {
   const team = await createTeam(world, name);
   const { id } = await addTask(world, team);
@@ -28,7 +28,7 @@ const boardPath = ({ team, run_id } = home) => `/api/v1/boards/${team.board_id}/
 const read = (path: string, { team } = home) => world.call("GET", path, { token: team.owner.token });
 const say = (text: string) => ({ kind: "message", text });
 
-/** The run with its usage, and all of its steps. */
+/** Reads the run with its usage, and all of its steps. */
 async function stored(of = home) {
   const items: Record<string, unknown>[] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {

@@ -115,7 +115,7 @@ test("the first matching rule of the policy of the repository decides", async ()
   expect(answersIn(note)).toEqual(["yes", "no", "no", "no"]);
 }, 60_000);
 
-test("a policy with a mistake is refused at the start, with the place of the mistake", async () => {
+test("a policy with a mistake is refused at the start, and the error names the field", async () => {
   const runner = await openFixture();
   mkdirSync(`${runner.repository}/.board`);
   writeFileSync(`${runner.repository}/.board/policy.json`, JSON.stringify({ rules: [{ decision: "maybe" }] }));

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { decideByPolicy, Policy } from "../../packages/runner/src/policy.ts";
 import { temporaryFolder } from "../support/program.ts";
 
-test("the published schema of the policy is that of the runner", () => {
+test("the published schema of the policy equals the schema in the code of the runner", () => {
   const file = path.resolve(import.meta.dirname, "../../docs/runner-policy.schema.json");
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(z.toJSONSchema(Policy, { io: "input" }));
 });

@@ -1,4 +1,4 @@
-/** A service, a repository and the command line, with which tests run agents on tasks. */
+/** Sets up a service, a repository and the command line, with which tests run agents on tasks. */
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -44,7 +44,7 @@ export interface RunnerFixture {
   steps(run_id: string): Promise<any[]>;
   run(run_id: string): Promise<any>;
   runsOf(task_id: string): Promise<any[]>;
-  /** The files of the home folder, including the repository, that contain a text. */
+  /** Lists the files of the home folder, including the repository, that contain a text. */
   grep(text: string): string[];
   git(...args: string[]): string;
   close(): Promise<void>;
@@ -56,7 +56,7 @@ let built: string | undefined;
 
 /** Builds the command line once per process, into a temporary folder. */
 export function buildCommandLine(): string {
-  // The folder of an earlier test file is gone.
+  // The folder of an earlier test file may have been deleted.
   if (built && existsSync(built)) return built;
   const folder = path.join(temporaryFolder(), "dist");
   execFileSync(process.execPath, [BUILD, folder]);
@@ -66,7 +66,7 @@ export function buildCommandLine(): string {
 export interface FixtureOptions {
   program: string;
   subject?: string;
-  /** Stands between the runner and the service. */
+  /** Handles each request of the runner, and can pass it to the service by `next`. */
   intercept?: (request: Request, next: (request: Request) => Promise<Response>) => Promise<Response>;
 }
 

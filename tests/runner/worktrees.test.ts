@@ -20,7 +20,7 @@ async function finish(runner: RunnerFixture, id: string): Promise<void> {
   expect(answer.status, answer.text).toBe(200);
 }
 
-/** A folder for PATH that has git, and the programs that are given. */
+/** Creates a folder for PATH that contains git and these programs. */
 function pathWith(runner: RunnerFixture, programs: Record<string, string>): string {
   const folder = path.join(runner.home, "bin");
   mkdirSync(folder);

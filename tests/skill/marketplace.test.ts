@@ -92,7 +92,7 @@ test("registering the same url again updates the name and description that are s
   expect((await register({ source_url }, abroad)).body.id).not.toBe(first.id);
 });
 
-test("a skill is deleted with its installations, and only from the caller's organization", async () => {
+test("a skill is deleted with its installations, and not by a person of another organization", async () => {
   const { id } = (await register({ source_url: "https://example.com/goes" })).body;
   await world.db.insert(gateway_installed_skills).values({ gateway_id: home.gateway_id, skill_id: id });
   const remove = (tenant: Tenant) => world.call("DELETE", `${PREFIXES[0]}/${id}`, as(tenant));
@@ -165,7 +165,7 @@ test("the skills of a pack are those at its url or below it", async () => {
   expect((await names(`?pack_id=${pack.id}`, tenant)).toSorted()).toEqual(["/tree/main/a", "itself"]);
 });
 
-test("skills are sorted by name ignoring case, and those of the same name with the newest first", async () => {
+test("skills are sorted by name ignoring case, and skills of the same name from newest to oldest", async () => {
   const tenant = await world.tenant("sorted");
   for (const [url, name] of [
     ["a", "beta"],

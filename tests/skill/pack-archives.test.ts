@@ -173,7 +173,7 @@ async function readAll(source: AsyncIterable<Uint8Array>, more: Partial<ArchiveL
   return files;
 }
 
-/** The header of an entry of this size, without its content. */
+/** Returns the header of an entry of this size, without its content. */
 const headerOf = async (header: TarEntry["header"], size: number) => {
   const whole = Buffer.from(await packTar([{ header: { ...header, size: 0 } }])).subarray(0, 512);
   whole.write(`${size.toString(8).padStart(11, "0")}\0`, 124);

@@ -124,7 +124,7 @@ test("an index lists the skills, and then no file is read", async () => {
 });
 
 test("an index may be an object with `skills`, and may be large", async () => {
-  // More than one statement inserts.
+  // More skills than one statement inserts.
   const skills = Array.from({ length: 1_001 }, (_, n) => ({
     path: `skills/${n}`,
     name: `Skill ${n}`,

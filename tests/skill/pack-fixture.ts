@@ -1,7 +1,7 @@
 import { createPackCalls, startCodeHost } from "../support/code-host.ts";
 import { setup, setupWorld } from "../support/fixtures.ts";
 
-/** A world with a code host for all tests of a file. `openPack` adds a repository there, and its pack to the home organization. */
+/** Opens a service with a code host for all tests of a file. `openPack` adds a repository, and its pack to the organization. */
 export async function setupPacks() {
   const host = await setup(startCodeHost());
   const world = await setupWorld({ web: host.web });
@@ -17,7 +17,7 @@ export async function setupPacks() {
   return { host, world, home, packs, openPack };
 }
 
-/** The response of a successful sync. */
+/** Returns the expected response of a successful sync. */
 export const packSyncResult = (pack_id: string, synced: number, created: number, updated: number, warnings: unknown = []) => ({
   ok: true,
   pack_id,

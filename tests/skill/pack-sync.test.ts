@@ -23,7 +23,7 @@ const urlOf = (tail: string, branch = "main") => `https://github.com/${repositor
 const result = (synced: number, created: number, updated: number, warnings: unknown = []) =>
   packSyncResult(id, synced, created, updated, warnings);
 
-test("a caller that prefers an asynchronous response gets a run, and a consumer of the queue for syncs completes it", async () => {
+test("a client that prefers an asynchronous response gets a run, and a consumer of the queue for syncs completes the run", async () => {
   await host.publish(repository, { "a/SKILL.md": skillFile("a") });
   const answer = await packs.sync(id, ASYNC);
   const open = {

@@ -6,7 +6,7 @@ import { APP, buttonsOf, LINK, setupSlack } from "./slack-fixture.ts";
 
 const { world, slack, connect, command, link, addTenant, ask, press, readApproval } = await setupSlack();
 
-test("from nothing to the first message: an admin connects the app, a person links their Slack user, a decision arrives", async () => {
+test("after an admin has connected the app and a person has linked their Slack user, the person gets a decision as a message", async () => {
   const home = await world.tenant("ann");
   const { token } = home.owner;
   expect((await world.call("POST", LINK, { token })).status).toBe(409);

@@ -12,12 +12,12 @@ const slack = await setup(startSlackWorkspace());
 const { world } = await setup(openServerWorld({ web: slack.web, environment: { BASE_URL: "https://board.example.com" } }));
 const { addTenant, link, ask } = toSlackFixture(world, slack);
 const home = renew(async (n) => {
-  // Notices of decisions wait for hosts that do not exist here. Many of them would fill the only batch that a drain looks at.
+  // Notifications of agents wait for hosts that do not exist here. Many of them would fill the one batch that `drain` looks at.
   await world.db.delete(jobs).where(eq(jobs.kind, "notice"));
   return addTenant(`home${n}`);
 });
 
-/** Messages that are under way at the same time. */
+/** The number of messages that the service sends to Slack at the same time. */
 const MAX_CONCURRENT = 5;
 const ROUNDS = [1, 2, 3, 4, 5];
 
@@ -45,24 +45,24 @@ async function decideAtOnce(isMixed: boolean) {
 }
 
 test.each(ROUNDS)(
-  "of equal decisions at the same time in Slack, in a mail and in the console, only one has an effect (round %i)",
+  "when equal decisions are made at the same time in Slack, in a mail and in the console, only one has an effect (round %i)",
   async () => {
     expect(await decideAtOnce(false)).toHaveLength(1);
   },
 );
 
 test.each(ROUNDS)(
-  "of different decisions at the same time in Slack and in a mail, only one has an effect (round %i)",
+  "when different decisions are made at the same time in Slack and in a mail, only one has an effect (round %i)",
   async () => {
     expect(await decideAtOnce(true)).toHaveLength(1);
   },
 );
 
-/** More than are sent to at the same time. */
+/** More followers than the messages that are sent at the same time. */
 const FOLLOWERS = 9;
 
 test.each([1, 2, 3])(
-  "a person who loses the right while messages are being sent gets none of the following ones (round %i)",
+  "a person who loses the right while messages are being sent gets none of the later messages (round %i)",
   async () => {
     const { organization_id, board_id, slack_user } = home;
     const followers = Array.from({ length: FOLLOWERS }, (_, n) => `U${n}${slack_user}`);

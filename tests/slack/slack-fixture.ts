@@ -21,20 +21,20 @@ export interface SlackFixture {
   command: (user_id: string, text: string) => Promise<Answer>;
   /** Links a Slack user to a person. */
   link: (person: Person, user_id: string) => Promise<void>;
-  /** A tenant whose organization has the app, and whose owner has linked the Slack user of that name. */
+  /** Adds a tenant whose organization has the app, and whose owner has linked the Slack user of this name. */
   addTenant: (name: string) => Promise<Tenant & { slack_user: string }>;
-  /** Requests an approval and sends what follows. */
+  /** Requests an approval and runs the jobs that send its messages. */
   ask: (home: Tenant, body?: object) => Promise<Body>;
   /** Presses a button as a Slack user. Returns what Slack got as an answer to the message. */
   press: (user_id: string, button: Body) => Promise<{ status: number; answers: Body[] }>;
   readApproval: (home: Tenant, id: string) => Promise<Body>;
 }
 
-/** The buttons of a message. */
+/** Returns the buttons of a message. */
 export const buttonsOf = (message: Body): Body[] =>
   message.blocks.filter(({ type }: Body) => type === "actions").flatMap(({ elements }: Body) => elements);
 
-/** A world over any way to open one, and a workspace for all tests of a file. */
+/** Returns the fixture for a service and a Slack workspace that the test file has opened. */
 export function toSlackFixture(world: World, slack: SlackWorkspace): SlackFixture {
   const { team_id, bot_token, signing_secret } = slack;
   const connect = ({ token }: Person) => world.call("PUT", APP, { token, body: { bot_token, signing_secret } });
@@ -75,7 +75,7 @@ export function toSlackFixture(world: World, slack: SlackWorkspace): SlackFixtur
   };
 }
 
-/** A world and a workspace for all tests of a file. */
+/** Opens a service and a Slack workspace for all tests of a file. */
 export async function setupSlack(): Promise<SlackFixture> {
   const slack = await setup(startSlackWorkspace());
   const world = await setupWorld({ web: slack.web, environment: { BASE_URL: "https://board.example.com" } });

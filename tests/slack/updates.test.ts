@@ -14,7 +14,7 @@ const decideAndSend = async (home: Tenant, id: string, body?: object) => {
   expect((await decide(home, id, body)).status).toBe(200);
   await send();
 };
-/** Notices wait for hosts that do not exist here. Many of them would fill the only batch that a drain looks at. */
+/** Sends waiting messages. Deletes notifications of agents first, because they would fill the one batch that `drain` looks at. */
 const send = async () => {
   await world.db.delete(jobs).where(eq(jobs.kind, "notice"));
   await world.drain();
@@ -68,10 +68,10 @@ test("after a day the message loses its buttons, and a later decision still repl
   expect(linesOf(slack.shownTo(home.slack_user)[0])).toContain("Approved by");
 });
 
-/** More than are separate messages. */
+/** More approvals than get separate messages, so that they share one message. */
 const MANY = 6;
 
-test("of decisions that share a message, one that is made leaves the buttons of the others", async () => {
+test("when approvals share a message and one of them is decided, the others keep their buttons", async () => {
   const home = await addTenant("dan");
   slack.refuse({ status: 429, headers: { "retry-after": "60" } });
   const ids: string[] = [];
@@ -97,7 +97,7 @@ test("of decisions that share a message, one that is made leaves the buttons of 
   expect(await listRows(home)).toEqual([]);
 });
 
-test("while Slack asks to wait, messages are replaced as late as it says, and new ones are sent meanwhile", async () => {
+test("while Slack asks for a pause of updates, no message is replaced before the pause ends, and new messages are sent meanwhile", async () => {
   const home = await addTenant("eli");
   const first = await ask(home);
   const second = await ask(home);
@@ -130,7 +130,7 @@ test("the answer to a button waits as long as Slack asks", async () => {
   expect(buttonsOf(slack.shownTo(home.slack_user)[0])).toEqual([]);
 });
 
-test("an app that Slack refuses harms no other organization, and connecting it again replaces what waited", async () => {
+test("an app with a revoked token affects no other organization, and connecting the app again replaces the waiting messages", async () => {
   const home = await addTenant("fay");
   const { id } = await ask(home);
   slack.refuseUpdates({ error: "token_revoked" });
@@ -155,7 +155,7 @@ test("an app that Slack refuses harms no other organization, and connecting it a
   expect(buttonsOf(slack.shownTo(home.slack_user)[0])).toEqual([]);
 });
 
-test("a message that Slack does not let anybody replace is not tried again", async () => {
+test("the replacement of a message that no longer exists in Slack is not tried again", async () => {
   const home = await addTenant("gus");
   const { id } = await ask(home);
   slack.refuseUpdates({ error: "message_not_found" });
@@ -189,7 +189,7 @@ test("a decision that is made while Slack takes its message replaces the message
   expect(linesOf(slack.shownTo(home.slack_user)[0])).toContain("Approved by");
 });
 
-test("a decision of an organization without Slack makes no job for it", async () => {
+test("a decision in an organization without Slack creates no job that updates Slack messages", async () => {
   const home = await world.tenant("jon");
   const { id } = await ask(home);
   await decideAndSend(home, id);

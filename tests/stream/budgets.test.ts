@@ -68,7 +68,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
     return streams;
   }
 
-  test("a caller's stream beyond the budget gets 429 with Retry-After, and no open stream ends because of it", async () => {
+  test("a stream of a person beyond the budget gets 429 with Retry-After, and no open stream ends because of it", async () => {
     const streams = await fill();
     for (let round = 0; round < 3; round++) expect(await refusalOf()).toEqual(OF_CALLER);
     await write("one");
@@ -99,7 +99,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
     expect([contentsOf(resumed), after.ended]).toEqual([["one"], false]);
   });
 
-  test("a client's next stream ends no stream of other rows, other clients or other people", async () => {
+  test("a client's next stream does not end streams of other rows, other clients or other people", async () => {
     const person = await colleague("same client");
     const others = [await followAs("tab-1", "&is_chat=true"), await followAs("tab-2"), await followAs("tab-1", "", person)];
     await followAs("tab-1");
@@ -116,13 +116,13 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
     },
   );
 
-  test("a client with a client_id may reconnect any number of times, even at the limit of its caller", async () => {
+  test("a client with a client_id may reconnect any number of times, even when the person has reached the limit of streams", async () => {
     const [, ...others] = await Promise.all([followAs("tab-1"), ...[2, 3].map((tab) => followAs(`tab-${tab}`))]);
     for (let round = 0; round < 10; round++) expect((await followAs("tab-1")).status).toBe(200);
     expect(await refusalOf()).toEqual(OF_CALLER);
     await write("hello");
     for (const listener of others) await listener.waitForEvents(1);
-    // A function looks every five seconds whether its stream was replaced.
+    // A Lambda function checks every five seconds whether its stream was replaced.
     await expect.poll(() => opened.filter(({ ended }) => !ended).length, { timeout: 15_000 }).toBe(PER_CALLER);
   });
 
@@ -147,7 +147,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
     return streams;
   }
 
-  test("a full organization gets 429 with Retry-After, another organization does not", async () => {
+  test("an organization at its limit of streams gets 429 with Retry-After, and another organization does not", async () => {
     const streams = await fillOrganization();
     expect(await refusalOf()).toEqual(OF_ORGANIZATION);
     const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
@@ -155,7 +155,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
     expect(streams.some(({ ended }) => ended)).toBe(false);
   });
 
-  test("a stream whose client disconnects frees its place", async () => {
+  test("a stream whose client disconnects no longer counts against the budget", async () => {
     const [first] = await fillOrganization();
     await first!.close();
     await expect.poll(async () => (await follow()).status, { timeout: 10_000 }).toBe(200);
@@ -169,7 +169,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
   });
 });
 
-test("a stream that reaches its time limit frees its place before its response ends", async () => {
+test("a stream that reaches its time limit stops counting against the budget before its response ends", async () => {
   const world = await createWorld({ environment, streams: { poll_ms: POLL_MS, count_in: "database", max_seconds: 1 } });
   const home = await world.tenant("home");
   const send = (target: string, init: RequestInit) => world.app.request(target, init);

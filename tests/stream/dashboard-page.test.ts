@@ -1,6 +1,6 @@
 /**
- * The activity page of a dashboard: three streams per board and one of agents. It ignores `retry` and Retry-After, and reopens
- * every stream that has ended or was refused.
+ * Tests the activity page of a dashboard, which opens three streams per board and one of agents. The page ignores `retry` and
+ * Retry-After, and reopens every stream that has ended or was refused.
  */
 import { agents, stream_leases } from "@board/core/schema/all-tables";
 import { afterEach, describe, expect, test } from "vitest";
@@ -25,7 +25,7 @@ async function open(streams: WorldOptions["streams"], environment: Record<string
   home = await world.tenant("home");
   boards = [home.board_id];
   while (boards.length < BOARDS) boards.push((await addBoard(world, home, `Board ${boards.length}`)).board_id);
-  // A held answer also covers the last five seconds, in which nothing may have changed yet.
+  // An answer also contains the changes of the last five seconds, so the agents are made older than that.
   const long_ago = new Date(Date.now() - 3_600_000);
   await world.db.update(agents).set({ created_at: long_ago, updated_at: long_ago });
 }
@@ -68,7 +68,7 @@ describe("behind an API Gateway, where answers are held until their first event"
 
   const openLeases = async () => (await world.db.select().from(stream_leases)).length;
 
-  /** The page's requests: `waiting` holds those that have no answer. */
+  /** Simulates the page's requests. `waiting` contains the paths of requests without an answer. */
   function openPage() {
     const waiting = new Set<string>();
     const answers: { path: string; status: number; events: Event[] }[] = [];

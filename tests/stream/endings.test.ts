@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 const { follow, write } = createMemoryStreamClient(() => ({ world, home, board_id }));
 
-describe("a stream whose caller loses access", () => {
+describe("a stream whose reader loses access", () => {
   async function member(flags: { read?: boolean } = {}) {
     const person = await world.person(`member ${crypto.randomUUID()}`);
     const id = await world.join(person, home.organization_id, "member", flags);

@@ -15,7 +15,7 @@ let tenant: Tenant;
 let board_id: string;
 const opened: World[] = [];
 
-/** A world whose answers cannot be streamed, as behind API Gateway. */
+/** Opens a service whose answers cannot be streamed, as behind API Gateway. */
 async function openEdge(streams: WorldOptions["streams"], environment: Record<string, string> = {}) {
   world = await createWorld({ environment, streams: { max_seconds: 0, poll_ms: POLL_MS, ...streams } });
   opened.push(world);
@@ -74,7 +74,7 @@ describe("an answer that cannot be streamed", () => {
     expect(contents(await ask("?since=2000-01-01"))).toEqual(["one", "two"]);
   });
 
-  test("a waiting answer ends without an event when its caller loses access", async () => {
+  test("a waiting answer ends without an event when its reader loses access", async () => {
     await openEdge({ hold_seconds: LONG_HOLD_SECONDS });
     const { agent, board_id: other } = await addBoard(world, tenant, "Other");
     board_id = other;

@@ -13,7 +13,7 @@ const WAIT = { timeout: 10_000, interval: 2 };
 /** The timer of the hub does not poll during a test. */
 const NEVER_MS = 2 ** 30;
 
-/** Hints whose polls are recorded. `answer` says what the nth poll sees. */
+/** Creates hints and records their polls. `answer` returns what the nth poll sees. */
 function recordPolls(answer: (n: number) => Horizon | Promise<Horizon>) {
   const polls: string[][] = [];
   const errors: unknown[] = [];
@@ -27,7 +27,7 @@ function recordPolls(answer: (n: number) => Horizon | Promise<Horizon>) {
 
 const allSeen: Horizon = { horizon: 9n, xmax: 9n };
 
-test("a hint is polled until the transactions that were open at its time have ended, and not until later ones have", async () => {
+test("a hint causes polls until the transactions that were open at its time have ended, and does not wait for later transactions", async () => {
   const horizons: Horizon[] = [
     { horizon: 5n, xmax: 8n },
     { horizon: 7n, xmax: 20n },
@@ -50,7 +50,7 @@ test("a transaction that stays open does not keep hints polling for ever", async
   expect(polls[6]).toEqual(["b"]);
 });
 
-test("hints that come during a poll share the next one", async () => {
+test("hints that arrive during a poll share the next poll", async () => {
   const first = Promise.withResolvers<Horizon>();
   const { polls, add } = recordPolls((n) => (n === 1 ? first.promise : allSeen));
   for (const id of ["a", "b", "a", "c"]) add(id);
@@ -68,7 +68,7 @@ test("a failed poll is reported, and later hints are polled", async () => {
   expect(polls).toEqual([["a"], ["b"]]);
 });
 
-/** A hub with one follower that only gets polls by hints, and what it did. */
+/** Opens a hub with one follower, which polls only after hints. `seen` counts what the hub did. */
 async function openHintedHub() {
   const now = vi.spyOn(performance, "now").mockReturnValue(0);
   onTestFinished(() => now.mockRestore());
@@ -128,7 +128,7 @@ test("polls by hints that find nothing check access again only after half a seco
   await vi.waitUntil(() => seen.renewals === 2, WAIT);
 });
 
-test("a row is never sent before access was checked again, also shortly after the last check", async () => {
+test("a row is never sent before access was checked again, even shortly after the last check", async () => {
   const { hint, seen, revoke } = await openHintedHub();
   await hint("one");
   await vi.waitUntil(() => seen.events.length === 1, WAIT);

@@ -169,7 +169,7 @@ test("no row appears below a reported horizon, while transactions of two databas
   let working = true;
   const writer = async (url: string, statement: string, values: (number: number) => unknown[]) => {
     for (let number = 0; working; number++) {
-      // New sessions get the process numbers and slots of ended sessions.
+      // Reconnects often, because PostgreSQL gives new sessions the process ids and slots of ended ones.
       const client = new pg.Client(url);
       await client.connect();
       for (let round = 0; round < 3 && working; round++) {

@@ -47,7 +47,7 @@ describe("the cost of polls", () => {
     return { all: perPoll(world.statements.length - count(horizon)), ...Object.fromEntries(perKind) };
   }
 
-  test("forty streams of one board share one poll, with one check of access for each of their two callers", async () => {
+  test("forty streams of one board share one poll, with one check of access for each of their two readers", async () => {
     const listeners = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         follow(home.board_id, index % 2 ? { token: home.owner.token } : { agent: home.worker.token }),

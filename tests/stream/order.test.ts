@@ -80,7 +80,7 @@ describe("eight writers whose transactions overlap", () => {
     let writing = true;
     void writers.done.then(() => (writing = false));
 
-    /** A client that reads for a while, is cut off and resumes with its last id. */
+    /** Acts as a client that reads for a while, is cut off and resumes with its last id. */
     async function reconnectingClient(first: string) {
       const received: number[] = [];
       let cuts = 0;

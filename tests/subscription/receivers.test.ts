@@ -164,7 +164,7 @@ test("at most twenty messages at a time are sent to one receiver, while another 
   await Promise.all(running);
 });
 
-test("an organization has at most as many subscriptions as its budget allows, counting those of its boards", async () => {
+test("an organization has at most as many subscriptions as its budget allows, including subscriptions of its boards", async () => {
   const small = await createWorld({ limits: { organization_subscriptions: 2 } });
   onTestFinished(() => small.close());
   const { owner, board_id } = await small.tenant("small");

@@ -9,7 +9,7 @@ import { BASE } from "./subscription-fixture.ts";
 const ROUNDS = Array.from({ length: 5 }, (_, n) => n + 1);
 const DELIVERIES = 20;
 
-/** Only a server has the connections that a deadlock takes. */
+/** Uses a real server, because a deadlock takes several connections. */
 const { world, receiver_url } = await setup(openGoneReceiverWorld());
 
 test.each(ROUNDS)("a subscription can be removed while its deliveries are sent again (round %i)", async (round) => {

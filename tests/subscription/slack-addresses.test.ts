@@ -29,7 +29,7 @@ test("a Slack address is stored encrypted and shown as host and last four charac
   expect(receiver.messages.map(({ path }) => path)).toEqual([`/${CHANNEL}`, `/${CHANNEL}`]);
 });
 
-test("a PATCH with the shown address keeps the stored one, and one with the whole address changes nothing", async () => {
+test("a PATCH with the shown form of a Slack address keeps the stored address, and a PATCH with the whole address changes nothing", async () => {
   const created = await subscribe({ format: "slack", url: addressOf() });
   for (const url of [shown(), addressOf()]) expect((await send("PATCH", `${BASE}/${created.id}`, { url })).url).toBe(shown());
   expect((await rowOf(created)).updated_at.toISOString()).toBe(created.updated_at);
@@ -44,7 +44,7 @@ test("a new Slack address replaces the stored one and is shown by its own last c
   expect(await pathsOfEvent()).toEqual(["/services/T000/B000/another-credential-Ab12"]);
 });
 
-test("a change of the format encrypts the address, and never shows one that was encrypted", async () => {
+test("a change of the format to slack encrypts the address, and a change back does not show it again", async () => {
   const created = await subscribe({ url: addressOf() });
   expect(created.url).toBe(addressOf());
   for (const format of ["slack", "standard"])
@@ -53,7 +53,7 @@ test("a change of the format encrypts the address, and never shows one that was 
   expect((await send("PATCH", `${BASE}/${created.id}`, { url: addressOf("public") })).url).toBe(addressOf("public"));
 });
 
-test("no character of an address with a short path is shown", async () => {
+test("no character of the path is shown if the path of a Slack address is short", async () => {
   expect((await subscribe({ format: "slack", url: addressOf("short") })).url).toBe(`${new URL(receiver.url).origin}/...`);
 });
 

@@ -21,7 +21,7 @@ export interface SubscriptionFixture {
 
 export const BASE = "/api/v1/subscriptions";
 
-/** A world and a receiver for all tests of a file. Subscriptions and messages are removed before each test. */
+/** Opens a service and a receiver for all tests of a file. Subscriptions and messages are removed before each test. */
 export async function setupSubscriptions(): Promise<SubscriptionFixture> {
   const receiver = await setup(startReceiver());
   const world = await setupWorld();

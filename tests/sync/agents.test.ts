@@ -7,7 +7,7 @@ import { setupWorld } from "../support/fixtures.ts";
 
 const world = await setupWorld();
 
-/** Concurrent tests register their clean-up through their own context. */
+/** Starts a tenant with a host. The clean-up is registered with the test's context, because the tests run concurrently. */
 async function start(dialect: DialectName, { onTestFinished }: Pick<TestContext, "onTestFinished">): Promise<SyncFixture> {
   const fixture = await createSyncFixture(world, dialect);
   onTestFinished(() => fixture.fake.close());
@@ -20,7 +20,7 @@ const UPDATED = { lead: LEAD, worker: LEAD.slice(0, 4), main: LEAD.slice(0, 3) }
 describe.concurrent.each(Object.keys(dialects) as DialectName[])("the sync of all agents on a host of version %s", (dialect) => {
   const accepts = (name: string) => dialects[dialect].accepted_files.includes(name);
 
-  test("one request updates all agents: tokens first and kept, over one socket, with one config.patch", async (own) => {
+  test("one sync request writes the files of all agents over one socket, TOOLS.md first, with one config.patch, and keeps their tokens", async (own) => {
     const { fake, home, lead, worker, main, sync, calls, written, file, write, tokenOnHost } = await start(dialect, own);
     for (const agent of [lead, worker]) for (const name of ["USER.md", "MEMORY.md"]) write(agent, name, "The agent's own.");
     const { status, body } = await sync();

@@ -23,7 +23,7 @@ const errorsOf = (body: TemplateSyncResult) => body.errors.map(({ error }) => er
 const ids = (body: TemplateSyncResult) => body.synced_agents.map(({ agent_id }) => agent_id);
 const NOT_PROCESSED = "not processed: gateway unreachable";
 
-/** The same sync as over HTTP, with a shorter limit for retries. */
+/** Runs a sync as a request over HTTP does, but with a shorter time limit for retries. */
 async function syncWithLimits({ home }: SyncFixture, query: Record<string, string> = {}, limits: Partial<typeof LIMITS> = {}) {
   const ctx = await ownerContext(world, home);
   const quick = { connect_ms: 1_500, host_ms: 3_000, answer_ms: 10_000, ...limits };

@@ -15,7 +15,7 @@ import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { jobsOf, ownerContext, listRuns, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
-/** The part of a sync that a request has not done when it must respond, and that consumers continue. */
+/** Tests that consumers continue the part of a sync that a request has not done when it must respond. */
 const world = await setupWorld();
 
 beforeEach(async () => {

@@ -22,7 +22,7 @@ const TIMEOUT = { timeout: 400 * SECOND_MS };
 const works = async (token: string) =>
   (await service.world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 
-/** A host with this many agents, including the main agent. It loses all their entries, and delays each answer. */
+/** Starts a host with this many agents, including the main agent. The host has lost all their entries, and delays each answer. */
 async function startWithoutEntries(dialect: DialectName, count: number, delay_ms: number): Promise<SyncFixture> {
   const { world } = service;
   const fixture = await createSyncFixture(world, dialect);
@@ -41,7 +41,7 @@ async function startWithoutEntries(dialect: DialectName, count: number, delay_ms
   return fixture;
 }
 
-/** Syncs as a user does: the answer, or the run read until its end. */
+/** Syncs as a user does. Returns the result in the answer, or else reads the run until it is done and returns its result. */
 async function syncToEnd(
   { sync, run }: SyncFixture,
   query = "rotate_tokens=true",

@@ -10,8 +10,7 @@ import { openServerWorld } from "../support/postgres-world.ts";
 import { listRunAgents, listRuns, createSyncFixture, type SyncAgent, type SyncFixture } from "../support/sync-fixture.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** Separate connections, as several consumers and requests have them. */
-// The tests deliver all jobs of a gateway at once, and once only.
+// A server gives consumers and requests separate connections. No job may wait for a slot, because the tests deliver each job once.
 const { world } = await setup(openServerWorld({ limits: { organization_running_jobs: 0, gateway_running_jobs: 0 } }));
 
 beforeEach(async () => {
@@ -108,7 +107,7 @@ test("agents that are removed during a sync do not stop it and are not created a
   fake.faults.delays_ms = { "agents.files.set": 30 };
   const removed = all.slice(2, 8);
   const remove = ({ id }: SyncAgent) => world.call("DELETE", `/api/v1/agents/${id}`, { token: home.owner.token });
-  /** The jobs of the syncs. The clean-ups of removed agents are excluded because they take long and have tests elsewhere. */
+  /** Delivers the jobs of the syncs, without the clean-ups of removed agents, which take long and have tests elsewhere. */
   const deliverSyncs = async () => {
     for (const kind of ["sync.start", "sync.agent", "sync.finish"])
       await Promise.all((await queued(kind)).map(({ id }) => deliver(world.context(), id)));
@@ -125,7 +124,7 @@ test("agents that are removed during a sync do not stop it and are not created a
   expect(await world.db.$count(agents, eq(agents.gateway_id, home.gateway_id))).toBe(all.length - removed.length);
 });
 
-test("several workers that claim the same jobs share them, one of a lane at a time", async () => {
+test("several workers that claim the same jobs share them, and only one job of a lane runs at a time", async () => {
   const organization_id = (await start()).home.organization_id;
   const values = { kind: "notice", payload: {}, organization_id, run_at: world.now(), max_attempts: 1 };
   const made = await world.db

@@ -66,7 +66,7 @@ export const parseTsv = (lines: string): string[][] =>
     .split("\n")
     .map((line) => line.split("\t"));
 
-/** The expected index of a role: the operations of the route table for this role, with the hints of the OpenAPI document. */
+/** Returns the expected index of a role: its operations in the route table, with the hints of the OpenAPI document. */
 export const expectedIndex = (role: AgentRole, document: Document): string[][] =>
   endpoints
     .filter(({ spec }) => spec.agent && hintsOf(spec.agent).roles.includes(role))
@@ -84,7 +84,7 @@ export const expectedIndex = (role: AgentRole, document: Document): string[][] =
 export const compareByAddress = (one: string[], other: string[]): number =>
   `${one[1]} ${one[0]}` < `${other[1]} ${other[0]}` ? -1 : 1;
 
-/** The expected output of the lookup of one operation: reading a board. */
+/** Returns the expected output of the lookup of one operation, the reading of a board. */
 export const expectedBoardLookup = (document: Document) => ({
   operationId: document.paths["/api/v1/agent/boards/{board_id}"]!["get"]!.operationId,
   parameters: [{ name: "board_id", in: "path", required: true }],

@@ -40,7 +40,7 @@ const HOSTILE = [
   "$& $1 $$ $` $'",
 ];
 
-/** The same text in every field that a person or an agent can set. */
+/** Returns changes that set every field that a person or an agent can set to this text. */
 const everywhere = (text: string) =>
   ({
     agent: {
@@ -70,7 +70,7 @@ const keysIn = (text: string) =>
     return (TOOLS_KEYS as readonly string[]).includes(key) ? [key] : [];
   });
 
-/** The problems with the token, the lines around it and the sections of these files. Empty when all is well. */
+/** Lists the problems with the token, the lines around it and the sections of these files. */
 function faultsOf(files: Partial<Record<FileName, string>>): string[] {
   const faults = Object.entries(files).flatMap(([name, content]) => {
     const isTools = name === "TOOLS.md";

@@ -41,7 +41,7 @@ export function createWorkspace(files: Files): string {
   return folder;
 }
 
-/** The same files on a host that refuses some of them: AGENTS.md carries their texts, TOOLS.md first. */
+/** Returns the files as they are on a host that refuses some of them: AGENTS.md contains their texts, TOOLS.md first. */
 export function filesOnRestrictedHost(files: Files, refused: FileName[]): Files {
   const fileOf = (name: FileName) => ({ name, content: files[name] ?? "" });
   const kept = Object.fromEntries(Object.entries(files).filter(([name]) => !refused.includes(name as FileName)));
@@ -54,7 +54,7 @@ export interface JqCall {
   program: string;
 }
 
-/** The jq programs of a command, with their flags. A program that is in a shell variable is resolved. */
+/** Finds the jq programs of a command, with their flags. If a program is in a shell variable, returns its value. */
 export function jqCallsOf(command: string): JqCall[] {
   const variables = new Map([...command.matchAll(/^(\w+)='([^']*)'$/gm)].map((match) => [match[1]!, match[2]!]));
   const value = /(?:"[^"]*"|'[^']*'|[^\s'"]+)/.source;

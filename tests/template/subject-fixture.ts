@@ -127,7 +127,7 @@ export interface SubjectChanges {
   colleagues?: readonly Colleague[];
 }
 
-/** An agent with this role, on a board that has every field set. */
+/** Returns the data of an agent with this role, on a board that has every field set. */
 export function subjectOf(role: AgentRole, changes: SubjectChanges = {}): TemplateSubject {
   const agent: AgentRow = {
     ...AGENTS_BY_ROLE[role],
@@ -162,7 +162,7 @@ export function subjectOf(role: AgentRole, changes: SubjectChanges = {}): Templa
   };
 }
 
-/** The rendered files of a subject by name. */
+/** Renders the files of a subject, and returns their contents by name. */
 export const filesOf = (subject: TemplateSubject, options: Partial<RenderOptions> = {}): Record<FileName, string> =>
   Object.fromEntries(renderFiles(subject, { ...OPTIONS, ...options }).map(({ name, content }) => [name, content])) as Record<
     FileName,

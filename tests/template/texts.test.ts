@@ -158,7 +158,7 @@ test("a file has no lines about data that is missing", () => {
   expect(agents).toContain("Success metrics: {}");
 });
 
-test("profile keys without a place in the template are listed too", () => {
+test("profile keys that the template does not name are listed too", () => {
   const identity_profile = { role: "Tester", expertise: "Browsers,\nmostly" };
   expect(filesOf(subjectOf("worker", { agent: { identity_profile } }))["IDENTITY.md"]).toContain(
     "\n- expertise: Browsers, mostly\n",

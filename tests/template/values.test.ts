@@ -4,7 +4,7 @@ import { type SubjectChanges, filesOf, IDS, OPTIONS, ROLES, subjectOf } from "./
 
 type Values = Record<string, string>;
 
-/** The values of the variables for a subject, rendered through a custom IDENTITY.md. */
+/** Returns the values of the variables for a subject, rendered through a custom IDENTITY.md. */
 function valuesOf(role: (typeof ROLES)[number], changes: SubjectChanges = {}, names: readonly string[] = VARIABLE_NAMES): Values {
   const subject = subjectOf(role, changes);
   const identity_template = names.map((name) => `<${name}>{{ ${name} }}</${name}>`).join("\n");

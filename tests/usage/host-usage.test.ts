@@ -19,7 +19,7 @@ const session = () => host.host.sessions.get(ann.openclaw_session_id!)!;
 function tell(...told: [model: string, totals: Record<string, number>][]): void {
   session().usage = told.map(([model, totals]) => ({ provider: "fake", model, totals }));
 }
-/** Runs the schedule and its jobs, a while after everything that has happened. */
+/** Lets 90 seconds pass, and then runs the schedule and its jobs, which read the usage of the host. */
 async function read(): Promise<void> {
   world.elapse(90 * SECOND_MS);
   await scheduled.lifecycle(world.context());

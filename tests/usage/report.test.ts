@@ -147,7 +147,7 @@ test("models beyond the hundredth of an organization are counted together as oth
   expect(rowOf(usage, "other").idle["input_tokens"]).toBe(20);
 });
 
-test("a member sees the usage of the boards that they may read, and nothing of others", async () => {
+test("a member sees the usage of the boards that they may read, and of no other boards", async () => {
   const second = await world.call("POST", "/api/v1/boards", {
     token: home.owner.token,
     body: { name: "Second", description: "b", gateway_id: home.gateway_id },

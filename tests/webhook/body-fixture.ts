@@ -1,4 +1,4 @@
-/** Worlds with a body storage whose calls a test can make fail, and payloads that are old enough to move. */
+/** Sets up services with a body storage whose calls a test can make fail, and payloads that are old enough to move. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -22,15 +22,15 @@ export interface StoredBodies {
   folder: string;
   /** By default every call goes to the folder. */
   intercept: { before: Interceptor; after: Interceptor };
-  /** The keys of an organization's objects in the folder. */
+  /** Lists the keys of an organization's objects in the folder. */
   keysOf(tenant: Tenant): Promise<string[]>;
-  /** The objects of an organization that are recorded as not belonging to a payload. */
+  /** Counts the objects of an organization that are recorded as not belonging to a payload. */
   countOrphans(tenant: Tenant): Promise<number>;
   /** Posts a payload that was received some days ago, and whose notification has ended. */
   addOld(webhook: Webhook, body?: string | Uint8Array, days?: number): Promise<string>;
   /** Adds copies of a payload, each a millisecond later. */
   addCopies(id: string, count: number): Promise<void>;
-  /** Runs the schedule. */
+  /** Runs the schedule that moves old bodies to the storage. */
   run(): Promise<void>;
   bodyOf(id: string): Promise<typeof board_webhook_payloads.$inferSelect>;
   close(): Promise<void>;
@@ -67,7 +67,7 @@ export async function openStoredBodies(environment: Record<string, string> = {})
   };
 }
 
-/** A storage for all tests of a file. Each test finds it working, with a new tenant and its webhook. */
+/** Opens a storage for all tests of a file. Each test starts with a working storage and a new tenant with a webhook. */
 export async function setupStoredBodies() {
   const fixture = await setup(openStoredBodies());
   let tenants = 0;

@@ -65,7 +65,7 @@ test(`one of ${REPEATS} concurrent repeats is stored, and all answers name it`, 
   expect([await storedIn(webhook), await jobsOf(webhook), await memoryOf(webhook)]).toEqual([1, 1, 1]);
 });
 
-/** The headers of a captured request, with changes that an attacker may make to headers that are not signed. */
+/** Returns the headers of a captured request with changes that an attacker can make, because these headers are not signed. */
 const changed = (headers: Record<string, string>, changes: Record<string, string | null>) =>
   Object.fromEntries(Object.entries({ ...headers, ...changes }).filter((entry): entry is [string, string] => entry[1] !== null));
 

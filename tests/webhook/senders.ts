@@ -194,7 +194,7 @@ interface Delivery {
   headers: Record<string, string>;
 }
 
-/** A signed delivery of a sender. */
+/** Returns a signed delivery of a sender. */
 export async function deliveryOf(name: SourceName, sent_at: Date, secret = SENDERS[name].secret): Promise<Delivery> {
   const body = SENDERS[name].body(sent_at);
   return { body, headers: await SENDERS[name].headers(body, sent_at, secret) };

@@ -34,7 +34,7 @@ const repairStorage = () => {
   fixture.intercept.before = () => {};
   fixture.intercept.after = () => {};
 };
-/** The lines of an event since the last call. */
+/** Returns the log lines of an event since the last call. */
 const takeEvents = (event: string) => fixture.world.log.splice(0).filter((line) => line.event === event);
 /** Runs the schedule with other settings. */
 const runWith = (changed: { days?: number; min_bytes?: number }) => {
