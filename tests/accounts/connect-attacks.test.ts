@@ -236,7 +236,7 @@ test("neither a program nor a page of another site can agree on behalf of a pers
   expect((await owner.send("POST", consent, body)).status).toBe(200);
 });
 
-test("a request that was changed on its way to the page is refused", async () => {
+test("an authorization request that was changed on its way to the consent page is refused", async () => {
   const program = await begin();
   const oauth_query = await openConsent(owner, program.authorization!);
   for (const [name, value] of [

@@ -22,7 +22,7 @@ const register = (client_name: string) =>
 const clientNames = async () =>
   (await world.db.select({ name: oauthClient.name }).from(oauthClient).orderBy(oauthClient.createdAt)).map(({ name }) => name);
 
-test("clients that registered and never connected are removed, and those that people connected stay", async () => {
+test("clients that registered and never connected are removed, and clients that people connected stay", async () => {
   const owner = await openOwner();
   await connect(startProgram({ request: openMachine(), origin: ORIGIN, metadata: { client_name: "Connected" } }), owner);
   expect((await register("Abandoned")).status).toBe(201);

@@ -18,7 +18,7 @@ type Request = (url: string | URL, init?: RequestInit) => Promise<Response>;
 interface ProgramOptions {
   request: Request;
   origin: string;
-  /** The address of its metadata document; without one, it registers itself. */
+  /** The address of the program's metadata document. Without a document the program registers itself. */
   clientMetadataUrl?: string;
   metadata?: Partial<OAuthClientMetadata>;
   /** The redirect address, to which the browser brings the answer. */
@@ -27,7 +27,7 @@ interface ProgramOptions {
 
 const REDIRECT = "http://127.0.0.1:7777/callback";
 
-/** A program with the official MCP client, which signs in by itself. `authorization` is the page that it opens. */
+/** Starts a program with the official MCP client. `authorization` is the address of the page that the client opens to sign in. */
 export function startProgram({ request, origin, clientMetadataUrl, metadata, redirect = REDIRECT }: ProgramOptions) {
   let information: OAuthClientInformationMixed | undefined;
   let tokens: OAuthTokens | undefined;
@@ -96,7 +96,7 @@ export function startProgram({ request, origin, clientMetadataUrl, metadata, red
 
 export type Program = ReturnType<typeof startProgram>;
 
-/** Opens the page of an authorization. Returns the signed request that it carries. */
+/** Opens the consent page of an authorization. Returns the signed request in the page's address. */
 export async function openConsent(browser: Browser, authorization: URL): Promise<string> {
   const { status, headers } = await browser.send("GET", `${authorization.pathname}${authorization.search}`);
   const location = headers.get("location") ?? "";
@@ -136,7 +136,7 @@ export async function connectByDevice(
   const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
   const provider: OAuthClientProvider = {
     redirectUrl: undefined,
-    // Without a redirect address: the type requires one, but a device has none.
+    // The type requires a redirect address, but a device has none.
     clientMetadata: {
       client_name: "Device program",
       grant_types: [grant_type, "refresh_token"],
@@ -170,7 +170,7 @@ export async function connectByDevice(
   return client;
 }
 
-/** An HTTP client for which only these documents exist. */
+/** Returns an HTTP client for which only these documents exist. */
 export const documentsOf = (documents: Record<string, object>): HttpClient => ({
   async get(url) {
     const document = documents[url];

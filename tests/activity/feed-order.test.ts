@@ -15,7 +15,7 @@ const KILLS = 100;
 const MOST_HELD_MS = 15;
 const LONGEST_READ_MS = 60;
 
-/** Each writer inserts comments in transactions that stay open for a while and overlap with those of the other writers. */
+/** Starts writers that insert comments in transactions, which stay open for a while and overlap. */
 function startWriters(url: string, { organization_id }: Tenant, task: TaskRow) {
   const committed: string[] = [];
   let writing = true;

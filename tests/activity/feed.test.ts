@@ -181,7 +181,7 @@ describe("what a reader of the feed sees", () => {
   });
 });
 
-test("a page of the feed takes two statements including authentication, and two more when it does not reveal the total", async () => {
+test("a page of the feed takes two statements including authentication, and two more when the total must be counted", async () => {
   await postComment(world, home, task, "one");
   await postComment(world, home, task, "two");
   const granted = await addReader(world, home, "counting", [board_id]);

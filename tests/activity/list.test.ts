@@ -35,7 +35,7 @@ const list = async (who: CallOptions, query = "", at: World = world) => {
 const ids = (items: { id: string }[]) => items.map(({ id }) => id);
 const owner = (): CallOptions => ({ token: home.owner.token });
 
-/** Adds a member with rights on these boards. By default it is a member of the service where members may read the list. */
+/** Adds a member with rights on these boards. By default, the service is the one where members may read the list. */
 async function addPerson(
   subject: string,
   role: "admin" | "member",
@@ -185,7 +185,7 @@ test("members see the events of boards that they may read, and admins also the e
     for (const [who, at, events] of readers) {
       const seen = await list(who, "", at);
       expect([ids(seen.items).toSorted(), seen.total]).toEqual([ids(events).toSorted(), events.length]);
-      // A full page does not reveal the total.
+      // A full page does not reveal the total, so the service must count it.
       expect((await list(who, "?limit=1", at)).total).toBe(events.length);
       expect((await list(who, "?offset=9", at)).total).toBe(events.length);
     }
@@ -267,7 +267,7 @@ test("the total stays correct when comments are deleted with their task, and eve
   expect([await total(), left]).toEqual([left, left]);
 });
 
-test("a page of the list takes two statements including authentication, and a third when it does not reveal the total", async () => {
+test("a page of the activity list takes two statements including authentication, and a third when the total must be counted", async () => {
   await add({ board_id: home.board_id, agent_id: home.worker.id }, { agent_id: home.worker.id });
   const costOf = async (who: CallOptions, query: string) => {
     statements.length = 0;

@@ -16,7 +16,7 @@ const home = await world.tenant("home");
 
 beforeEach(() => clearLog(world));
 
-/** The start of the oldest hour that is kept. */
+/** Returns the start of the oldest hour that is kept. */
 const edge = () => Math.floor((Date.now() - 30 * DAY) / HOUR) * HOUR;
 const at = (ms: number) => new Date(edge() + ms);
 

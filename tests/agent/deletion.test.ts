@@ -96,7 +96,7 @@ describe("deleting an agent as a person", () => {
 describe("tasks of a deleted agent", () => {
   const states = ["inbox", "in_progress", "review", "done", "blocked"] as const;
 
-  test("tasks of a deleted agent are unassigned: those in progress go back to the inbox, others keep their status", async () => {
+  test("tasks of a deleted agent are unassigned: tasks in progress go back to the inbox, and others keep their status", async () => {
     const { board_id } = home;
     const before = new Date(Date.UTC(2026, 0, 1));
     const assigned = { board_id, assigned_agent_id: home.worker.id, in_progress_at: before, updated_at: before };
@@ -119,7 +119,7 @@ describe("tasks of a deleted agent", () => {
     expect(byTitle["other"]).toEqual(rows.at(-1));
   });
 
-  test("each unassigned task has one event, and a status change is recorded as a transition", async () => {
+  test("each task of a deleted agent gets one event, and a status change is recorded as a transition", async () => {
     const { board_id } = home;
     const rows = await world.db
       .insert(tasks)

@@ -118,7 +118,7 @@ describe("heartbeats by agent id", () => {
 });
 
 describe("heartbeats by agent name", () => {
-  test("an agent's heartbeat by name is its own, whatever name and board it sends", async () => {
+  test("a heartbeat by name from an agent counts for that agent, whatever name and board it contains", async () => {
     for (const body of [{}, { name: "Somebody", board_id: abroad.board_id }, { name: null, status: "active" }]) {
       const answer = await beatByName(body, own());
       expect(answer.body).toMatchObject({ id, name: "Ann", status: body.status ?? "online", board_id });

@@ -82,7 +82,7 @@ describe("an idle inbox", () => {
 });
 
 describe("work", () => {
-  test("a worker's inbox has work if there is a message, a task of its own that can continue, or a free task that waits for no other task", async () => {
+  test("a worker's inbox has work if there is a message, an assigned task that can continue, or a free task without open dependencies", async () => {
     const { inbox, worker, addTask, call, owner, board_id } = await openBoard();
     const free = await addTask({ title: "Free" });
     expect((await inbox(worker)).body).toMatchObject({ has_work: true, tasks: [], counts: { free: 1, mine: 0, messages: 0 } });

@@ -117,7 +117,7 @@ describe("moving an agent to a board of the same gateway", () => {
 });
 
 describe("moving an agent to another gateway", () => {
-  test("the agent is provisioned with a new token on the new host and removed from the old one", async () => {
+  test("an agent that moves to another gateway is provisioned with a new token on the new host, and removed from the old host", async () => {
     await patch({ name: "Anna" });
     const before = await rowOf();
     await world.db.update(agents).set({ status: "ready", last_provision_error: "old" }).where(eq(agents.id, ann.id));

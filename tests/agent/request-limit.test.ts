@@ -1,4 +1,4 @@
-/** The limit that an admin sets for the requests of one agent, with one process and with several. */
+/** Tests the limit that an admin sets for the requests of one agent, with one process and with several. */
 import { createApp } from "@board/api/app";
 import { endpoints } from "@board/api/groups";
 import { createHttpClient, locatePublicHost } from "@board/core/http/https-client";
@@ -79,7 +79,7 @@ test("most requests of an agent with a limit need no additional statement", asyn
 
 test("with several processes, each further process accepts at most a tenth of the limit in addition", async () => {
   await setLimit(50);
-  // Each app has its own HTTP client, and with it its own memory, like a separate process.
+  // Each app has a separate HTTP client and therefore separate memory, like a separate process.
   const apps = Array.from({ length: 4 }, () => {
     const http = createHttpClient({ locate: locatePublicHost(createNameResolver(world.settings.budgets)) });
     return createApp({ ...world.runtime, createContext: () => ({ ...world.runtime.createContext(), http }) }, endpoints);

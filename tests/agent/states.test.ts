@@ -46,7 +46,7 @@ test("the documented agent statuses are the statuses of the table agents", () =>
   expect(new Set(documented)).toEqual(new Set(statuses));
 });
 
-test("the documented statuses of check-ins and presence are the ones in the code", () => {
+test("the documented statuses of check-ins and presence equal the statuses in the code", () => {
   const checkIn = document.tableBelow("## Transitions of the status").find(([, , event]) => event === "check-in")!;
   expect(listOf(checkIn[1]!).toSorted()).toEqual(CheckIn.shape.status.unwrap().unwrap().options.toSorted());
   const unaffected = (event: string) => statuses.filter((status) => !sourcesOf(event).includes(status));
@@ -54,7 +54,7 @@ test("the documented statuses of check-ins and presence are the ones in the code
   expect(new Set(unaffected("seen"))).toEqual(new Set([...PRESENCE_EXEMPT_STATUSES, "online"]));
 });
 
-test("the documented times and limits of agents are the ones in the code", () => {
+test("the documented times and limits of agents equal the values in the code", () => {
   expect(text).toContain(`at most every ${PRESENCE_SECONDS} s`);
   expect(text).toContain(`not seen for ${OFFLINE_SECONDS} s`);
   expect(text).toContain(`within the last ${STRANDED_AFTER_MS / 60_000} minutes`);

@@ -53,7 +53,7 @@ describe("events of the agent stream", () => {
     await fewPolls();
     const after = shown(listener).length;
     expect(names(listener).at(-1)).toBe("Two");
-    // Answering a wake-up changes no visible field, and a second request within 30 seconds does not move the time.
+    // Answering a wake-up changes no visible field, and a second request within 30 seconds does not update `last_seen_at`.
     const own = eq(agents.id, home.worker.id);
     const { updated_at } = (await world.db.select().from(agents).where(own))[0]!;
     for (const answer of [() => beat(home.worker), () => manage("POST", `/${home.worker.id}/heartbeat`, { status: "online" })]) {
@@ -104,7 +104,7 @@ describe("events of the agent stream", () => {
 });
 
 describe("agents that a stream includes", () => {
-  test("an agent stream contains the agents of the active organization, including main agents, or only those of one board", async () => {
+  test("an agent stream contains the agents of the active organization, including main agents, or only the agents of one board", async () => {
     const abroad = await world.tenant(`abroad of ${home.owner.subject}`);
     const second = await addBoard(world, home, "Second");
     const main = await actAsMainAgent(world, home.gateway_id);

@@ -4,7 +4,7 @@ import { setupWorld } from "../support/fixtures.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 import { base64 } from "./artifact-fixture.ts";
 
-/** Agents add files with the tool that hands in their work, or with the token of a run. */
+/** Tests that agents can add files with the tool that hands in their work, and with the token of a run. */
 const world = await setupWorld();
 const board = await openPullBoard(world, "owner");
 const tasks = `/api/v1/boards/${board.board_id}/tasks`;

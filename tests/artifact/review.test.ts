@@ -12,7 +12,7 @@ import {
 import { addTask, type TaskRow } from "../support/task.ts";
 import { base64 } from "./artifact-fixture.ts";
 
-/** A person reviews the diff of an agent and sends the task back. */
+/** Tests how a person reviews the diff of an agent and sends the task back. */
 const { world, team, owner, worker, lead } = await setup(openTeamFixture());
 let readNotices: () => Promise<StoredNotice[]>;
 

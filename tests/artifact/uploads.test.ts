@@ -87,7 +87,7 @@ test("an upload whose client disconnects in the middle stores nothing", async ()
   expect([answer.status, files().includes(id), (await complete(id)).status]).toEqual([400, false, 409]);
 });
 
-test("what is left of an upload whose process was killed is removed an hour later, and an upload that is running is kept", async () => {
+test("the partial file of an upload whose process was killed is removed after an hour, and the file of a running upload is kept", async () => {
   mkdirSync(path.join(folder, "parts"), { recursive: true });
   const hourAgo = Date.now() / 1_000 - 3_601;
   for (const name of ["killed", "running"]) writeFileSync(path.join(folder, "parts", name), "half");

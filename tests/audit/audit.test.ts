@@ -240,7 +240,7 @@ const problems = async () => {
   return found;
 };
 
-test("concurrent changes of an organization form one chain", async () => {
+test("the audit log entries of concurrent changes of an organization form one hash chain", async () => {
   await Promise.all([1, 2, 3, 4, 5].map((n) => send("POST", "/api/v1/keys", { name: `Key ${n}`, access: "read" })));
   expect(await problems()).toEqual([]);
 });

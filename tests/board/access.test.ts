@@ -73,7 +73,7 @@ test("an admin who creates a board without rights to all boards gets both rights
   expect(owner.board_access).toEqual([]);
 });
 
-test("members of a board's organization may access the board even when another organization is active, but the list shows only boards of the active one", async () => {
+test("members of a board's organization may access the board while another organization is active, but the list has only boards of the active organization", async () => {
   const person = await world.person("traveller");
   await world.join(person, home.organization_id, "member", { read: true });
   await world.join(person, abroad.organization_id, "member", { read: true });

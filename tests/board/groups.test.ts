@@ -48,7 +48,7 @@ describe("a board group", () => {
     expect((await create(body)).body.slug).toBe(slug);
   });
 
-  test("within an organization, a derived group slug gets the next free number, and a sent one that is taken is a conflict", async () => {
+  test("within an organization, a derived group slug gets the next free number, and sending a slug that is taken is a conflict", async () => {
     const slugs: string[] = [];
     for (const name of ["Same", "same", "SAME!"]) slugs.push((await create({ name })).body.slug);
     expect(slugs).toEqual(["same", "same-2", "same-3"]);

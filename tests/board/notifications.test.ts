@@ -75,7 +75,7 @@ describe("notifications of a changed board", () => {
     expect([headers(), await events()]).toEqual([[], []]);
   });
 
-  test("a value cannot add lines to a notification, and a long one is cut", async () => {
+  test("a value cannot add lines to a notification, and a long value is cut", async () => {
     await change({ description: `one\ntwo\u2028three\t${"x".repeat(1_000)}` });
     const [text] = textsFor(home.lead.session_key);
     expect(text).toHaveLength(6);

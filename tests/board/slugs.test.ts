@@ -22,7 +22,7 @@ test.each([
   expect((await create(body)).body.slug).toBe(slug);
 });
 
-test("a derived board slug gets the next free number, a sent one that is taken is a conflict", async () => {
+test("a derived board slug gets the next free number, and sending a slug that is taken is a conflict", async () => {
   const slugs: string[] = [];
   for (const name of ["Same", "same", "SAME!", "Same Again"]) slugs.push((await create({ name })).body.slug);
   expect(slugs).toEqual(["same", "same-2", "same-3", "same-again"]);
@@ -37,7 +37,7 @@ test("a derived board slug fills a gap among the numbers", async () => {
   expect([(await create({ name: "Gap" })).body.slug, (await create({ name: "Gap" })).body.slug]).toEqual(["gap-2", "gap-4"]);
 });
 
-test("renaming a board keeps its slug, a blank slug is derived again, a taken one is a conflict", async () => {
+test("renaming a board keeps its slug, a blank slug is derived again, and a slug that is taken is a conflict", async () => {
   await create({ name: "Occupied" });
   const { id } = (await create({ name: "First" })).body;
   expect((await patch(id, { name: "Second" })).body.slug).toBe("first");

@@ -125,7 +125,7 @@ test("a snapshot task names the gateway's main agent when it is the assignee", a
   expect((await snapshot(board_id)).body.tasks[0]).toMatchObject({ assignee: "home host Gateway Agent" });
 });
 
-test("a snapshot task counts its approvals and the pending ones", async () => {
+test("a snapshot task has the number of its approvals and of its pending approvals", async () => {
   const { board_id } = await addBoard(world, home, "Counts");
   const [task, other] = await addTasks(world, board_id, [{}, {}]);
   for (const status of ["approved", "rejected", "pending"] as const) {

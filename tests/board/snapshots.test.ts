@@ -98,7 +98,7 @@ test("a snapshot has the same agents as the agent list, newest first", async () 
   expect((await snapshot()).body.agents).toEqual(listed);
 });
 
-test("a snapshot has the latest 200 chat messages, oldest first, without blank ones and notes", async () => {
+test("a snapshot has the latest 200 chat messages, oldest first, without blank messages and notes", async () => {
   const { board_id } = await addBoard(world, home, "Chat");
   const at = (n: number) => new Date(n * 1000);
   const chatMessages = Array.from({ length: 205 }, (_, n) => ({

@@ -13,7 +13,7 @@ const report = (entry: object, agent = home.worker.token) =>
   world.call("POST", "/api/v1/agent/usage", { agent, body: { entries: [{ key: crypto.randomUUID(), ...entry }] } });
 const taskPath = (id: string) => `/api/v1/agent/boards/${home.board_id}/tasks/${id}`;
 
-test("the operation next sends no additional statement while the organization has no budget, and one if it has budgets", async () => {
+test("the operation next sends one more SQL statement if the organization has budgets, and none if it has no budget", async () => {
   const count = async () => {
     await addTask(world, home);
     world.statements.length = 0;

@@ -37,7 +37,7 @@ test("a feed without a cursor starts now, and its cursor returns each later chan
   expect(await reader.read()).toEqual([]);
 });
 
-test("a feed has the changes of every type, with who made them", async () => {
+test("a feed has the changes of every type, and names who made them", async () => {
   const owner = { token: home.owner.token };
   const reader = await openReader(world, owner);
   const task = await send("POST", tasksOf(home), { title: "Sweep" });

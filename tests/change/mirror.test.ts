@@ -49,7 +49,7 @@ async function idsAt(place: Place, path: string): Promise<string[]> {
 
 const boardPath = ({ boards }: Place, { first }: Step) => `/api/v1/boards/${at(boards, first)}`;
 
-/** Runs a request with a task of a board, if it has one. */
+/** Runs a request with a task of a board, if the board has tasks. */
 async function withTask(place: Place, step: Step, run: (path: string, ids: string[], id: string) => Promise<unknown>) {
   const path = `${boardPath(place, step)}/tasks`;
   const ids = await idsAt(place, path);

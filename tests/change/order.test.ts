@@ -143,7 +143,7 @@ async function write(writes: readonly Write[], committed: string[], counts: { ki
     } else if (chance < KILLED + ROLLED_BACK) await client.query("rollback");
     else {
       await client.query("commit");
-      // One entry for an item that a transaction has changed several times.
+      // The feed has only one entry for an item that a transaction has changed several times.
       committed.push(...new Set(entries));
       rows = trial;
     }

@@ -11,7 +11,7 @@ const STREAM = "/api/v1/changes/stream";
 const follow = (by: { token?: string; agent?: string; last?: string | undefined }, query = "") =>
   listen((target, init) => world.app.request(target, init), `${STREAM}${query}`, by);
 
-/** A member who may only read the board of the tenant. */
+/** Adds a member who may only read the board of the tenant. */
 async function addReader() {
   const person = await world.person(`reader of ${home.board_id}`);
   const organization_member_id = await world.join(person, home.organization_id, "member");

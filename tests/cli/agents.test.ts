@@ -11,7 +11,7 @@ const world = await setupWorld();
 const home = await openPullBoard(world, "home", { require_approval_for_done: false });
 const server = await setup(serve((request) => world.app.fetch(request)));
 const commandLine = await openCommandLine();
-// A person with several boards.
+// Adds a second board, so that the person has several boards.
 await home.call("POST", "/api/v1/boards", home.owner.token, { name: "Attic", description: "Old things", gateway: "pull" });
 afterAll(cleanUpPrograms);
 

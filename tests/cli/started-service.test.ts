@@ -17,7 +17,7 @@ test("the line that npm start prints signs the command line in, at any port", as
   const [, line] = await service.waitForOutput(/^  shell {6}(.+)$/m);
   const folder = temporaryFolder();
   const { node, program } = await openCommandLine();
-  // `npx` finds the program of a clone.
+  // Simulates `npx` in a clone of the repository, which finds the program there.
   writeFileSync(path.join(folder, "npx"), `#!/bin/sh\nshift\nexec ${node} ${program} "$@"\n`);
   chmodSync(path.join(folder, "npx"), 0o755);
   const run = (lines: string) => runCommand(folder, `PATH=${folder}:$PATH\nexport DATA_DIR="${data}"\n${lines}`);

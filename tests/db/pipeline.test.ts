@@ -61,7 +61,7 @@ describe.each(cases)("the pipeline of $name", ({ name, driver, prepare }) => {
 
   test("a transaction that commits sends one packet for each time its code waits", async () => {
     for (let n = 0; n < 8; n++) {
-      // Neon's driver checks a connection that was idle for a second.
+      // Uses the connection first, because Neon's driver checks a connection that was idle for a second, and that is a packet too.
       await read();
       const before = sent;
       const found = await transaction(ctx, async (ctx) => {
@@ -78,7 +78,7 @@ describe.each(cases)("the pipeline of $name", ({ name, driver, prepare }) => {
     }
   });
 
-  test("statements sent together see what those before them wrote", async () => {
+  test("statements that are sent together see the writes of the statements before them", async () => {
     const [, found] = await transaction(ctx, ({ db }) =>
       Promise.all([insert(1), sql`select n from numbers`].map((query) => db.execute(query))),
     );

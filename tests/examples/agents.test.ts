@@ -1,4 +1,4 @@
-/** The examples of agents do what their first line says, as processes against a running service. */
+/** Tests that the examples of agents do what their first line says, as processes against a running service. */
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";

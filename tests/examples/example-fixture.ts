@@ -22,7 +22,7 @@ export interface Example {
 export interface ExampleService {
   readonly url: string;
   readonly service: RunningService;
-  /** A board in a new organization with a lead and a worker. */
+  /** Opens a board in a new organization with a lead and a worker. */
   openBoard(subject: string, fields?: object): Promise<PullBoard>;
   /** Starts an example for this board. */
   start(name: string, board: PullBoard, environment?: Record<string, string>): Example;

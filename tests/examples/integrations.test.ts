@@ -1,4 +1,4 @@
-/** The examples of webhooks, subscriptions and changes do what their first line says, as processes against a running service. */
+/** Tests that the examples of webhooks, subscriptions and changes do what their first line says, against a running service. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** The examples for people's own programs do what their first line says, as processes against a running service. */
+/** Tests that the examples for programs of people do what their first line says, as processes against a running service. */
 import { expect, test } from "vitest";
 import { setupExamples } from "./example-fixture.ts";
 

@@ -112,7 +112,7 @@ test("a token is encrypted at rest and appears in no response and no log line", 
 });
 
 describe("changing a gateway", () => {
-  test("a change of a gateway without effect writes nothing, and a masked token means that the stored one stays", async () => {
+  test("a change of a gateway without effect writes nothing, and a masked token in a change keeps the stored token", async () => {
     const made = (await create({ token: TOKEN })).body;
     const { id, name, url, workspace_root } = made;
     for (const same of [

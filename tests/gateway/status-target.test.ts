@@ -73,7 +73,7 @@ describe("which host the status is read from", () => {
 });
 
 describe("a saved token in status requests", () => {
-  test("a saved token is used only for its own address and only when its masked form is sent", async () => {
+  test("a saved token is used only for the address of its gateway, and only when its masked form is sent", async () => {
     const [saved, other] = [await startHost(), await startHost()];
     await neighbours.register(saved.url);
     saved.calls.length = 0;

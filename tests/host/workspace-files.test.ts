@@ -82,7 +82,7 @@ describe.concurrent.each(OLDER)("the files of an agent on a host of version %s",
 });
 
 describe.concurrent("a host that refuses TOOLS.md", () => {
-  test("TOOLS.md is carried at the start of AGENTS.md, before the host's own text, and its token can be read back", async () => {
+  test("a refused TOOLS.md is written at the start of AGENTS.md, before the host's text, and its token can be read back", async () => {
     const { host, file, sent, files } = await start("2026.9.6");
     const { files_written, warnings } = await writeFiles(host, worker, [tools, ...files(...WORKER)], NORMAL);
     expect([files_written, warnings]).toEqual([
@@ -103,7 +103,7 @@ describe.concurrent("a host that refuses TOOLS.md", () => {
     expect(await tokenOf(host)).toBe("sesame");
   });
 
-  test("a lead's AGENTS.md carries TOOLS.md before its own text, and repeats change and duplicate nothing", async () => {
+  test("a lead's AGENTS.md contains TOOLS.md before its own text, and repeated writes change and duplicate nothing", async () => {
     const { host, file, files } = await start("2026.9.6");
     const given = [tools, ...files(...LEAD)];
     const first = await writeFiles(host, lead, given, NORMAL);
@@ -119,7 +119,7 @@ describe.concurrent("a host that refuses TOOLS.md", () => {
     expect(file("AGENTS.md")).toBe(text);
   });
 
-  test.each([worker, lead])("a carried TOOLS.md stays when other files are written without it (agent %j)", async (agent) => {
+  test.each([worker, lead])("a TOOLS.md inside AGENTS.md stays when other files are written without TOOLS.md (agent %j)", async (agent) => {
     const { host, file, files } = await start("2026.9.6");
     const names = agent.is_lead ? LEAD : WORKER;
     await writeFiles(host, agent, [tools, ...files(...names)], NORMAL);
@@ -143,7 +143,7 @@ describe.concurrent("a host that refuses TOOLS.md", () => {
     expect(await tokenOf(host)).toBe("sesame");
   });
 
-  test("below the minimum version the remaining files of a lead are still carried by another file", async () => {
+  test("below the minimum version the other refused files of a lead are still written into another file", async () => {
     const { host, file, files } = await start("2026.9.6", (name) => !["AGENTS.md", "ROLES.md"].includes(name));
     const ended = await writeFiles(host, lead, [tools, ...files(...LEAD)], { below_minimum: true });
     expect([ended.error, ended.warnings.length]).toEqual(["Gateway rejected required lead workspace files as unsupported", 2]);

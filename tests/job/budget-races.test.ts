@@ -96,7 +96,7 @@ test("jobs leased at the same moment are all delivered, and when two choose the 
   expect(warnings).toEqual([]);
 });
 
-test("a process waits for a host that another process found down, and one of them tries it", async () => {
+test("a process waits for a host that another process found down, and only one job of all processes makes the trial call", async () => {
   await Promise.all(worlds.map((world) => stopHost(world, host)));
   const ids = await addNotices(server.world, home, LANES);
   await deliver(worlds[0]!.context(), ids[0]!);

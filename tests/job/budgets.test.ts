@@ -40,7 +40,7 @@ async function start(ids: string[]): Promise<{ ends: Promise<void>[] }> {
   return { ends };
 }
 
-test("a gateway's jobs over its budget wait without an attempt, and whenever a job ends, the oldest of them is woken", async () => {
+test("a gateway's jobs over its budget wait without an attempt, and whenever a job ends, the oldest waiting job is woken", async () => {
   const ids = await addNotices(world, home, ["a", "b", "c", "d"]);
   const { ends } = await start(ids.slice(0, GATEWAY));
   for (const id of ids.slice(GATEWAY)) await work(id);
@@ -82,7 +82,7 @@ test("a job that waits for a slot tries again by itself, in case the wake-up is 
     const wait_ms = (await getJob(world, ids[2]!)).run_at.getTime() - world.now().getTime();
     polls.push(wait_ms / 1_000);
     world.elapse(wait_ms);
-    // The leases of the running jobs are renewed.
+    // Renews the leases of the running jobs, as their workers would.
     await world.db
       .update(jobs)
       .set({ lease_until: new Date(world.now().getTime() + 60_000) })

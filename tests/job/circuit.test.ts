@@ -98,7 +98,7 @@ describe("a host that is down", () => {
     for (const { attempts, finished_at, last_error } of ended) {
       expect(attempts).toBeLessThanOrEqual(6);
       expect(last_error).toContain("ECONNREFUSED");
-      // The retries of a notice take 270 s, with 10 % jitter.
+      // The retries of a notification take 270 s, with 10 % jitter.
       expect(finished_at!.getTime() - started).toBeGreaterThan(240 * SECOND_MS);
     }
     expect(world.log.filter(({ event }) => event === "jobs.dead")).toHaveLength(3);

@@ -60,7 +60,7 @@ test("the outcome of a job that another wake-up took is read without visiting ot
   expect((await readRowsVisited()) - before).toBeLessThan(300);
 });
 
-test("a relay of a lane does not visit jobs of other lanes, even when it was planned while there were no jobs", async () => {
+test("a relay of a lane does not visit jobs of other lanes, even when its statement was planned while there were no jobs", async () => {
   const sent: string[] = [];
   const relayLane = (lane: string) =>
     relay(

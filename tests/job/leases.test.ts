@@ -60,7 +60,7 @@ test("a wake-up for a job that another worker holds is delivered again after the
   expect([wakeUp?.id, wakeUp!.delay_seconds > 0 && wakeUp!.delay_seconds <= 60]).toEqual([id, true]);
 });
 
-test("a worker that comes back after another one took over its lease cannot end the job", async () => {
+test("a worker that comes back after another worker took over its lease cannot end the job", async () => {
   const first = work();
   const late = await host.call(0);
   world.elapse(LEASE_MS);

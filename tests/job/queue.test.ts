@@ -24,7 +24,7 @@ const tenancy = { organization_id: home.organization_id };
 const later = (ms: number) => new Date(world.now().getTime() + ms);
 const idsOf = (wakeUps: { id: string }[]) => wakeUps.map((wakeUp) => wakeUp.id).toSorted();
 
-test("enqueueing outside a transaction is refused, and inside one the job is stored", async () => {
+test("enqueueing outside a transaction is refused, and inside a transaction the job is stored", async () => {
   const ctx = world.context();
   await expect(enqueue(ctx, "webhook.notify", nothing(), tenancy)).rejects.toThrow("outside a transaction");
   expect(await world.db.$count(jobs)).toBe(0);
@@ -150,7 +150,7 @@ test("the secret of a job is encrypted, and erased when the job ends", async () 
   expect(await read(id)).toMatchObject({ status: "done", secret_sealed: null });
 });
 
-test("finished jobs are kept for 7 days, dead ones for 30, and unfinished ones always", async () => {
+test("finished jobs are kept for 7 days, dead jobs for 30 days, and unfinished jobs until they end", async () => {
   const [done, dead, live] = [await add(), await add(), await add()];
   await world.db.update(jobs).set({ status: "done", finished_at: world.now() }).where(eq(jobs.id, done));
   await world.db.update(jobs).set({ status: "dead", finished_at: world.now() }).where(eq(jobs.id, dead));

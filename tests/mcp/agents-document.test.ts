@@ -47,7 +47,7 @@ test.skipIf(!hasTools)("the shell lines of docs/agents.md take a board from its 
   ]);
 });
 
-test("the lines for MCP clients are those that the command line and the console show", () => {
+test("the lines for MCP clients equal the lines that the command line and the console show", () => {
   const connections = connectionLines({ url: "http://127.0.0.1:8000", source: { token: "$MILO" } });
   const clients = connections.filter(({ scope }) => scope);
   const expected = clients.map(({ title, scope, line, attended, unattended }) =>

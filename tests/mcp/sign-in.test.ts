@@ -48,7 +48,7 @@ test("agents sign in with X-Agent-Token or as a bearer, and people with their to
   }
 });
 
-test("without an audience, tokens of people are refused with the reason, and those of agents and keys are not", async () => {
+test("without an audience, tokens of people are refused with the reason, and tokens of agents and keys are accepted", async () => {
   const open = await createWorld({ environment: { OIDC_AUDIENCE: "" } });
   onTestFinished(() => open.close());
   const { owner, worker, call } = await openPullBoard(open, "owner");
@@ -75,7 +75,7 @@ test("failed sign-ins count against the address as on the API, and above the lim
   world.elapse(60_000);
 });
 
-test("a page of another site is refused, and one of a listed origin or of the service itself is not", async () => {
+test("a request from a page of another site is refused, and from a page of a listed origin or of the service it is accepted", async () => {
   const { worker } = board;
   const from = async (origin: string) => (await post({ agent: worker.token, headers: { origin } })).status;
   expect(await from("https://evil.example")).toBe(403);

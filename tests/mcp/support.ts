@@ -16,7 +16,7 @@ export interface McpConnection {
   use: (tool: string, input?: object) => Promise<ToolAnswer>;
 }
 
-/** Connects the official client to the service in this process. `auth` is the header that identifies the caller. */
+/** Connects the official client to the service in this process. `auth` is the header that identifies the person or agent. */
 export async function connectMcp(
   world: Pick<World, "app" | "settings">,
   token: string,

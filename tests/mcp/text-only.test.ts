@@ -7,7 +7,7 @@ import { connectMcp } from "./support.ts";
 const world = await setupWorld();
 const home = await openPullBoard(world, "home");
 
-/** A client that reads only the text of results, and trusts only the text outside fences. */
+/** Connects a client that reads only the text of results, and trusts only the text outside fences. */
 async function connect(token: string) {
   const { use } = await connectMcp(world, token);
   return async (tool: string, input: object = {}) => {
@@ -33,7 +33,7 @@ test("a client that reads only texts does a whole task: inbox, next task, commen
   const asLead = await connect(lead.token);
   const asOwner = await connect(owner.token);
 
-  // The person finds the board and makes a task; the tool says under which id.
+  // The person finds the board and creates a task. The text of the tool's answer contains the id of the task.
   expect(find((await asOwner("get_board")).said, ID)).toBe(board_id);
   const made = await asOwner("create_task", { board_id, title: "Count the lamps", description: "In all rooms" });
   const task_id = find(made.said, `^Task ${ID} \\[inbox\\]`);

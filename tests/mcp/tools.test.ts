@@ -146,7 +146,7 @@ test("an idle check of the inbox takes two statements, and its answer less than 
   expect(Buffer.byteLength(text)).toBeLessThan(1_000);
 });
 
-// With the tokenizers o200k and cl100k, the lists have 4.2 characters a token: the estimate is a little too high.
+// `countTokens` returns a little too much: with the tokenizers o200k and cl100k, the lists have 4.2 characters a token.
 test("the list of tools takes at most 2,000 tokens for any role, and the instructions at most 600", async () => {
   const { owner, lead, worker } = await openBoard();
   for (const token of [owner.token, lead.token, worker.token]) {

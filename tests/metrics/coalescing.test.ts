@@ -6,7 +6,7 @@ import { addTask } from "../support/task.ts";
 import type { Person } from "../support/world.ts";
 import { readDashboard } from "./dashboard-fixture.ts";
 
-/** Tests that simultaneous requests share one query only if nothing in them could change the answer. */
+/** Tests that simultaneous requests share one query only if they must get the same answer. */
 const world = await setupWorld();
 const [home, abroad] = [await world.tenant("home"), await world.tenant("abroad")];
 const [colleague, guest] = [await world.person("colleague"), await world.person("guest")];
@@ -24,14 +24,14 @@ const readMany = (requests: readonly (readonly [Person, object])[]) =>
   Promise.all(requests.map(([who, query]) => readDashboard(world, who, query)));
 const many = (count: number, who: Person, query: object = {}) => Array.from({ length: count }, () => [who, query] as const);
 
-test("equal dashboard requests at the same time share one query, even those of different people with the same rights", async () => {
+test("equal dashboard requests at the same time share one query, even for different people with the same rights", async () => {
   const answers = await readMany([...many(10, home.owner), ...many(10, colleague)]);
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   // How many requests arrive during a run depends on the machine.
   expect(runs()).toBeLessThan(10);
 });
 
-test("a request with another range, board, set of rights or organization has its own query and its own figures", async () => {
+test("dashboard requests with different ranges, boards, rights or organizations have separate queries and figures", async () => {
   await addTask(world, home);
   await addTask(world, abroad);
   await addTask(world, abroad);

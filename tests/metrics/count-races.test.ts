@@ -29,7 +29,7 @@ await world.db.execute(sql`create function keep_task() returns trigger language 
     'begin insert into true_tasks values (new.id, new.task_id); return new; end'`);
 await world.db.execute(sql`create trigger keep_task before insert on task_transitions for each row execute function keep_task()`);
 
-/** Reads all boards of the organization. */
+/** Returns an actor who may read all boards of the organization. */
 const reader = (): Member => {
   const rights = { all_boards_read: true, all_boards_write: true };
   const active = { organization_id: races.home.organization_id, member_id: crypto.randomUUID(), role: "owner", ...rights };

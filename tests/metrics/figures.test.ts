@@ -20,7 +20,7 @@ import { addApproval, STATUSES } from "../support/task-rules.ts";
 import { addTask } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** The rules of each figure of a dashboard. Every test has its own board. */
+/** Tests the rules of each figure of a dashboard. Every test has a new board. */
 const { world, home, read } = await setup(openDashboardFixture());
 
 const newBoard = (name?: string) => addEmptyBoard(world, home, name);

@@ -29,7 +29,7 @@ test("the statements of a dashboard keep one plan for all ranges", async () => {
   const result = await world.db.execute(sql`
     select generic_plans::int as kept, custom_plans::int as made from pg_prepared_statements where statement like '%with input as materialized%'`);
   const statements = rowsOf<{ kept: number; made: number }>(result);
-  // One statement each for the flow by hour, day, week and month, and one for the events.
+  // There is one statement each for the moves of tasks by hour, day, week and month, and one for the events.
   expect(statements).toHaveLength(5);
   for (const { kept, made } of statements) {
     expect(made).toBe(TRIED_PLANS);

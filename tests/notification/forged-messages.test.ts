@@ -18,7 +18,7 @@ test.each(messages)("no text in %s adds a line outside of a fence", (_name, buil
       for (const message of [build(text), toChatText({ message: build(text) })]) {
         const { outside, open } = splitFences(message);
         expect(open).toBe(false);
-        // A line that held the benign text still begins with its label, which says what the text is.
+        // A line that contained the benign text still begins with its label, which says what the text is.
         const labels = expected.map((line) => line.split(BENIGN, 1)[0]!.trimEnd());
         expect(outside.map((line, index) => line.startsWith(labels[index] ?? "\0"))).toEqual(labels.map(() => true));
       }

@@ -6,7 +6,7 @@ import { COMPLETION, GOAL, createOnboarding, QUESTION } from "../support/onboard
 import { openServerWorld } from "../support/postgres-world.ts";
 import { renew, setup } from "../support/fixtures.ts";
 
-/** Concurrent requests, on a server with many connections. */
+/** Tests concurrent requests, which need a server with several connections. */
 const { world } = await setup(openServerWorld());
 const home = await world.tenant("home");
 
@@ -52,7 +52,7 @@ test("concurrent confirmations create one lead", async () => {
   ]);
 });
 
-test("a lead created during a confirmation is either kept by it or refused", async () => {
+test("a lead that is created during a confirmation either becomes the board's only lead or is refused", async () => {
   await board.start();
   const body = { name: "By hand", board_id: board.board_id, is_board_lead: true };
   const create = () => world.call("POST", "/api/v1/agents", { token: home.owner.token, body });

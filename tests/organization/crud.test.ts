@@ -38,7 +38,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("organizations under 
     ]);
   });
 
-  test("a personal organization starts with two skill packs, a created one with none", async () => {
+  test("a personal organization starts with two skill packs, and an organization that a person creates with none", async () => {
     const person = await newcomer();
     const personal = (await call(person, "GET", "/me")).body;
     const created = (await create(person, "Empty")).body;
@@ -110,7 +110,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("organizations under 
     ]);
   });
 
-  test("listing organizations creates the Personal one of a new person", async () => {
+  test("listing organizations creates the Personal organization of a new person", async () => {
     const listed = (await call(await newcomer(), "GET", "/me/list")).body;
     expect(listed).toEqual([{ id: expect.any(String), name: "Personal", role: "owner", is_active: true }]);
   });

@@ -26,7 +26,7 @@ const invite = async (body: object = {}) =>
   (await call(inviter, "POST", "/me/invites", { invited_email: emailOf(guest), ...body })).body;
 const setRole = (role: string) => call(home.owner, "PATCH", member(), { role });
 
-/** Returns the refusal of the guest, who must not be a member then, and whether the invite is still open. */
+/** Lets the guest accept an invite. Returns the answer, whether the guest is a member, and whether the invite is still open. */
 async function refusalOf(token: string): Promise<unknown[]> {
   const { status, body } = await accept(guest, token);
   const invites = eq(organization_invites.invited_email, emailOf(guest));

@@ -49,7 +49,7 @@ test("a user from before issuers were stored keeps the account at the first sign
   expect(await database.db.select().from(users)).toMatchObject([{ auth_issuer: world.identities.issuer, auth_subject: "ann" }]);
 });
 
-test("the first sign-in assigns all earlier users to the issuer, so that no later issuer can take one over", async () => {
+test("the first sign-in assigns all earlier users to the issuer, so that no later issuer can take over a user", async () => {
   const [before, after] = [await start(), await start()];
   const ann = await signIn(before, "ann");
   const bob = await signIn(before, "bob");

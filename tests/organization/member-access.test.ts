@@ -56,7 +56,7 @@ describe.each(["/organizations/me", "/api/v1/organizations/me"])("member access 
     expect((await setAccess(owner, person.member_id, {})).body).toEqual(cleared.body);
   });
 
-  test("access with a board of another organization, or one named twice, is refused and changes nothing", async () => {
+  test("access with a board of another organization, or with a board that is named twice, is refused and changes nothing", async () => {
     const before = (await get(owner, member.member_id)).body;
     const own = { board_id: home.board_id };
     for (const foreign of [abroad.board_id, crypto.randomUUID()]) {

@@ -9,7 +9,7 @@ export interface MemberPerson extends Person {
   member_id: string;
 }
 
-/** Creates a person who is a member of the tenant's organization and works in it. */
+/** Creates a person who is a member of the tenant's organization, which becomes the person's active organization. */
 export async function addMember(
   world: World,
   { organization_id }: Tenant,

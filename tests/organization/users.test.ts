@@ -34,7 +34,7 @@ describe("the current user", () => {
     expect((await rowOf(person))!.active_organization_id).toBeNull();
   });
 
-  test("sent fields are changed and trimmed, blank and null clear them, other keys are ignored", async () => {
+  test("a change of the current user trims the sent fields, clears blank and null ones, and ignores unknown keys", async () => {
     const person = await world.person("changing");
     const fields = {
       name: "Full Name",

@@ -10,7 +10,7 @@ const { world } = await setup(openServerWorld());
 const home = renew((n) => world.tenant(`home-${n}`));
 
 test.each([1, 2, 3, 4, 5])(
-  "when three messages and the console decide at once, exactly one decision has an effect (round %i)",
+  "when three messages and the console decide at the same time, exactly one decision has an effect (round %i)",
   async () => {
     const { id: approval_id } = await requestApproval(world, home);
     const [owner] = await world.db.select().from(users).where(eq(users.auth_subject, home.owner.subject));

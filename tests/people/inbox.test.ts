@@ -99,7 +99,7 @@ test("a chat message that names a person reaches that person", async () => {
   expect(await titlesOf(grace)).toEqual([`Lead mentions you in the chat of chats board`]);
 });
 
-test("a mention in the chat of a group reaches only those who may read the group, and only while they may", async () => {
+test("a mention in the chat of a group reaches only people who may read the group, and only while they may read it", async () => {
   const home = await world.tenant("grouped");
   const { token } = home.owner;
   const group = await call("POST", "/api/v1/board-groups", { token }, { name: "Ships" });
@@ -117,7 +117,7 @@ test("a mention in the chat of a group reaches only those who may read the group
   expect(await inboxOf(ines)).toMatchObject({ items: [], unread: 0 });
 });
 
-test("a person who may no longer read a board is no longer notified about it, and sees nothing of it any more", async () => {
+test("a person who may no longer read a board is no longer notified about it, and no longer sees earlier notifications about it", async () => {
   const home = await world.tenant("revoked");
   const member = await world.member("revoked-member", home, "member", { write: true });
   const follow = `/api/v1/boards/${home.board_id}/follow`;

@@ -100,7 +100,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     expect([patches().length, callsOf("config.get").length, (await job()).status]).toEqual([1, 2, "done"]);
   });
 
-  test("the heartbeat settings are written within one attempt even if the host restarts, with or without an answer before it", async () => {
+  test("the heartbeat settings are written within one attempt even if the host restarts, before or after its answer", async () => {
     host.faults.restart_after_writes = true;
     await setHeartbeat("16m");
     host.faults.lost_responses["config.patch"] = 1;
@@ -128,7 +128,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     expect([entries()[worker]?.heartbeat, (await job()).status]).toEqual([heartbeat("20m"), "done"]);
   });
 
-  test("the attempt itself waits for a short delay that the host requests, and the job's next attempt for a long one", async () => {
+  test("if the host requests a short delay, the attempt waits, and if it requests a long delay, the job is retried later", async () => {
     host.failNext("config.patch", { code: "UNAVAILABLE", message: "busy", retryable: true, retryAfterMs: 900 });
     await setHeartbeat("21m");
     const [refused, taken] = host.calls.filter(({ method }) => method === "config.patch");

@@ -115,7 +115,7 @@ describe.each(Object.keys(dialects) as DialectName[])("provisioning on a host of
     });
   });
 
-  test.each(ROLES)("the %s has the files of its role, each written by the service or carried by another file", (role) => {
+  test.each(ROLES)("the %s has the files of its role, each as a file or as a section of another file", (role) => {
     const files = filesOf(host, agents_by_role[role]);
     const carried = [...files.values()].flatMap((text) =>
       [...text.matchAll(/^<!-- file: (\S+) -->$/gm)].map((match) => match[1]!),

@@ -60,7 +60,7 @@ test("agents that are created together are provisioned with as few configuration
   expect(provisioned).toEqual(made.map(() => ({ attempts: 1, status: "done" })));
 });
 
-test("when a host refuses the heartbeat settings of one agent, other agents that are created at the same time keep theirs", async () => {
+test("when a host refuses the heartbeat settings of one agent, other agents that are created at the same time get their settings", async () => {
   host.faults.patch_limit = null;
   host.faults.refused_config_keys = ["mood"];
   const [odd, ...plain] = await provisionTogether([{ heartbeat_config: { every: "7m", mood: "fine" } }, {}, {}, {}]);

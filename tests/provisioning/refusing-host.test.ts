@@ -63,7 +63,7 @@ async function register(dialect: string, token: string): Promise<Crew> {
   return { gateway_id, board_id, main: main!, worker };
 }
 
-/** Runs the jobs with all their attempts. */
+/** Runs the jobs until they have used all their attempts. */
 async function runOut(): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     await deliverConcurrently(world);
@@ -117,7 +117,7 @@ describe.each(DIALECTS)("a host of version %s that refuses the service", (dialec
     expect((await listJobs(crew.gateway_id, "agent.provision")).filter(({ status }) => status === "dead")).toEqual([]);
   });
 
-  test("agents that are created before the pairing is approved are provisioned by the next probe after the approval, and only by that one", async () => {
+  test("agents that are created before the pairing is approved are provisioned by the next probe after the approval, and by no later probe", async () => {
     await start(true);
     const crew = await register(dialect, TOKEN);
     await runOut();

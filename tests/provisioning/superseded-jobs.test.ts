@@ -130,7 +130,7 @@ describe("a job whose agent has moved", () => {
     ]);
   });
 
-  test("an agent that moves during an update is not changed by it, whether the update succeeded or not", async () => {
+  test("an agent that moves during an update is not changed by the update, whether it succeeds or fails", async () => {
     for (const failure of [null, { message: "no" }]) {
       await set({ gateway_id: home.gateway_id, status: "online", lifecycle_generation: 1 });
       await changeAgent(hosted, ann);

@@ -62,7 +62,7 @@ describe("an update of an agent", () => {
     expect(messagesTo(host, ann)).toMatchObject([{ message: expect.stringMatching(/Anna.*updated/), deliver: false }]);
   });
 
-  test("an update keeps the files that agents own, and writes BOOTSTRAP.md only on request", async () => {
+  test("an update keeps the files that belong to the agent, and writes BOOTSTRAP.md only on request", async () => {
     const own = host.host.files.get(`/srv/agents/workspace-mc-${ann.id}`)!;
     for (const name of ["MEMORY.md", "USER.md", "BOOTSTRAP.md"]) own.set(name, { content: "mine", updatedAtMs: 0 });
     await changeAgent(hosted, ann);
@@ -73,7 +73,7 @@ describe("an update of an agent", () => {
     expect([own.get("MEMORY.md")?.content, own.get("BOOTSTRAP.md")?.content]).toEqual(["mine", files.get("BOOTSTRAP.md")]);
   });
 
-  test("an update writes a file that the agent owns when the host has lost it", async () => {
+  test("an update writes a file that belongs to the agent, such as MEMORY.md, if the host has lost it", async () => {
     host.host.files.get(`/srv/agents/workspace-mc-${ann.id}`)!.delete("MEMORY.md");
     await changeAgent(hosted, ann);
     await world.drain();

@@ -16,7 +16,7 @@ export interface PushFixture {
   service: PushService;
   post: (person: Person, body: object) => Promise<Answer>;
   listChannels: (person: Person) => Promise<Body>;
-  /** A browser in which a person is notified. */
+  /** Adds a browser in which a person is notified. */
   addBrowser: (person: Person, name?: string) => Promise<Browser>;
   /** Requests an approval and sends the resulting notifications. */
   ask: (home: Tenant, body?: object) => Promise<Body>;

@@ -194,7 +194,7 @@ describe("reading steps", () => {
     }
   });
 
-  test("steps of one kind are found among others", async () => {
+  test("steps can be filtered by kind", async () => {
     for (let from = 0; from < 400; from += 100)
       await post(
         from,

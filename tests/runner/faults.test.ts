@@ -7,7 +7,7 @@ const openFixture = await setupRunners();
 
 const until = (check: () => unknown) => vi.waitUntil(check, { timeout: 60_000, interval: 50 });
 const took = (runner: RunningRunner) => until(() => runner.stdout().includes("works in"));
-/** The peak memory of a process in MB, as Linux reports it. */
+/** Returns the peak memory of a process in MB, as Linux reports it. */
 const peakOf = (pid: number) => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
 
 test("an agent that crashes leaves the task blocked with the reason, and its worktree stays", async () => {

@@ -46,7 +46,7 @@ test("a command of --exec that ends with an exit code other than 0 leaves the ta
   ]);
 }, 60_000);
 
-test("--policy names the file whose rules decide instead of those of the repository", async () => {
+test("the rules in the file that --policy names replace the rules of the repository", async () => {
   const runner = await openFixture();
   await runner.board.addTask();
   const note = `${runner.home}/answers`;
@@ -143,7 +143,7 @@ test.runIf(process.platform === "linux")(
     expect(written.stdout()).toContain("systemctl --user enable --now board-run-my-machine.service");
     const unit = readFileSync(file, "utf8");
     expect(unit).toContain(`"run" "--name" "My machine" "--tag" "100%%" "--exec"`);
-    // Relative paths among the arguments keep their meaning.
+    // The service starts in the repository, so relative paths in the arguments refer to the same files.
     expect(unit).toContain(`WorkingDirectory=${runner.repository}\n`);
     expect(unit).not.toContain(runner.board.worker.token);
     expect(statSync(file).mode & 0o777).toBe(0o600);

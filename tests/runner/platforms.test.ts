@@ -50,7 +50,7 @@ test("on Windows a program is found by its extension, and not as a script for an
   expect(find("npx", "linux")).toBe(path.join(folder, "npx"));
 });
 
-test("the shell of Windows starts a script in a folder with blanks, and gets no argument that it would interpret", () => {
+test("the shell of Windows starts a script in a folder with spaces, and gets no argument that it would interpret", () => {
   const npx = "C:\\Program Files\\nodejs\\npx.cmd";
   const words = ["--yes", "@scope/agent-acp@1.2.3", "--name", "my agent"];
   expect(toShellCommand(npx, words, { ComSpec: "C:\\Windows\\cmd.exe" })).toEqual({

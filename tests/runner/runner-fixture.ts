@@ -70,7 +70,7 @@ export interface FixtureOptions {
   intercept?: (request: Request, next: (request: Request) => Promise<Response>) => Promise<Response>;
 }
 
-/** Returns a function that opens a fixture for one test. All tests of a file share a world and the built command line. */
+/** Returns a function that opens a fixture for one test. All tests of a file share a service and the built command line. */
 export async function setupRunners(): Promise<(options?: Partial<FixtureOptions>) => Promise<RunnerFixture>> {
   const program = buildCommandLine();
   afterAll(cleanUpPrograms);

@@ -39,7 +39,7 @@ function addRemote(runner: RunnerFixture): string {
   return remote;
 }
 
-test("--clean lists the worktrees, and removes those without changes whose task is done; their branches stay", async () => {
+test("--clean lists the worktrees, removes the worktrees without changes whose task is done, and keeps their branches", async () => {
   const runner = await openFixture();
   const [done, changed, open] = [await workOn(runner, "Done"), await workOn(runner, "Changed"), await workOn(runner, "Open")];
   await finish(runner, done);

@@ -155,7 +155,7 @@ test("filters ignore case and treat pattern characters literally", async () => {
   expect(await found("?category=&risk=%20&search=")).toHaveLength(6);
 });
 
-test("the skills of a pack are those at its url or below it", async () => {
+test("the skills of a pack are the skills at its url or below it", async () => {
   const tenant = await world.tenant("packs");
   const body = { source_url: "https://github.com/acme/my_skills" };
   const pack = (await world.call("POST", "/api/skills/packs", { ...as(tenant), body })).body;

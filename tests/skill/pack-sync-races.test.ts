@@ -6,7 +6,7 @@ import { archivePath, createPackCalls, skillFile, startCodeHost } from "../suppo
 import { openServerWorld } from "../support/postgres-world.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** Separate connections, as several consumers and requests have them. */
+/** Uses a server, which gives consumers and requests separate connections. */
 const host = await setup(startCodeHost());
 const { world } = await setup(openServerWorld({ web: host.web }));
 const home = await world.tenant("home");

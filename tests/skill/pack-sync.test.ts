@@ -148,7 +148,7 @@ test("no transaction is open while a sync waits for the code host: even with one
   expect((await syncing).body).toEqual(result(1, 1, 0));
 });
 
-test("runs are kept for a week", async () => {
+test("runs of pack syncs are kept for a week", async () => {
   const { run_id } = (await packs.sync(id, ASYNC)).body;
   await world.drain();
   const DAY_MS = 86_400_000;

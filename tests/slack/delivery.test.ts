@@ -27,7 +27,7 @@ test("after an admin has connected the app and a person has linked their Slack u
   expect(tested.body).toEqual({ ok: true, error: null });
 });
 
-test("a later button changes nothing, and its message is replaced by one that says who decided", async () => {
+test("a button that is pressed after the decision changes nothing, and its message is replaced by one that says who decided", async () => {
   const home = await addTenant("bea");
   const { id } = await ask(home);
   const [approve, reject] = buttonsOf(slack.messagesTo(home.slack_user)[0]);

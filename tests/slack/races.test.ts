@@ -58,7 +58,7 @@ test.each(ROUNDS)(
   },
 );
 
-/** More followers than the messages that are sent at the same time. */
+/** More than `MAX_CONCURRENT`, so that some messages are still waiting when the right is lost. */
 const FOLLOWERS = 9;
 
 test.each([1, 2, 3])(

@@ -60,7 +60,7 @@ test("an answer is sent only to Slack, whatever address a request names", async 
     const signed = slack.sign({ payload: JSON.stringify({ ...payload, response_url }) }, world.now());
     expect((await post(signed)).status).toBe(200);
   }
-  // The stand-in fails the job of any other address.
+  // A job that sends to any other address would fail at the Slack stand-in.
   await world.drain();
   expect((await world.call("GET", "/api/v1/jobs?status=dead", { token: home.owner.token })).body.items).toEqual([]);
 });

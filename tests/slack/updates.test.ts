@@ -38,7 +38,7 @@ test("a decision in the console replaces the message of everybody who was asked,
   expect(await listRows(home)).toEqual([]);
 });
 
-test("a decision by a button replaces the others' messages too, and its own message once", async () => {
+test("a decision by a button replaces the messages of the other people too, and the message of the button only once", async () => {
   const home = await addTenant("bea");
   const mate = await world.member("ben", home, "member", { write: true });
   await link(mate, "UBEN");

@@ -110,7 +110,7 @@ test("a message behind an open transaction of the service's database waits for i
   const values = [organization_id, board_id, worker.id];
   const insert =
     "insert into inbox_messages (organization_id, board_id, agent_id, kind, text) values ($1, $2, $3, 'task.assigned', 'Early')";
-  // Without foreign keys, so that the transaction locks no rows that a task needs.
+  // Disables foreign keys, so that the transaction locks no rows that a task needs.
   const slow = await openTransaction(own, "set local session_replication_role = replica");
   await slow.query(insert, values);
   const id = await addTask({ assigned_agent_id: worker.id });

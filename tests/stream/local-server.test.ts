@@ -5,7 +5,7 @@ import { call } from "../support/http.ts";
 import { cleanUpPrograms, dataFolder, type Program, readToken, startProgram } from "../support/program.ts";
 import { listen } from "../support/sse.ts";
 
-/** Streams of the started local server, over real sockets. */
+/** Tests streams of the started local server, over real sockets. */
 const TOKEN = "gateway-token-0815";
 let gateway: FakeGateway;
 afterEach(async () => {
@@ -71,7 +71,7 @@ test("a client of the local server that pauses reading gets everything in order 
     headers: { authorization: `Bearer ${server.token}` },
     signal: abort.signal,
   });
-  // More than the socket buffers hold.
+  // This is more data than the socket buffers can hold.
   const contents = Array.from({ length: 120 }, (_, index) => `${index} ${"x".repeat(90_000)}`);
   for (const content of contents) await server.call("POST", path, { content });
   await pause(3_000);

@@ -9,7 +9,7 @@ export const waitForPolls = (): Promise<void> => pause(POLL_MS * 6);
 export const streamPath = (board_id: string, query = ""): string => `/api/v1/boards/${board_id}/memory/stream${query}`;
 export const contentsOf = (listener: Listener): string[] => listener.events().map(({ data }) => data.memory.content);
 
-/** Writes and follows a board's memory as its owner. `place` is evaluated at each call. */
+/** Returns functions that write and follow a board's memory as the owner. `place` is evaluated at each call. */
 export function createMemoryStreamClient(place: () => { world: World; home: Tenant; board_id: string }) {
   const follow = (query = "", options?: ListenOptions): Promise<Listener> => {
     const { world, home, board_id } = place();

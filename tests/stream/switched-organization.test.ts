@@ -17,7 +17,7 @@ let member_id: string;
 let first_task: TaskRow;
 let second_task: TaskRow;
 
-/** A person who owns the first organization and administers the second. Each test has its own two. */
+/** A person who owns the first organization and administers the second. Each test has two new organizations. */
 const { world, home: first } = await setupTenants({ streams: { poll_ms: POLL_MS } });
 const second = renew(() => world.tenant(`second of ${first.owner.subject}`));
 beforeEach(async () => {

@@ -9,7 +9,7 @@ const { world, home, receiver, send, subscribe, addTask, deliveriesOf } = await 
 
 const HOUR = 3_600_000;
 
-test("a redelivery sends an event again with its id, and recover sends all failed ones", async () => {
+test("a redelivery sends an event again with its id, and recover sends all failed deliveries again", async () => {
   const subscription = await subscribe();
   await addTask("one");
   await world.drain();

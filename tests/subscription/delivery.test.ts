@@ -226,7 +226,7 @@ test("a rotated secret signs together with the old one for a day, then alone, an
   const isSignedBy = (key: string) => {
     const { body, headers } = receiver.messages.at(-1)!;
     try {
-      // The library compares with its own clock.
+      // The library compares the time with the clock of the machine.
       const now = String(Math.floor(Date.now() / 1000));
       const expected = new Webhook(key).sign(headers["webhook-id"], new Date(Number(headers["webhook-timestamp"]) * 1000), body);
       return now !== "" && String(headers["webhook-signature"]).split(" ").includes(expected);

@@ -144,7 +144,7 @@ test("a receiver that failed gets one message at a time until it accepts one", a
   await first;
 });
 
-test("at most twenty messages at a time are sent to one receiver, while another receiver gets its own", async () => {
+test("at most twenty messages at a time are sent to one receiver, and messages to another receiver do not wait for them", async () => {
   const slow = await subscribe(`${receiver.url}?slow`);
   const other = await startReceiver();
   onTestFinished(() => other.close());

@@ -8,7 +8,7 @@ const receiver = await setup(startReceiver());
 
 const send = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });
 
-test("a receiver that sends nothing for 15 seconds has failed, and one that has sent its status has not", {
+test("a test message fails if the receiver sends nothing for 15 seconds, and succeeds if the receiver has sent its status", {
   timeout: 60_000,
 }, async () => {
   receiver.answer = (request, response) => {

@@ -27,7 +27,7 @@ describe.concurrent.each(Object.keys(dialects) as DialectName[])("the sync of al
     expect(status).toBe(200);
     const refused = (names: string[]) => names.filter((name) => !accepts(name));
     const count = (names: string[]) => names.filter(accepts).length;
-    // AGENTS.md carries the files of a worker or a main agent that the host refuses, so it is written too.
+    // Files of a worker or a main agent that the host refuses are sections of AGENTS.md, which is therefore written too.
     const carriers = refused(UPDATED.worker).length > 0 ? 2 : 0;
     expect(body).toEqual({
       gateway_id: home.gateway_id,

@@ -47,7 +47,7 @@ const queued = (kind: string) =>
     .from(jobs)
     .where(and(eq(jobs.kind, kind), eq(jobs.status, "queued")));
 
-test("several consumers of one run finish it once, namely the consumer that settles the last agent", async () => {
+test("several consumers of one run finish it only once: the consumer that finishes the last agent also finishes the run", async () => {
   const { sync, run, all, calls, home } = await start(20);
   const { run_id } = (await sync("rotate_tokens=true", ASYNC)).body;
   await Promise.all(

@@ -259,7 +259,7 @@ describe("an agent of a run", () => {
   });
 });
 
-test("runs are kept for a week", async () => {
+test("runs of template syncs are kept for a week", async () => {
   const { home, sync, run } = await start();
   const { run_id } = (await sync("", ASYNC)).body;
   await world.drain();

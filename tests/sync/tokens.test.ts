@@ -118,7 +118,7 @@ describe("the main agent in a sync", () => {
     expect(row).toMatchObject({ gateway_id: home.gateway_id, board_id: null, status: "ready" });
     const token = tokenOnHost(main)!;
     expect(await isAccepted(world, token)).toBe(true);
-    // The job of its creation writes the same token.
+    // The job that was created with the main agent writes the same token.
     await world.drain();
     expect([tokenOnHost(main), await isAccepted(world, token)]).toEqual([token, true]);
   });
@@ -146,7 +146,7 @@ describe("the main agent in a sync", () => {
     expect(calls("agents.create").map(({ params }) => params)).toEqual([{ name: main.entry_id, workspace: main.workspace }]);
   });
 
-  test("an unreadable token of the main agent is an error like that of any other agent", async () => {
+  test("an unreadable token is an error for the main agent as for any other agent", async () => {
     const { main, sync, write } = await start();
     write(main, "TOOLS.md", "nothing");
     const { status, body } = await sync();

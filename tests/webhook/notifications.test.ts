@@ -44,7 +44,7 @@ test("a notification names the webhook, the payload and the instruction before i
   ]);
 });
 
-test("the paths in a notification answer the agent that receives it", async () => {
+test("the agent that receives a notification can read the paths in it", async () => {
   const webhook = await createWebhook(world, home, { agent_id: home.worker.id });
   await postPayload(world, webhook, '{"n":1}');
   await world.drain();

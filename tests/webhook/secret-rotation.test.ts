@@ -15,7 +15,7 @@ const home = await world.tenant("home");
 
 const patch = async (webhook: Webhook, body: object): Promise<Webhook> =>
   (await world.call("PATCH", webhook.endpoint_path, { token: (await renewedOwner()).token, body })).body;
-/** The clock has moved by hours, so an earlier token may have expired. */
+/** Returns the owner with a new token, because the clock has moved by hours and an earlier token may have expired. */
 const renewedOwner = () => world.person(home.owner.subject);
 async function statusOf(webhook: Webhook, secret: string): Promise<number> {
   const { body, headers } = await deliveryOf("stripe", world.now(), secret);

@@ -14,7 +14,7 @@ export interface Sender {
   secret: string;
   event_type: string;
   summary: string;
-  /** Null where the sender sends no id. */
+  /** The id that the service must store for the delivery. */
   delivery_id: string;
   /** The name of the header of the signature or credential. */
   signature_header: string;

@@ -67,7 +67,7 @@ test("every answer about a payload has the same bytes before and after its body 
   expect(await fixture.countOrphans(home)).toBe(0);
 });
 
-test("an object's name is made of the ids of organization and payload, and only the service's user can read it", async () => {
+test("an object's name consists of the ids of organization and payload, and only the user of the service's process can read it", async () => {
   const id = await fixture.addOld(webhook, "a/../../b");
   await fixture.run();
   const key = `${home.organization_id}/${id.slice(0, 2)}/${id}`;
