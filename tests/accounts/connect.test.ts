@@ -170,7 +170,7 @@ test("a person who declines sends the program back without a code", async () => 
   expect(answer.searchParams.has("code")).toBe(false);
 });
 
-test("a person who is not signed in is asked to sign in first, and the request waits", async () => {
+test("a person who is not signed in is asked to sign in first, and can then agree to the same authorization request", async () => {
   const owner = await openOwner();
   const program = start();
   await expect(program.connect()).rejects.toThrow(UnauthorizedError);

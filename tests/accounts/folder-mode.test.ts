@@ -30,7 +30,7 @@ describe("the authentication mode at a start", () => {
     ["local in a folder that was migrated back", ["database", "local"], {}, "local"],
     ["what AUTH_MODE says in an empty folder", [], { AUTH_MODE: "local" }, "local"],
     ["what AUTH_MODE says in a folder that was migrated", ["database", "accounts"], { AUTH_MODE: "oidc" }, "oidc"],
-  ] as const)("the authentication mode is %s, for commands before and after the first start", (_what, content, environment, mode) => {
+  ] as const)("is %s, for commands before and after the first start", (_what, content, environment, mode) => {
     const folder = folderWith(...content);
     const read = () => findSecrets({ DATA_DIR: folder, ...environment }).filled["AUTH_MODE"];
     expect(read()).toBe(mode);
@@ -52,7 +52,7 @@ describe("the migration of accounts", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test.each(["local", "oidc"])("the migration of accounts is refused while AUTH_MODE=%s is set", async (mode) => {
+  test.each(["local", "oidc"])("is refused while AUTH_MODE=%s decides", async (mode) => {
     const folder = folderWith("database");
     await expect(migrateAccounts({ DATA_DIR: folder, AUTH_MODE: mode }, "accounts")).rejects.toThrow(
       `AUTH_MODE=${mode} counts more than the data folder.`,

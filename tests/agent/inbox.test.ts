@@ -81,7 +81,7 @@ describe("an idle inbox", () => {
   });
 });
 
-describe("work", () => {
+describe("work in an inbox", () => {
   test("a worker's inbox has work if there is a message, an assigned task that can continue, or a free task without open dependencies", async () => {
     const { inbox, worker, addTask, call, owner, board_id } = await openBoard();
     const free = await addTask({ title: "Free" });
@@ -227,7 +227,7 @@ test("reading the inbox renews the leases of the agent without changing the tag 
 const acknowledge = (agent: { token: string }, body: object) =>
   world.call("POST", "/api/v1/agent/inbox/ack", { agent: agent.token, body });
 
-describe("messages", () => {
+describe("messages in an inbox", () => {
   test("messages are shown with every read until they are acknowledged, and each can be acknowledged alone", async () => {
     const { inbox, worker, lead, board_id } = await openBoard();
     const nudge = (message: string) =>

@@ -80,7 +80,7 @@ describe("changing an agent's fields", () => {
     }
   });
 
-  test("a change of the heartbeat configuration alone queues a host setting, without reset or wake", async () => {
+  test("a change of only the heartbeat configuration queues a job that writes it to the host, without reset or wake", async () => {
     const heartbeat_config = { every: "15m" };
     const queued = await jobsOf(async () => {
       expect((await patch({ heartbeat_config })).body).toMatchObject({ heartbeat_config });
@@ -93,7 +93,7 @@ describe("changing an agent's fields", () => {
     expect((await rowOf()).requests_per_minute).toBe(60);
   });
 
-  test("force rewrites all files of an agent, whether or not a field changes", async () => {
+  test("the parameter force rewrites all files of an agent, whether or not a field changes", async () => {
     expect(await jobsOf(() => patch({}, "?force=yes"))).toMatchObject([updateJob(ann.id, true)]);
     expect(await jobsOf(() => patch({ heartbeat_config: { every: "9m" } }, "?force=1"))).toMatchObject([updateJob(ann.id, true)]);
     expect((await patch({}, "?force=perhaps")).body.detail).toMatchObject([{ loc: ["query", "force"] }]);

@@ -91,7 +91,7 @@ describe("the tasks of an approval request", () => {
       Array.from({ length: count }, (_, number) => `T${number}`),
     );
 
-  test("tasks named in the body come first, then tasks in the payload's lists, then its single ids", async () => {
+  test("tasks named in the body come first, then tasks in the payload's lists, then the payload's single ids", async () => {
     const ids = (await addNumberedTasks(8)) as [string, string, string, string, string, string, string, string];
     const [a, b, c, d, e, f, g, h] = ids;
     const payload = { taskID: h, taskId: g, task_id: f, taskIDs: [e], taskIds: [d], task_ids: [c] };

@@ -201,7 +201,7 @@ describe("removal during requests and decisions", () => {
       await ctx.db.delete(tasks).where(eq(tasks.id, task_id));
     });
 
-  test.each(ROUNDS)("removing several tasks of an approval at once leaves the remaining task as primary (round %i)", async () => {
+  test.each(ROUNDS)("removing several tasks of an approval at the same time leaves the remaining task as primary (round %i)", async () => {
     const ids = (await addTasks(world, home.board_id, ["A", "B", "C", "D"])) as [string, string, string, string];
     const { id } = (await create(ids)).body;
     await Promise.all(ids.slice(0, 3).map(remove));

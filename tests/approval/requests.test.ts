@@ -73,7 +73,7 @@ describe("requesting an approval", () => {
     expect(listed).toEqual([undefined, "Letter of thanks", "Pay back"]);
   });
 
-  test("an action and a reason are enough for a request", async () => {
+  test("an action and a reason are enough for an approval request", async () => {
     const { body } = await post({ action_type: "Pay", description: "Due" });
     expect(body).toMatchObject({
       agent_id: null,
@@ -120,7 +120,7 @@ describe("requesting an approval", () => {
     expect([answer.status, answer.body.agent_id]).toEqual([200, main.id]);
   });
 
-  test("a request records two events that name the requester and the first task", async () => {
+  test("an approval request records two events that name the requester and the first task", async () => {
     const [task_id] = await addTasks(world, home.board_id, ["Task"]);
     await requestApproval(world, home, { task_id, action_type: "Line\nbreak" });
     await post({ action_type: "Own", description: "Why" });
@@ -233,7 +233,7 @@ describe("the list of approvals", () => {
     }
   });
 
-  test("the list takes at most three statements for any number of tasks", async () => {
+  test("the list of approvals takes at most three statements for any number of tasks", async () => {
     const task_ids = await addTasks(world, home.board_id, ["A", "B", "C"]);
     for (const task_id of task_ids) await requestApproval(world, home, { task_id });
     world.statements.length = 0;

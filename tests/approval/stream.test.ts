@@ -75,7 +75,7 @@ test("the stream sends every change of an approval once, and no unchanged approv
   await listener.close();
 });
 
-test("a stream resumes after the last event and sends what changed since, in its current state", async () => {
+test("an approval stream resumes after the last event and sends each approval that has changed since, in its current state", async () => {
   const first = await follow();
   const [one, two] = [await requestApproval(world, home), await requestApproval(world, home)];
   await first.waitForEvents(2);

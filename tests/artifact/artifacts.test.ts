@@ -111,7 +111,7 @@ test.each([
   expect((await add(body)).status).toBe(422);
 });
 
-test("a run that belongs to another task is refused", async () => {
+test("a file that names a run of another task is refused", async () => {
   const { add } = await openTask();
   const other = await addTask(world, home, { status: "in_progress", assigned_agent_id: home.worker.id });
   expect((await add({ name: "a.txt", content: "", run_id: other.run_id })).status).toBe(422);

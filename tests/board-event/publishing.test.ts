@@ -166,7 +166,7 @@ describe("task events", () => {
 describe("agent events", () => {
   const named = (name: string) => ({ name, board_id: home.board_id });
 
-  test("a new agent publishes agent.created on every path of creation, except a main agent", async () => {
+  test("every operation that creates an agent of a board publishes agent.created, and a new main agent publishes no event", async () => {
     const created = await eventsOf(() => send("POST", "/api/v1/agents", owner, named("First")));
     expect(created).toMatchObject([
       { type: "agent.created", board_id: home.board_id, status: "provisioning", actor: { type: "user", id: home.owner_id } },

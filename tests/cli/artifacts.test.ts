@@ -41,7 +41,7 @@ test("attach adds a file to a task, artifacts lists it, and artifact get saves i
   expect((await asOwner.run(["artifact", "get", first.id])).stdout).toBe("# Notes\n");
 });
 
-test("a missing file and an unknown id are reported", async () => {
+test("the artifact commands report a missing file and an unknown id", async () => {
   const task_id = await home.addTask();
   expect((await asOwner.run(["attach", task_id, path.join(folder, "none")])).stderr).toContain("cannot be read: ENOENT");
   const unknown = await asOwner.run(["artifact", "get", crypto.randomUUID(), "-o", path.join(folder, "none")]);

@@ -117,7 +117,7 @@ test("a refused request and a request that cannot be sent are never repeated", a
   expect(sent).toHaveLength(1);
 });
 
-test("repeats end after `retries`, and when the signal is aborted", async () => {
+test("a request is repeated at most `retries` times, and not after the signal is aborted", async () => {
   const none = clientWith([answer(503)], 0);
   expect(await rejection(none.client.get(tasks, { params }))).toMatchObject({ status: 503 });
   expect(none.sent).toHaveLength(1);

@@ -62,7 +62,7 @@ test.each([
   expect((await events()).map(({ event_type }) => event_type)).toEqual(["agent.nudge.sent"]);
 });
 
-test("a refusal of the host is answered with its text, and recorded", async () => {
+test("a nudge that the host refuses is answered with the host's text, and recorded", async () => {
   host.failNext("chat.send", { message: "session\u0007 is\nlocked" });
   expect(statusAndBody(await nudge())).toEqual([502, { detail: "Gateway nudge failed: session is locked" }]);
   expect(host.messages).toEqual([]);

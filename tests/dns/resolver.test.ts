@@ -148,7 +148,7 @@ describe("answers of name servers", () => {
   );
 });
 
-describe("how the machine is set up", () => {
+describe("the network configuration of the machine", () => {
   test("the hosts file decides before name servers do, and is read again when it changes", async (context) => {
     const { createResolver, takeNames, files } = await startNames(context);
     const resolve = createResolver();

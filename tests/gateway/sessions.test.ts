@@ -59,7 +59,7 @@ describe("the list of sessions", () => {
     expect(callsOf(shown, "sessions.list")).toEqual([{}]);
   });
 
-  test("the list of a board's gateway creates a missing main session without a label", async () => {
+  test("listing the sessions of a board's gateway creates a missing main session without a label", async () => {
     const main_key = `agent:mc-gateway-${home.gateway_id}:main`;
     const [main] = await world.db.select().from(agents).where(eq(agents.openclaw_session_id, main_key));
     expect((await sessions({ gateway_id: home.gateway_id })).body.main_session).toBeNull();
@@ -71,7 +71,7 @@ describe("the list of sessions", () => {
     expect(callsOf(gateway, "sessions.patch")).toEqual([{ key: main_key }]);
   });
 
-  test("the list leaves an existing main session unchanged", async () => {
+  test("listing sessions leaves an existing main session unchanged", async () => {
     const with_main_session = await startHost();
     const gateway_id = await neighbours.register(with_main_session.url, { name: "Seated" });
     const board = { name: "Seated", description: "A board", gateway_id };
@@ -141,7 +141,7 @@ describe("one session", () => {
 });
 
 describe("the history of a session", () => {
-  test.each(DIALECTS)("the history on a host of version %s returns the latest messages", async (dialect) => {
+  test.each(DIALECTS)("the history of a session on a host of version %s returns the latest messages", async (dialect) => {
     const talking = await startHost({ dialect });
     for (const words of ["one", "two", "three"]) talking.sendAgentMessage("agent:main:main", words);
     const textsOf = (answer: { body: { history: { content: { text: string }[] }[] } }) =>

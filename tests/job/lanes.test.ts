@@ -20,7 +20,7 @@ const work = (id: string) => deliver(world.context(), id);
 const statuses = (ids: string[]) => Promise.all(ids.map(async (id) => (await getJob(world, id)).status));
 const relayed = async () => (await relayOnce(world)).map((wakeUp) => wakeUp.id).toSorted();
 
-test("the first job of each lane is sent, and every job without a lane", async () => {
+test("a relay sends the first job of each lane, and every job without a lane", async () => {
   const [a1, a2, b1, b2] = [await add("a"), await add("a"), await add("b"), await add("b")];
   const free = [await add(), await add()];
   expect(await relayed()).toEqual([a1, b1, ...free].toSorted());

@@ -112,7 +112,7 @@ test("jobs are filtered by status, kind, board and gateway", async () => {
   expect(await ids(`?gateway_id=${home.gateway_id}&kind=webhook.notify`)).toEqual([queued]);
 });
 
-test("a dead job that is redriven waits with all its attempts, and is not redriven again", async () => {
+test("a dead job that is redriven is queued with all its attempts, and cannot be redriven a second time", async () => {
   const id = await addDead();
   const redriven = await call("POST", `/${id}/redrive`);
   expect([redriven.status, redriven.body]).toMatchObject([200, { id, status: "queued", attempts: 0, finished_at: null }]);

@@ -102,7 +102,7 @@ describe("the text of a chat notification", () => {
 });
 
 describe("recipients of chat notifications", () => {
-  test("the lead is notified of chat, and no agent of notes", async () => {
+  test("the lead is notified of chat, and no agent is notified of notes", async () => {
     await post("a note", { tags: ["chats"] });
     await post("@worker a note", { tags: null });
     await post("/pause", {});

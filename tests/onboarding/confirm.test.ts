@@ -104,7 +104,7 @@ test.each<[boolean, object | null]>([
   expect((await board.confirm(GOAL)).body.require_approval_for_done).toBe(required);
 });
 
-test("the profile of the confirming user gets what was learned, and keeps its other fields", async () => {
+test("the profile of the confirming user gets what was learned in the dialogue, and keeps its other fields", async () => {
   const learner = await world.member("learner", home, "member", { write: true });
   await world.db.update(users).set({ pronouns: "they/them", notes: "Old" }).where(eq(users.auth_subject, "learner"));
   await draft({

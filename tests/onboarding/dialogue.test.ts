@@ -64,7 +64,7 @@ test("an onboarding on a gateway without a url is refused", async () => {
   expect((await board.read()).status).toBe(404);
 });
 
-test("starting again repeats the unanswered message to the agent, and nothing else", async () => {
+test("starting an onboarding again repeats the unanswered message to the agent, and nothing else", async () => {
   const first = (await board.start()).body;
   expect((await board.start()).body).toEqual(first);
   expect(await received()).toEqual([first.messages[0].content, first.messages[0].content]);

@@ -88,7 +88,7 @@ test.each([
   ["a name that the operator listed", listing("10.0.0.0/8", "Gateway.Example."), true],
   ["any name on a local server with one shared token", { ...strict, private_addresses_allowed: true }, true],
 ])(
-  "%s is looked up for its organization, and by the operating system only if the operator allows the name",
+  "%s is looked up for its organization, and by the operating system only if the operator vouches for it",
   async (_what, rules, asks_system) => {
     const lookups: unknown[] = [];
     const resolve: ResolveName = async (...lookup) => {

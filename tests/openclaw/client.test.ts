@@ -77,7 +77,7 @@ test("when a connection is cut, the waiting calls fail, and the next call connec
   expect(await gateways.request(target, "status", {})).toBeDefined();
 });
 
-test("a restart closes with 1012 and its reason, then refuses, then works again", async () => {
+test("calls to a host that restarts fail with 1012 and the reason, with 503 or with ECONNREFUSED, and all of these can be retried", async () => {
   const { gateway, gateways, target } = await startHostWithClient({ timings: { downtime: 1, starting: 60_000 } });
   gateway.faults.lost_responses["agents.create"] = 1;
   const lost = await expectGatewayError(gateways.request(target, "agents.create", { name: "mc-a", workspace: "/w" }));

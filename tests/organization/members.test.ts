@@ -115,7 +115,7 @@ describe.each(["/organizations/me", "/api/v1/organizations/me"])("members under 
       }
   });
 
-  test("an admin sets any of the three roles, which keeps the flags and moves updated_at", async () => {
+  test("an admin sets any of the three roles, which keeps the flags and changes updated_at", async () => {
     const person = await addMember(world, home, "member", { read: true, write: true });
     const before = (await get(owner, person.member_id)).body;
     let last_updated_at = before.updated_at;

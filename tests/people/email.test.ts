@@ -58,7 +58,7 @@ test("a decision button in a mail works once; a later decision changes nothing, 
   expect(await readApproval(home, id)).toMatchObject({ status: "pending" });
 });
 
-test("of several people who decide from their mails, the first wins", async () => {
+test("when several people decide from their mails, only the first decision counts", async () => {
   const home = await addTenant("cleo");
   const second = await world.member("dora", home, "member", { write: true });
   await world.db.update(users).set({ email: "dora@example.com" }).where(eq(users.auth_subject, "dora"));

@@ -50,7 +50,7 @@ test("an approval that nobody decides goes to one group of people after the othe
   expect(await countsAfter(team, 300)).toEqual([1, 1, 1]);
 });
 
-test("a question goes to the next group as well", async () => {
+test("a question that nobody answers also goes to the next group of people", async () => {
   const team = await addTeam("asked");
   await requestApproval(world, team.home, { action_type: "question", text: "Blue or green?", options: ["Blue", "Green"] });
   await countsAfter(team, 0);

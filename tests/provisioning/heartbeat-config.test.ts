@@ -167,7 +167,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     expect([patches().length, (await job()).status, entries()[worker]?.heartbeat]).toEqual([1, "done", heartbeat("27m")]);
   });
 
-  test("a key that the host refuses is left out, once, and logged", async () => {
+  test("a configuration key that the host refuses is left out and logged, but only once per attempt", async () => {
     host.faults.refused_config_keys = ["target"];
     await setHeartbeat("23m");
     expect([patches().length, (await job()).status]).toEqual([2, "done"]);

@@ -24,7 +24,7 @@ const read = async (id: string) => (await world.call("GET", taskPath(team, id), 
 const storedRuns = (task_id: string) =>
   world.db.select().from(runs).where(eq(runs.task_id, task_id)).orderBy(asc(runs.started_at), asc(runs.created_at));
 
-test("next begins a run that the task and the lease name", async () => {
+test("the operation next begins a run, which the task and the lease name", async () => {
   const { id } = await addTask(world, team);
   expect(await read(id)).toMatchObject({ run: null, usage: { total_tokens: 0, cost_usd: null, runs: 0 } });
   const { body } = await next();
@@ -83,7 +83,7 @@ test("a run whose lease has expired ends as expired, and the next lease begins a
   expect((await read(id)).usage.runs).toBe(2);
 });
 
-test("a task that a person gives to another agent supersedes the run of the first", async () => {
+test("a run is superseded when a person gives its task to another agent", async () => {
   const { id } = await addTask(world, team);
   await next();
   expect((await patchAsOwner(id, { assigned_agent_id: team.second.id })).status).toBe(200);

@@ -28,7 +28,7 @@ const asOwner = (method: string, target: string, body?: object) =>
   world.call(method, target, { token: team.owner.token, ...(body ? { body } : {}) });
 const objects = () => readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
 
-test("steps of an ended run move to the body storage, read the same there, and are deleted with their task", async () => {
+test("steps of an ended run move to the body storage, can still be read unchanged, and are deleted with their task", async () => {
   const { id } = await addTask(world, team);
   await world.call("PUT", `${agentTaskPath(team, id)}/lease`, { agent: team.worker.token, body: {} });
   const run_id = (await asOwner("GET", taskPath(team, id))).body.run.id;

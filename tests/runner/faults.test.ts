@@ -105,7 +105,7 @@ test("no option, path or command is made from a hostile title, and the branch is
   expect(runner.git("log", "-1", "--format=%s", branches[0]!)).toContain("--upload-pack");
 }, 60_000);
 
-test("a first signal cancels the agent, gives the task back with a comment and exits with 0", async () => {
+test("the first signal to the runner cancels the agent, gives the task back with a comment and exits with 0", async () => {
   const runner = await openFixture();
   const id = await runner.board.addTask({ title: "Count" });
   const running = runner.start([{ write: ["half.txt", "1"] }, { hang: true }]);

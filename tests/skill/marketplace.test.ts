@@ -178,7 +178,7 @@ test("skills are sorted by name ignoring case, and skills of the same name from 
   expect([...(await names("?limit=3", tenant)), ...(await names("?limit=3&offset=3", tenant))]).toEqual(await names("", tenant));
 });
 
-test("a page has headers for its position and total, and a list without a limit has none", async () => {
+test("a page of skills has headers for its position and total, and a list without a limit has none", async () => {
   const tenant = await world.tenant("pages");
   for (const name of ["one", "two", "three"]) await register({ source_url: `https://example.com/${name}` }, tenant);
   const headers = (answer: { headers: Headers }) =>

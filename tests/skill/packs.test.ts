@@ -89,7 +89,7 @@ test.each([
   expect((await post({ source_url: repository("branched"), branch })).body.branch).toBe(read);
 });
 
-test("adding the same repository again updates the fields of the same pack that are sent, and keeps the others", async () => {
+test("adding the same repository again updates the sent fields of its pack, and keeps the other fields", async () => {
   const source_url = repository("again");
   const first = (await post({ source_url, name: "One", description: "d", branch: "dev", metadata: { a: 1 } })).body;
   expect((await post({ source_url: `${source_url}.git` })).body).toEqual(first);

@@ -179,7 +179,7 @@ test("somebody who has lost the right does not learn the decision, and has no bu
   expect(linesOf(slack.shownTo(home.slack_user)[0])).toContain("Approved by");
 });
 
-test("a decision that is made while Slack takes its message replaces the message", async () => {
+test("a decision that is made while its message is being sent to Slack replaces the message afterwards", async () => {
   const home = await addTenant("ida");
   const approval = await requestApproval(world, home);
   slack.whilePosting(() => decide(home, approval.id));

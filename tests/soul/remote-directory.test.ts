@@ -149,7 +149,7 @@ test.each([
   ["is not there", { status: 404 }],
   ["is broken", { status: 500, text: "<urlset></urlset>" }],
   ["is too large", `<urlset>${" ".repeat(1_048_576)}</urlset>`],
-])("when an index %s, the cached index is kept", async (_what, page) => {
+])("when an index %s, the cached one is kept", async (_what, page) => {
   await found();
   world.elapse(HOUR_MS);
   remote.pages.set("/sitemap.xml", page);

@@ -109,7 +109,7 @@ describe.each([
     unnamed: "webhook-id",
   },
   { language: "Go", load: loadGo, isMissing: !hasGo, missing: "go is not installed", unnamed: "parsing" },
-])("the documented code in $language", ({ load, isMissing, missing, unnamed }) => {
+])("the documented $language", ({ load, isMissing, missing, unnamed }) => {
   // Each message starts the program of the example.
   test("the documented code verifies a message, even while a secret is rotated, and refuses all others", {
     timeout: 120_000,

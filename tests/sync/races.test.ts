@@ -65,7 +65,7 @@ test("several consumers of one run finish it only once: the consumer that finish
   expect([calls("config.patch").length, (await listRuns(world, home.gateway_id)).length]).toEqual([1, 1]);
 });
 
-test("a run and requests for the same agents at once leave each agent with the token that is on its host", async () => {
+test("a sync run and sync requests for the same agents at the same time leave each agent with the token that is on its host", async () => {
   const fixture = await start();
   const { sync, all, tokenOnHost, run, fake } = fixture;
   fake.faults.delays_ms = { "agents.files.set": 10 };
@@ -160,7 +160,7 @@ test("workers that claim jobs of the same lanes in different orders do not deadl
   }
 });
 
-test("several schedule runs at once sync a gateway that is due only once", async () => {
+test("several runs of the schedule at the same time sync a gateway that is due only once", async () => {
   const { home } = await start();
   const due = { sync_interval_minutes: 60, sync_due_at: new Date(0) };
   await world.db.update(gateways).set(due).where(eq(gateways.id, home.gateway_id));

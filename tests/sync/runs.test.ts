@@ -237,7 +237,7 @@ describe("an agent of a run", () => {
     expect((await fixture.run(run_id)).body).toMatchObject({ status, result });
   });
 
-  test("an agent is settled once, even when its job runs several times", async () => {
+  test("an agent of a sync run is finished once, even when its job runs several times", async () => {
     const fixture = await start();
     const run_id = await begin(fixture);
     const list = await jobsOf(world, fixture, "sync.agent");

@@ -26,7 +26,7 @@ const dueIn = async ({ home }: SyncFixture) => {
 };
 const runSchedule = () => scheduled.sync(world.context());
 
-test("the schedule is off until an interval is set", async () => {
+test("scheduled syncs of a gateway are off until an interval is set", async () => {
   const fixture = await start();
   expect([(await getGatewayRow(world, fixture.home.gateway_id)).sync_interval_minutes, await dueIn(fixture)]).toEqual([
     null,

@@ -86,7 +86,7 @@ describe.skipIf(!hasTools).each(HOSTS)("with sh, curl and jq, on a host that %s,
 const CALLS = ["/inbox", "/healthz", "/boards", "/tasks"];
 
 describe.skipIf(!hasTools)("with sh, curl and jq", () => {
-  test("a repeated start creates MEMORY.md once and keeps the note of the day", async () => {
+  test("a repeated start of an agent creates MEMORY.md once and keeps the note of the day", async () => {
     const workspace = createWorkspace(fixture.files.worker);
     const blocks = shellBlocksOf(fixture.files.worker["BOOTSTRAP.md"]).slice(0, -1);
     for (const block of [...blocks, ...blocks]) expect((await runCommand(workspace, block)).code).toBe(0);

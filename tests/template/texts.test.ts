@@ -22,7 +22,7 @@ test("each role gets its files, the token first and the files that hosts may ref
   expect([...PRESERVED_FILES].toSorted()).toEqual(["LEARNINGS.md", "MEMORY.md", "USER.md"]);
 });
 
-test("the role of an agent follows from its board", () => {
+test("the role of an agent follows from its board and its lead flag", () => {
   expect(toRole({ board_id: null, is_board_lead: false })).toBe("main");
   expect(toRole({ board_id: IDS.board, is_board_lead: true })).toBe("lead");
   expect(toRole({ board_id: IDS.board, is_board_lead: false })).toBe("worker");

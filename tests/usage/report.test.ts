@@ -217,7 +217,7 @@ test("the most expensive tasks of a range are exact, including tasks that were w
   }
 });
 
-test("the CSV has the same rows, and no cell that a spreadsheet would run", async () => {
+test("the CSV of usage has the rows of the JSON answer, and no cell that a spreadsheet would run", async () => {
   const titles = ["=1+1", "+cmd", "-2", "@SUM(A1)", 'a "quoted", one'];
   for (const [index, title] of titles.entries()) {
     const task = await addTask(world, home, { title });

@@ -35,7 +35,7 @@ async function fill(tenant = home) {
   return webhooks;
 }
 
-test("a post to an organization over its payload bytes gets 429 and stores nothing, and posts to others are accepted", async () => {
+test("a post to an organization over its payload bytes gets 429 and stores nothing, and posts to other organizations are accepted", async () => {
   const [webhook] = await fill();
   const other = await createWebhook(world, await world.tenant("other"));
   const before = await world.db.$count(board_webhook_payloads);
@@ -50,7 +50,7 @@ test("a post to an organization over its payload bytes gets 429 and stores nothi
   expect((await post(world, other, "{}")).status).toBe(202);
 });
 
-test("a removed webhook makes room for the payloads of others", async () => {
+test("a removed webhook makes room for the payloads of other webhooks", async () => {
   const webhooks = await fill();
   const other = await addSigned();
   expect((await postSigned(other)).status).toBe(429);
@@ -59,7 +59,7 @@ test("a removed webhook makes room for the payloads of others", async () => {
   expect((await postSigned(other)).status).toBe(202);
 });
 
-test("a removed board makes room for the payloads of others", async () => {
+test("a removed board makes room for the payloads of other boards", async () => {
   const { board_id } = await addBoard(world, home);
   await fill({ ...home, board_id });
   const webhook = await createWebhook(world, home);

@@ -134,7 +134,7 @@ test("a generic webhook recognizes Idempotency-Key and webhook-id; without them 
   expect(await postPayload(world, webhook, "{}", long)).not.toBe(await postPayload(world, webhook, "{}", long));
 });
 
-test("a delivery id belongs to its webhook", async () => {
+test("a delivery id is recognized only by the webhook that it was sent to", async () => {
   const headers = { "idempotency-key": "the same" };
   const ids = new Set<string>();
   for (const tenant of [home, home, await world.tenant("abroad")])
