@@ -94,7 +94,7 @@ test.each(ROUNDS)("an agent and its board can be deleted at the same time (round
   expect(world.log.filter(({ event }) => event === "unhandled")).toEqual([]);
 });
 
-test.each(ROUNDS)("agents that are moved to a board while others are created on it do not exceed the board's limit (round %i)", async (round) => {
+test.each(ROUNDS)("moving and creating agents at the same time does not exceed a board's limit (round %i)", async (round) => {
   const tenant = await world.tenant(`limit ${round}`);
   const { token } = tenant.owner;
   const body = { name: "Small", description: "B", gateway_id: tenant.gateway_id, max_agents: 2 };

@@ -89,7 +89,7 @@ describe("one pending approval per task", () => {
     for (const id of ids) expect(await pendingOf(id)).toHaveLength(1);
   });
 
-  test.each(ROUNDS)("only one of two approvals of a task that are reopened at the same time becomes pending (round %i)", async () => {
+  test.each(ROUNDS)("two approvals of a task that are reopened together do not both become pending (round %i)", async () => {
     const [task_id] = (await addTasks(world, home.board_id, ["Task"])) as [string];
     const first = await requestApproval(world, home, { task_id });
     await decideApproval(world, home, first.id, "approved");
@@ -201,7 +201,7 @@ describe("removal during requests and decisions", () => {
       await ctx.db.delete(tasks).where(eq(tasks.id, task_id));
     });
 
-  test.each(ROUNDS)("removing several tasks of an approval at the same time leaves the remaining task as primary (round %i)", async () => {
+  test.each(ROUNDS)("concurrent removals of tasks of an approval leave the last task as primary (round %i)", async () => {
     const ids = (await addTasks(world, home.board_id, ["A", "B", "C", "D"])) as [string, string, string, string];
     const { id } = (await create(ids)).body;
     await Promise.all(ids.slice(0, 3).map(remove));

@@ -119,7 +119,7 @@ describe.concurrent("a host that refuses TOOLS.md", () => {
     expect(file("AGENTS.md")).toBe(text);
   });
 
-  test.each([worker, lead])("a TOOLS.md inside AGENTS.md stays when other files are written without TOOLS.md (agent %j)", async (agent) => {
+  test.each([worker, lead])("a TOOLS.md inside AGENTS.md stays when only other files are written (agent %j)", async (agent) => {
     const { host, file, files } = await start("2026.9.6");
     const names = agent.is_lead ? LEAD : WORKER;
     await writeFiles(host, agent, [tools, ...files(...names)], NORMAL);

@@ -58,7 +58,7 @@ test("X-Hub-Signature-256 decides when both signature headers are present", asyn
   expect(await answerTo(signed, { "X-Hub-Signature-256": good, "X-Webhook-Signature": "nonsense" })).toBe(202);
 });
 
-test("a post without a signature header is refused with a reason that says so", async () => {
+test("a post without a signature header is refused with a different reason than a post with an invalid signature", async () => {
   expect(await answerTo(signed, {})).toEqual(MISSING);
   expect(await answerTo(signed, { "X-Hub-Signature-256": "", "Stripe-Signature": good })).toEqual(MISSING);
 });
