@@ -115,7 +115,7 @@ async function startStorage(environment: Record<string, string>) {
 const storages = { folder: await startStorage(STORAGES.folder), bucket: await startStorage(STORAGES.bucket) };
 const KINDS = Object.keys(STORAGES) as (keyof typeof STORAGES)[];
 
-test.each(KINDS)("a 25 MB file goes to a %s and is downloaded whole and in ranges, and a range past its end is refused", async (kind) => {
+test.each(KINDS)("25 MB are uploaded to a %s and downloaded, whole and in parts, and a wrong range is refused", async (kind) => {
   const { announce, upload, complete, download } = storages[kind];
   const file = await announce();
   expect(await upload(file)).toBe(200);
@@ -139,7 +139,7 @@ test.each(KINDS)("a 25 MB file goes to a %s and is downloaded whole and in range
   }
 });
 
-test.each(KINDS)("an upload to a %s that is cut in the middle stores nothing, and succeeds when it is sent again", async (kind) => {
+test.each(KINDS)("an upload to a %s that is cut in the middle stores nothing, and succeeds when repeated", async (kind) => {
   const { announce, sendHalf, read, complete, upload, download, parts } = storages[kind];
   const file = await announce();
   const before = bucket.objects.size;
