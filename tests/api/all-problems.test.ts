@@ -15,7 +15,7 @@ const problemsOf = (schema: z.ZodObject, input: object) => {
   return toProblems(issues as z.core.$ZodIssue[], "body", input, Object.keys(schema.shape)).map(({ loc }) => loc.join("."));
 };
 
-/** The problems of one wrong field, without those of missing fields. */
+/** Returns the problems of one wrong field, without the problems of missing fields. */
 const problemsOfField = (schema: z.ZodObject, name: string, value: unknown) =>
   problemsOf(schema, { [name]: value }).filter((loc) => loc.startsWith(`body.${name}`));
 

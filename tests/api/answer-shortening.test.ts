@@ -109,7 +109,7 @@ test("a task that is blocked is shown as blocked in a list that is too large", a
   }
 });
 
-test("an array that is too large is cut, says where it was cut, and can be read on from there", async () => {
+test("an array that is too large is cut, and a header says how many items it has, so that a client can read the rest by offset", async () => {
   const home = await world.tenant("array");
   const { organization_id } = home;
   const rows = Array.from({ length: 2_500 }, (_, n) => ({
@@ -159,7 +159,7 @@ test("a single task with large custom values is shortened, and names the field",
   expect(Object.values(task.body.custom_field_values)).toContain(LONG);
 });
 
-test("the problems of a body with a hundred thousand mistakes are a bounded list", async () => {
+test("a body with a hundred thousand mistakes is refused with a bounded list of problems", async () => {
   const home = await world.tenant("mistakes");
   const rubric_scores = Object.fromEntries(Array.from({ length: 80_000 }, (_, n) => [n, ""]));
   const body = { action_type: "deploy", description: "Why", rubric_scores };

@@ -14,11 +14,11 @@ const world = await setupWorld({
 });
 const home = await world.tenant("home");
 
-/** Each test starts at a full minute, so that no test spans two of them. */
+/** Each test starts at the beginning of a minute, because the limit is counted per clock minute. */
 beforeEach(() => world.elapse(MINUTE_MS - (world.now().getTime() % MINUTE_MS)));
 
 let addresses = 0;
-/** A client with an address that no other test uses. */
+/** Returns a client with an address that no other test uses. */
 function client() {
   const address = `203.0.113.${++addresses}`;
   return (path: string, headers: Record<string, string>) =>

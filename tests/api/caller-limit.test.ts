@@ -8,7 +8,7 @@ const other = await world.tenant("other");
 const readBoards = (token: string) => world.call("GET", "/api/v1/boards", { token });
 const readAtOnce = (count: number, token: string) => Promise.all(Array.from({ length: count }, () => readBoards(token)));
 
-test("a caller with too many concurrent requests gets 429, and all requests that were accepted are answered", async () => {
+test("a client with too many concurrent requests gets 429, and all requests that were accepted are answered", async () => {
   const [answers, others] = await Promise.all([readAtOnce(20, home.owner.token), readAtOnce(5, other.owner.token)]);
   const refused = answers.filter(({ status }) => status === 429);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
@@ -18,12 +18,12 @@ test("a caller with too many concurrent requests gets 429, and all requests that
   expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
 });
 
-test("a caller whose requests have been answered may send further requests", async () => {
+test("a client whose requests have been answered may send further requests", async () => {
   for (let round = 0; round < 4; round++)
     expect((await readAtOnce(5, home.owner.token)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
 });
 
-test("requests that fail free their places among the running requests", async () => {
+test("a request that fails no longer counts toward the concurrent requests of its client", async () => {
   for (let round = 0; round < 10; round++) expect((await readBoards("not-a-token")).status).toBe(401);
   expect((await readBoards(home.owner.token)).status).toBe(200);
   for (let round = 0; round < 10; round++)
@@ -31,7 +31,7 @@ test("requests that fail free their places among the running requests", async ()
   expect((await readBoards(home.owner.token)).status).toBe(200);
 });
 
-test("open streams do not count toward the running requests of a caller", async () => {
+test("open streams do not count toward the concurrent requests of a client", async () => {
   const path = `/api/v1/boards/${home.board_id}/tasks/stream`;
   const open = async () => world.app.request(path, { headers: { authorization: `Bearer ${home.owner.token}` } });
   const streams = await Promise.all([open(), open(), open(), open()]);
@@ -40,7 +40,7 @@ test("open streams do not count toward the running requests of a caller", async 
   for (const { body } of streams) await body?.cancel();
 });
 
-test("a credential counts as one caller, whatever header or spelling it is sent with", async () => {
+test("requests with one credential share one limit, whatever header or spelling the credential is sent with", async () => {
   const read = async (index: number) => {
     const authorization = `${index % 2 === 0 ? "Bearer" : "bearer"} ${" ".repeat(index)}${home.owner.token}`;
     return world.app.request("/api/v1/boards", { headers: { authorization, "x-agent-token": `unused-${index}` } });

@@ -101,7 +101,7 @@ describe.each(bodies)("the credential, the role and the resource are checked bef
     expect([agent.status, agent.body]).toEqual([404, { detail: "Not Found" }]);
   });
 
-  test("a resource that the caller may read but not change is 403", async () => {
+  test("a write to a resource that the client may read but not change is 403", async () => {
     for (const [method, path] of [
       ["PATCH", `/api/v1/boards/${home.board_id}`],
       ["POST", `/api/v1/boards/${home.board_id}/memory`],
@@ -121,7 +121,7 @@ test("the size of a body, announced or counted, is checked before its content", 
   expect((await post(`{"name": "Just fits"}${" ".repeat(MAX_BYTES - 21)}`)).status).toBe(200);
 });
 
-test("an invalid query is 404 on another organization's board and 422 on one of the caller's", async () => {
+test("an invalid query is 404 on another organization's board and 422 on a board of the client's organization", async () => {
   const status = async (path: string) => (await world.call("GET", path, { token: home.owner.token })).status;
   for (const query of ["limit=0", "is_chat=maybe", "key=%00"]) {
     expect(await status(`/api/v1/boards/${abroad.board_id}/memory?${query}`)).toBe(404);

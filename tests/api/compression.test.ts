@@ -54,7 +54,7 @@ describe("the encoding of an answer", () => {
     expect(response.headers.get("content-type")).toBe("application/json");
   });
 
-  test("a long JSON answer takes a fraction of its bytes", async () => {
+  test("compression reduces a long JSON answer to a fraction of its size", async () => {
     const plain = await get(null);
     expect((await get("br")).bytes.length).toBeLessThan(plain.bytes.length / 8);
     expect((await get("gzip")).bytes.length).toBeLessThan(plain.bytes.length / 8);
@@ -126,7 +126,7 @@ test("an encoded answer arrives whole over a socket, with its length", async () 
   expect(JSON.parse(brotliDecompressSync(bytes).toString()).total).toBe(20);
 });
 
-/** Text that is hard to compress: random printable characters, from a fixed seed. */
+/** Returns text that is hard to compress: random printable characters from a fixed seed. */
 function noise(length: number): string {
   let state = 7;
   const next = () => (state = (state * 48_271) % 2_147_483_647) % 94;

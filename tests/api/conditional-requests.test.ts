@@ -35,7 +35,7 @@ test("If-None-Match may list several tags, weak tags and tags of other encodings
   const inBrotli = tag.replace(/"$/, '-br"');
   for (const header of [`"other", ${tag}`, `W/${tag}`, inBrotli, tag.replace(/"$/, '-gzip"'), "*", ` ${tag} ,`])
     expect((await get({ "if-none-match": header })).status, header).toBe(304);
-  // A cache may only update what it stored under the same tag.
+  // A 304 must repeat the tag of the request, because a cache only renews an answer that it stored under the tag of the 304.
   expect((await get({ "if-none-match": inBrotli })).headers.get("etag")).toBe(inBrotli);
 });
 
@@ -82,7 +82,7 @@ test("a browser client may read the ETag of an answer and send it back", async (
   expect(preflight.headers.get("access-control-allow-headers")).toBe("authorization,if-none-match");
 });
 
-test("an ETag belongs to the caller's own answer: another person's tag of the same list does not match", async () => {
+test("the ETag of a list depends on who reads it: another person's ETag does not match", async () => {
   const stranger = await world.tenant("stranger");
   const mine = (await get({}, "/api/v1/boards")).headers.get("etag")!;
   const theirs = await world.call("GET", "/api/v1/boards", {

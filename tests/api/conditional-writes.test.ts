@@ -19,7 +19,7 @@ async function create(path: string, body: unknown): Promise<string> {
   return created.id;
 }
 
-/** A new resource of each kind: its address, and two changes that differ. */
+/** Each function creates a resource of its kind, and returns its path and two changes that differ. */
 const kinds: Record<string, () => Promise<{ path: string; changes: [object, object]; stays?: true }>> = {
   task: async () => ({
     path: `${onBoard}/tasks/${await create(`${onBoard}/tasks`, { title: "Fence" })}`,

@@ -22,7 +22,7 @@ const send = (method: string, path: string, headers: Record<string, string> = {}
   world.call(method, path, { token: home.owner.token, headers });
 
 describe("X-Request-Id", () => {
-  test.each(answers)("the answer of %s %s (%i) repeats the caller's request id", async (method, path, status) => {
+  test.each(answers)("the answer of %s %s (%i) repeats the client's request id", async (method, path, status) => {
     const answer = await send(method, path, { "x-request-id": "Trace_1.2-3" });
     expect([answer.status, answer.headers.get("x-request-id")]).toEqual([status, "Trace_1.2-3"]);
   });

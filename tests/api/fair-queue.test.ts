@@ -25,7 +25,7 @@ function createDesk(limits: Partial<FairQueueLimits> = {}) {
   };
 }
 
-test("a group with much work delays the first work of another group by one turn at most", async () => {
+test("a group with much work delays the first work of another group by at most one piece of work", async () => {
   const desk = createDesk({ running: [1] });
   for (let n = 0; n < 50; n++) void desk.enter(`busy ${n}`, "known", "busy", "agent");
   void desk.enter("quiet", "known", "quiet", "person");
@@ -35,7 +35,7 @@ test("a group with much work delays the first work of another group by one turn 
   expect(desk.started).toEqual(["busy 0", "busy 1", "quiet"]);
 });
 
-test("within a group its members take turns", async () => {
+test("the queue alternates between the members of a group", async () => {
   const desk = createDesk({ running: [1] });
   for (let n = 0; n < 3; n++) void desk.enter(`one ${n}`, "known", "group", "one");
   for (let n = 0; n < 3; n++) void desk.enter(`two ${n}`, "known", "group", "two");
@@ -44,7 +44,7 @@ test("within a group its members take turns", async () => {
   expect(desk.started).toEqual(["one 0", "one 1", "two 0", "one 2", "two 1", "two 2"]);
 });
 
-test("a group runs no more work at a time than its limit, even when there is room", async () => {
+test("a group runs no more work at a time than its limit, even when slots are free", async () => {
   const desk = createDesk();
   for (let n = 0; n < 3; n++) void desk.enter(`busy ${n}`, "known", "busy", "agent");
   void desk.enter("quiet", "known", "quiet", "person");
@@ -52,7 +52,7 @@ test("a group runs no more work at a time than its limit, even when there is roo
   expect(desk.started).toEqual(["busy 0", "quiet"]);
 });
 
-test("ending a piece of work twice frees only one place", async () => {
+test("ending a piece of work twice frees only one slot", async () => {
   const desk = createDesk({ running: [1] });
   const turn = await desk.enter("first", "known", "a", "x");
   for (const name of ["second", "third"]) void desk.enter(name, "known", "a", "x");
@@ -81,7 +81,7 @@ test("when the queue is full, only a group without waiting work may add some", a
   await expect(desk.enter("again", "known", "quiet", "x")).rejects.toMatchObject({ of: "all", limit: 2 });
 });
 
-test("a group that has used up its units waits and then continues by itself, while other groups run", async () => {
+test("a group that has used up its units per second waits while other groups run, and then continues without another request", async () => {
   const desk = createDesk({ running: [2, 2, 2], group_units_per_second: 1_000 });
   const turn = await desk.enter("large", "known", "busy", "x");
   turn.charge(2_200);

@@ -61,7 +61,7 @@ const lists: List[] = [
 
 const mark = (url: string) => (url.includes("?") ? "&" : "?");
 
-test("these tests know every operation that takes a cursor", () => {
+test("these tests cover every operation that takes a cursor", () => {
   const found = endpoints.filter(({ spec }) => spec.query instanceof z.ZodObject && "cursor" in spec.query.shape);
   const paths = found.flatMap((endpoint) => endpoint.paths);
   expect(new Set(lists.map(({ path }) => path))).toEqual(new Set(paths));

@@ -19,7 +19,7 @@ const operations = () =>
   );
 const rolesOf = ({ tags }: Operation) => tags.filter((tag) => /^agent-(main|lead|worker)$/.test(tag));
 
-/** Returns the places of all schemas in the document that match. */
+/** Returns the JSON pointers of all schemas in the document that match. */
 function findSchemas(isMatch: (schema: Record<string, unknown>) => boolean): string[] {
   const found: string[] = [];
   const visit = (node: unknown, at: string): void => {
@@ -50,7 +50,7 @@ test.each([
   expect(document.paths[path]![method]!.tags).toEqual(tags);
 });
 
-test("every operation documents an error that the caller can cause", () => {
+test("every operation documents an error that the client can cause", () => {
   const without = operations().filter(
     ({ operation }) => !Object.keys(operation.responses).some((status) => status.startsWith("4")),
   );

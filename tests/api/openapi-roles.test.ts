@@ -57,7 +57,7 @@ test.each(["lead", "worker", "main"] as const)(
   },
 );
 
-test("the document of people has each operation that they may call once, without those that only agents may call", async () => {
+test("the document of people has each operation that people may call once, and no operation that only agents may call", async () => {
   const document = (await read("user")).body as Document;
   for (const { method, path, operation } of operationsOf(document)) {
     const { as: role } = endpointOf(method, path)!.spec;
@@ -69,7 +69,7 @@ test("the document of people has each operation that they may call once, without
   expect(paths.some((path) => path.startsWith("/api/v1/agent/"))).toBe(false);
 });
 
-test("the document of a worker has at most 60,000 bytes, and the document of any agent less than a sixth of the whole", async () => {
+test("the document of a worker has at most 60,000 bytes, and the document of any agent less than a sixth of the whole document", async () => {
   const bytesOf = async (role: string) => Buffer.byteLength((await read(role)).text);
   expect(await bytesOf("agent-worker")).toBeLessThanOrEqual(60_000);
   const whole = Buffer.byteLength((await world.call("GET", "/openapi.json")).text);

@@ -63,7 +63,7 @@ const forAgents = () => operations().filter(({ operation }) => operation.tags.in
 test("an operation documents exactly the statuses that it can answer with", () => {
   const statuses = (method: string, path: string) => Object.keys(document.paths[path]![method]!.responses).join(" ");
   expect(statuses("get", "/api/v1/users/me")).toBe("200 304 401 429 503");
-  // Somebody else may remove the organization or the membership between sign-in and answer.
+  // These are 404 when a concurrent request removes the organization or the membership after the sign-in.
   for (const own of ["/api/v1/organizations/me", "/api/v1/organizations/me/member"])
     expect(statuses("get", own)).toBe("200 304 401 404 429 503");
   expect(statuses("get", "/api/v1/tags")).toBe("200 304 401 422 429 503");
@@ -78,7 +78,7 @@ test("an operation documents exactly the statuses that it can answer with", () =
   expect(statuses("post", "/api/v1/boards/{board_id}/webhooks/{webhook_id}")).toBe("200 202 400 403 404 408 410 413 429 503");
 });
 
-test("among the operations of agents, exactly those that may fail because of a host or directory document 502", () => {
+test("exactly the agent operations that can fail because of a host or the soul directory document 502", () => {
   const failing = forAgents().filter(({ operation }) => "502" in operation.responses);
   expect(failing.map(({ method, path }) => `${method} ${path.replace("/api/v1/agent", "")}`).toSorted()).toEqual([
     "get /boards/{board_id}/agents/{agent_id}/soul",
@@ -123,7 +123,7 @@ test("every operation for agents documents when and how to use it", () => {
   }
 });
 
-/** Method, path below the prefix, tags, intent, required caller, and the operation id where agents rely on it. */
+/** Each line has the method and path, the roles, the intent, the required actor, and the operation id if agents rely on it. */
 const AGENT_OPERATIONS = [
   "get /agent/healthz              | main lead worker | agent_auth_health                  | any_agent",
   "get /agent/inbox                | main lead worker | agent_inbox                        | any_agent",

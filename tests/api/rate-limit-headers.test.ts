@@ -18,7 +18,7 @@ const limits = {
 const world = await setupWorld({ environment, limits });
 const home = await world.tenant("home");
 
-/** Each test starts at a full minute, so that no test spans two of them. */
+/** Each test starts at the beginning of a minute, because the limits are counted per clock minute. */
 beforeEach(() => world.elapse(MINUTE_MS - (world.now().getTime() % MINUTE_MS)));
 
 const limitsOf = ({ headers }: { headers: Headers }) => [headers.get("ratelimit-policy"), headers.get("ratelimit")];
@@ -55,7 +55,7 @@ test("failed attempts to sign in show how many are left", async () => {
   expect(answers.map(limitsOf)).toEqual([1, 0, 0].map((remaining) => [policy, left("auth_failures_per_minute", remaining)]));
 });
 
-test("a request that is refused because too many of its caller's requests wait states that limit, as concurrent requests", async () => {
+test("a request that is refused because too many requests of its client wait names the limit of waiting requests", async () => {
   const read = () => world.call("GET", "/api/v1/boards", { token: home.owner.token });
   const answers = await Promise.all(Array.from({ length: 6 }, read));
   const refused = answers.find(({ status }) => status === 429)!;
@@ -65,7 +65,7 @@ test("a request that is refused because too many of its caller's requests wait s
   ]);
 });
 
-test("the response to a post without room for its payload states how many bytes its organization may store", async () => {
+test("a post that exceeds its organization's payload storage is refused with the number of bytes that the organization may store", async () => {
   const secret = "known";
   const send = async (path: string, raw: string) => {
     const signature = createHmac("sha256", secret).update(raw).digest("hex");
@@ -82,7 +82,7 @@ test("the response to a post without room for its payload states how many bytes 
   ]);
 });
 
-test("a refused caller is asked to retry only once its limit allows more", async () => {
+test("Retry-After of a refused request is never shorter than the time until its limit allows another request", async () => {
   const path = await addWebhook();
   const posts = await Promise.all([1, 2, 3].map((n) => world.call("POST", path, { body: { n } })));
   const signIns = await Promise.all([1, 2, 3].map(() => world.call("GET", "/api/v1/users/me", { token: "wrong" })));

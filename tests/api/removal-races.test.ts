@@ -6,7 +6,7 @@ import { openGoneReceiverWorld } from "../support/gone-receiver-world.ts";
 import type { Answer } from "../support/http.ts";
 import type { Tenant } from "../support/world.ts";
 
-/** Each resource is removed while requests and jobs write rows that belong to it. Only a server has enough connections. */
+/** Each resource is removed while requests and jobs write its rows. Only a PostgreSQL server has enough connections for this. */
 const { world, receiver_url } = await setup(openGoneReceiverWorld({ environment: { BOARD_EVENTS: "on" } }));
 
 beforeEach(async () => {
@@ -15,7 +15,7 @@ beforeEach(async () => {
   await world.db.delete(jobs);
 });
 
-/** Another number, for example `ROUNDS=10`, repeats each removal as often. */
+/** Each removal is repeated this many times, since a race may not occur at once. `ROUNDS=10` sets another number. */
 const ROUNDS = Array.from({ length: Number(process.env["ROUNDS"] ?? 2) }, (_, index) => index + 1);
 /** Milliseconds over which the requests begin. */
 const SPREAD_MS = 40;

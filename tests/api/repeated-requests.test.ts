@@ -39,7 +39,7 @@ test("the same POST with the same Idempotency-Key has one effect and the same an
   expect(await count("Once")).toBe(1);
 });
 
-test("a repeated POST reads the stored answer without doing the work again only to roll it back", async () => {
+test("a repeated POST only reads the stored answer, and does not begin a transaction or write anything", async () => {
   await post(tasks, "read only", { title: "Read only" });
   world.statements.length = 0;
   await post(tasks, "read only", { title: "Read only" });
@@ -186,7 +186,7 @@ test("a browser client may send an Idempotency-Key and see that an answer is a r
   expect(preflight.headers.get("access-control-allow-headers")).toBe("idempotency-key,if-match");
 });
 
-/** Another process of the service on the same database. */
+/** Creates an app like another process of the service on the same database, and returns a function that posts to it. */
 const otherProcess = () => {
   const app = createApp(world.runtime, endpoints);
   return (path: string, key: string, body: unknown) =>
@@ -208,7 +208,7 @@ test("a POST that reaches several processes at the same moment has one effect", 
 test("a crash between the effect and the stored answer leaves neither of them, and the repeated POST produces both", async () => {
   const title = "Crashed";
   await world.db.transaction(async (blocking) => {
-    // The request waits here after its task is inserted.
+    // The lock makes the request wait after its task is inserted.
     await blocking.execute(sql`lock table idempotency_keys in share row exclusive mode`);
     const lost = post(tasks, "crash", { title });
     const waiting = sql`datname = current_database() and wait_event_type = 'Lock' and query ~ 'insert into "idempotency_keys"'`;

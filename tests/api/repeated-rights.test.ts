@@ -26,12 +26,12 @@ const setWrite = (all_boards_write: boolean) =>
     .where(eq(organization_members.id, member_id));
 const essence = ({ status, text }: Answer) => [status, text];
 
-describe("a person who has lost the board", () => {
+describe("a person who has lost access to the board", () => {
   beforeEach(() => setWrite(true));
 
   const ofBoards = repeatable.filter(({ spec, paths }) => spec.as.users && /\{(board|group)_id\}/.test(paths[0]!));
   test.each(ofBoards.map((endpoint) => [endpoint.paths[0]!, endpoint] as const))(
-    "a person who has lost the board gets the refusal of a new request when POST %s is repeated",
+    "a person who has lost access to the board gets the refusal of a new request when POST %s is repeated",
     async (path, endpoint) => {
       const { body, query } = inputOf(endpoint);
       const send = (key: string) =>
@@ -81,7 +81,7 @@ describe("an admin who has lost the role or the membership", () => {
       const isRefused = fresh.status === 403 || fresh.status === 404;
       expect(essence(demoted)).toEqual(essence(isRefused ? fresh : demoted));
       await world.db.delete(organization_members).where(member);
-      // Without the membership, the request has another owner, so the key belongs to another request.
+      // Keys are stored per organization. Without the membership, the request has another organization, where the key is new.
       const removed = await send("of an admin");
       expect([403, 404, 409, 422]).toContain(removed.status);
       expect(removed.headers.get("idempotent-replayed")).toBe(null);

@@ -9,7 +9,7 @@ import { createWorld, type Tenant } from "../support/world.ts";
 
 const COUNT = 2_000;
 const OTHER_COUNT = 20_000;
-/** A search sorts at most this many of the rows that it finds, and reads at most as many rows in the order of the list. */
+/** A search sorts at most this many of the rows that it finds. If it finds more, it reads at most this many in the list's order. */
 const LIMIT = 1_000;
 
 /** The statements that searched, with their values. */

@@ -7,7 +7,7 @@ import { addTask } from "../support/task.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
-/** Generated from the route table: every operation against callers who must not get through. */
+/** These tests are generated from the route table. They send every operation with credentials that must be refused. */
 const world = await setupWorld();
 const home = await world.tenant("home");
 const stranger = await world.tenant("stranger");
@@ -87,14 +87,14 @@ const operations = endpoints.flatMap((endpoint) =>
 const having = (which: (endpoint: Endpoint, path: string) => boolean) =>
   operations.filter(({ endpoint, path }) => which(endpoint, path));
 
-/** An invalid body: a caller without access must be refused before the input is validated. */
+/** Returns an invalid body, because a client without access must be refused before its input is validated. */
 const invalidBody = ({ method, spec }: Endpoint) => (method === "GET" || !spec.body ? {} : { raw: "{" });
 const fill = (path: string) => path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => pathValues[name] ?? "x");
 const needsSignIn = ({ spec }: Endpoint) => spec.as.users || spec.as.agents;
 const forUsers = ({ spec }: Endpoint) => spec.as.users;
 const forAgents = ({ spec }: Endpoint) => spec.as.agents;
 const forMains = ({ spec }: Endpoint) => spec.as.name === "MAIN";
-/** The token of an agent that may call the operation: an agent of the home organization, or one of the stranger's. */
+/** Returns the token of an agent that may call the operation, from the home organization or from the stranger's. */
 const agentFor = (endpoint: Endpoint, whose: "home" | "stranger") =>
   forMains(endpoint) ? mains[whose].token : (whose === "home" ? home : stranger).lead.token;
 /** Session keys and soul names are not ids: a host defines session keys freely, and souls are the same for every organization. */

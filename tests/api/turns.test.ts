@@ -18,7 +18,7 @@ const statuses = (answers: readonly { status: number }[]) =>
 const times = <T>(count: number, send: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => send(n)));
 
-test("an organization with too many waiting requests of several callers gets 429 with Retry-After, and another organization does not", async () => {
+test("an organization with too many waiting requests of several clients gets 429 with Retry-After, and another organization does not", async () => {
   const readers = [{ token: home.owner.token }, { agent: home.lead.token }, { agent: home.worker.token }];
   const path = `/api/v1/boards/${home.board_id}/tasks`;
   const [answers, others] = await Promise.all([
@@ -48,7 +48,7 @@ test("an address that sends too many posts at once without a credential gets 429
   expect(elsewhere.status).toBe(202);
 });
 
-test("once a process has its maximum of waiting requests, new addresses get 503 at once, and known callers are still answered", async () => {
+test("once a process has its maximum of waiting requests, new addresses get 503 at once, and known clients are still answered", async () => {
   const webhook = await createWebhook(world, home);
   const posts: Promise<Response>[] = [];
   for (let n = 1; n <= 20; n++) {
@@ -86,7 +86,7 @@ test("a post whose body does not arrive delays no other request of the same addr
   expect((await unfinished).status).toBe(202);
 });
 
-test("probes and public files are answered while an organization and an address use all their turns", async () => {
+test("probes and public files are answered while an organization has reached its limit of running requests", async () => {
   const busy = times(4, () => world.call("GET", "/api/v1/boards", { token: home.owner.token }));
   const paths = ["/health", "/readyz", "/openapi.json", "/docs", "/docs/swagger-ui.css", "/.well-known/oauth-protected-resource"];
   const answers = await Promise.all(paths.flatMap((path) => [1, 2, 3, 4, 5, 6].map(() => request(path))));
@@ -94,7 +94,7 @@ test("probes and public files are answered while an organization and an address 
   await busy;
 });
 
-test("an operation that calls another server occupies no place among the running requests during the call", () => {
+test("an operation that calls another server does not count as a running request during the call", () => {
   const held = endpoints.filter(({ spec }) => spec.errors?.includes(502) && !spec.calls_out);
   expect(held.map(({ method, paths }) => `${method} ${paths[0]}`)).toEqual([]);
 });

@@ -25,7 +25,7 @@ export interface AwsDeployment {
   lambda(name: string, options?: Partial<LambdaOptions>): Promise<Lambda>;
   /** Sends an API request to a function in the form of API Gateway. */
   request(name: string, method: string, url: string, options?: HttpOptions): Promise<Response>;
-  /** Invokes the consumer with records of the given bodies. */
+  /** Invokes the consumer of deliveries with an event of the queue. */
   consume(event: SQSEvent): Promise<SQSBatchResponse>;
   /** Runs all live jobs without waiting for the queue, so that a test leaves no job to the next. */
   deliverAll(): Promise<void>;

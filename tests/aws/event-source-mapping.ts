@@ -40,7 +40,7 @@ export function startQueueMapping(
     await sqs.client.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
   }
 
-  /** As on AWS, a function that throws or reports an unknown message fails the whole batch. */
+  /** Returns the ids of failed messages. As on AWS, a function that throws or reports an unknown message fails the whole batch. */
   async function failures(messages: Message[]): Promise<Set<string>> {
     const all = new Set(messages.map((message) => message.MessageId ?? ""));
     try {

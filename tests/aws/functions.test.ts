@@ -189,7 +189,7 @@ test("a function compresses a long answer, which API Gateway gets in Base64, and
   expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", tag]);
 });
 
-test("a stream behind API Gateway waits for an event and ends with it, and its client resumes there", async () => {
+test("a stream behind API Gateway waits for an event and ends after it, and its last event id resumes the stream", async () => {
   const path = `/api/v1/boards/${home.board_id}/memory`;
   const ask = (last: string) =>
     cloud.request("memory", "GET", `${path}/stream`, { headers: { ...asOwner, "last-event-id": last } });

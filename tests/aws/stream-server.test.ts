@@ -51,7 +51,7 @@ test("the container answers health checks and no operation that is not a stream"
   expect(statuses).toEqual([200, 200, 404]);
 });
 
-test("the container holds more streams of a person than functions, and refuses those beyond its budget", async () => {
+test("the container accepts more streams of a person than functions do, and refuses streams beyond its own limit", async () => {
   const streams = await Promise.all(Array.from({ length: 201 }, () => follow()));
   expect(streams.filter(({ status }) => status === 200)).toHaveLength(200);
   expect(streams.filter(({ status }) => status === 429)).toHaveLength(1);
@@ -59,7 +59,7 @@ test("the container holds more streams of a person than functions, and refuses t
   await Promise.all(streams.map((stream) => stream.close()));
 });
 
-test("when the container stops, its streams end with a place to resume, and it exits", async () => {
+test("when the container stops, its streams end with an event id to resume from, and it exits", async () => {
   const stream = await follow();
   await write("one");
   await stream.waitForEvents(1);

@@ -7,15 +7,15 @@ import { addWorkers, CALLERS, fill } from "./next.ts";
 import { percentilesOf } from "./resource-usage.ts";
 import { rate, round, type Row } from "./row.ts";
 
-/** Rounds take turns with and without budgets, so that other work on the machine affects both alike. */
+/** Rounds with and without budgets alternate, so that other work on the machine affects both alike. */
 const ROUNDS = 5;
 const TURNS = 120;
 const TURNS_ALONE = 60;
 const WARM_UP = 30;
 
 /**
- * What budgets add to the cost of taking a task. Each agent submits its task before it takes another, so that it has one run at a
- * time.
+ * Measures what budgets add to the cost of taking a task. Each agent submits its task before it takes another, so that it has one
+ * run at a time.
  */
 export async function benchBudgets(place: BenchEnvironment): Promise<Row[]> {
   const { api, db, board } = place;
@@ -54,7 +54,7 @@ export async function benchBudgets(place: BenchEnvironment): Promise<Row[]> {
   ];
 }
 
-/** The round with the median of PostgreSQL's time. */
+/** Returns the round with the median of PostgreSQL's processor time. */
 const medianOf = (rounds: readonly Turns[]): Turns =>
   rounds.toSorted((a, b) => a.database_ms - b.database_ms)[Math.floor(rounds.length / 2)]!;
 
@@ -69,7 +69,7 @@ async function measureTurns(place: BenchEnvironment, tokens: readonly string[], 
   return { figures: result, database_ms: database_ms / turns };
 }
 
-/** The time covers only taking the tasks; the rate covers both requests. */
+/** Takes and submits tasks. The percentile is of the requests that take a task; the rate covers both requests. */
 async function runTurns(place: BenchEnvironment, tokens: readonly string[], turns: number): Promise<Turns["figures"]> {
   const { service, board } = place;
   const times: number[] = [];
@@ -100,7 +100,7 @@ async function takeTask({ service }: BenchEnvironment, token: string): Promise<s
   return ((await answer.json()) as { task?: { id: string } }).task?.id;
 }
 
-/** Budgets of the organization, of the board and of each agent, of which three count for a run. None of them is reached. */
+/** Adds budgets of the organization, of the board and of each agent. Three of them apply to each run, and none is exhausted. */
 async function addBudgets({ api, db, board }: BenchEnvironment): Promise<string[]> {
   const takers = await db.select({ id: agents.id }).from(agents).where(sql`${agents.name} like 'Taker %'`);
   const limits = { period: "month", limit: { cost_usd: "1000000" }, reserve: { cost_usd: "1.50" } };

@@ -1,6 +1,6 @@
 /**
  * Measures the cold start of every function: the bytes that it loads, and the time that a new process needs to import them. A
- * slow import is only a warning. A forbidden package fails the run if it is in a function that a caller waits for.
+ * slow import is only a warning. A forbidden package fails the run if it is in a function that a client waits for.
  */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -32,7 +32,7 @@ const IMPORT = `
 `;
 
 /**
- * What functions with a waiting caller may only import lazily: packages that cost up to 50 ms each, and Zod's error texts in
+ * What functions with a waiting client may only import lazily: packages that cost up to 50 ms each, and Zod's error texts in
  * other languages, which get into a bundle when code uses Zod's namespace so that the bundler has to keep all of it. The
  * functions use Neon's driver, so node-postgres would be loaded for nothing.
  */
@@ -49,7 +49,7 @@ const COSTLY = [
 const forbidden = ({ modules }: Bundle): string[] =>
   COSTLY.filter((part) => modules.some((module) => module.includes(`node_modules/${part}`)));
 
-/** Whether a caller waits for the function, for an answer or for the start of a stream. */
+/** Checks whether a client waits for the function, for an answer or for the start of a stream. */
 const isAwaited = ({ name }: Bundle) => name in groups || name === "stream";
 
 const run = promisify(execFile);

@@ -27,7 +27,7 @@ interface ColdStart {
   total: number;
 }
 
-/** The processor time of a function so far. */
+/** Reads the processor time that a function has used so far. */
 async function readProcessorMs(lambda: Lambda): Promise<number> {
   const before = lambda.logs.length;
   process.kill(lambda.pid, "SIGUSR2");

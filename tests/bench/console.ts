@@ -41,7 +41,7 @@ const SCROLL_DIFF = `(async () => {
   }
 })()`;
 
-/** The longest task of the page's main thread during `act` and what it causes, as text. */
+/** Returns the longest task of the page's main thread during `act` and shortly after it, as text. */
 async function longestTask(page: Page, act: () => Promise<unknown>): Promise<string> {
   const { clock_ms, processor_ms } = await measureTasks(page, async () => {
     await act();
@@ -105,7 +105,7 @@ async function measureSize(api: Client, link: string, size: number): Promise<voi
   await browser.close();
 }
 
-/** A diff in which every tenth line is changed, in several files of which the first is by far the longest. */
+/** Returns a diff in which every tenth line is changed, in several files of which the first is by far the longest. */
 function makeDiff(): string {
   const fileOf = (name: string, lines: number) => {
     const body = Array.from({ length: lines / 2 }, (_, n) =>
@@ -141,7 +141,7 @@ async function measureDiff(api: Client, link: string): Promise<void> {
   await browser.close();
 }
 
-/** Changes one task after the other, as agents that move their work do. */
+/** Returns a function that changes the next task on each call, as agents do that move their tasks. */
 function changer(api: Client, board_id: string, ids: readonly string[]) {
   let done = 0;
   return () => {

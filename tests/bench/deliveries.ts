@@ -6,7 +6,7 @@ import { round, type Row } from "./row.ts";
 const POSTS = 1_000;
 const AGENTS = 10;
 
-/** How fast waiting webhook posts reach their agents: all in one lane, and in ten. */
+/** Measures how fast waiting webhook posts reach their agents, with all posts in one lane and in ten lanes. */
 export async function benchDeliveries(place: BenchEnvironment): Promise<Row[]> {
   const { api, db, gateway, waitForJobs } = place;
   const paths: string[] = [];

@@ -35,7 +35,7 @@ export interface BenchEnvironment extends Home {
   postgres: Postgres;
   db: Database["db"];
   host: FakeGateway;
-  /** Where the service sends mail. Nobody gets any without an address in the profile. */
+  /** The server to which the service sends mail. A person without an address in the profile gets no mail. */
   mail: MailServer;
   service: Service;
   /** The credential of the only person. */
@@ -47,13 +47,13 @@ export interface BenchEnvironment extends Home {
   get: (path: string, headers: Headers, requests?: number) => Promise<Figures>;
   /** Returns the rate of an empty request as the baseline, and the ratio to it. */
   compareToBaseline: (figures: Figures) => { baseline: string; ratio: string };
-  /** Measures how often per second the bare driver sends the statements of a request, and adds this floor to the figures. */
+  /** Measures how often per second the bare driver can send the statements of a request, and returns this floor of the figures. */
   compareToFloor: (figures: Figures, request: () => Promise<unknown>, rows?: FloorRun["rows"]) => Promise<{ floor: string }>;
   /** Counts the statements of one request, including its jobs. */
   count: (one: (n: number) => Promise<unknown>) => Promise<string>;
   /** Starts another process of the service on the same database with other settings. */
   startSecondService: (settings: Headers) => Promise<Service>;
-  /** Waits until no jobs are left, except jobs of this kind and those that are due later, such as the mail with a digest. */
+  /** Waits until no jobs are left, except jobs of this kind and jobs that are due later, such as the mail with a digest. */
   waitForJobs: (except?: string) => Promise<void>;
   close(): Promise<void>;
 }

@@ -28,7 +28,7 @@ export interface FloorRun {
   connections: number;
   /** How many times to send the statements. */
   requests: number;
-  /** Replace the row that the request changes, so that connections change different rows and do not wait for each other. */
+  /** Ids that replace the id of the row that the request changes, so that connections do not wait for each other's row locks. */
   rows?: readonly string[];
 }
 
@@ -63,8 +63,8 @@ export async function recordStatements(
 }
 
 /**
- * The statements of the request. These are the statements of the busiest session, up to the first lease, with which the jobs
- * begin.
+ * Returns the statements of the request: the statements of the busiest session, up to the first lease of a job. After that, the
+ * session runs the jobs of the request.
  */
 function readLog(log: string): Statement[] {
   const sessions = new Map<string, Statement[]>();
@@ -85,7 +85,7 @@ function readLog(log: string): Statement[] {
 const readValues = (detail: string): (string | null)[] =>
   [...detail.matchAll(PARAMETER)].map(([, value]) => value?.replaceAll("''", "'") ?? null);
 
-/** The id that the database chose for an inserted row: the first id in later statements that no earlier statement has. */
+/** Finds the id that the database chose for an inserted row: the first id in later statements that no earlier statement has. */
 function findReturnedId(statements: readonly Statement[], index: number, chosen: readonly string[]): string | undefined {
   if (!/^insert .* returning "id"/s.test(statements[index]!.text)) return undefined;
   const given = JSON.stringify(statements.slice(0, index + 1));

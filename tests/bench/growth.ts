@@ -15,9 +15,9 @@ const FLAT = 1.3;
 const EMPTY: Size = { organizations: 0, agents: 0, events: 0, done_jobs: 0 };
 
 /**
- * The cost of each operation while the other organizations grow, by `GROWTH=small` or `full`. The caller's own organization
- * is created again at each size, because the benchmark adds to it; the large one has a tenth of all events and shows what grows
- * with a caller's own rows.
+ * Measures the cost of each operation while the other organizations grow, by `GROWTH=small` or `full`. The client's organization is
+ * created again at each size, because the benchmark adds to it. The large organization has a tenth of all events, to show which
+ * costs grow with an organization's own rows.
  */
 export async function benchGrowth(place: BenchEnvironment): Promise<Row[]> {
   const url = place.postgres.url("bench");

@@ -10,7 +10,7 @@ const MANY = 100_000;
 const PER_BOARD = 50;
 const INBOX = "/api/v1/agent/inbox";
 
-/** The inbox compared with the read of an agent's own identity, among few and among many agents with a task in review each. */
+/** Compares the inbox with the read of an agent's own identity, among few and among many agents with a task in review each. */
 export async function benchInbox(place: BenchEnvironment): Promise<Row[]> {
   const { api, db, get, count, compareToBaseline, compareToFloor, service, board } = place;
   await api("PATCH", `/api/v1/boards/${board.id}`, { max_agents: 100 });
@@ -47,7 +47,7 @@ export async function benchInbox(place: BenchEnvironment): Promise<Row[]> {
   return rows;
 }
 
-/** Agents in boards of fifty, each with a task in review, which is not work for that agent. */
+/** Adds agents, fifty on each board. Each has a task in review, which its inbox must skip. */
 async function fill({ db, board }: BenchEnvironment, total: number): Promise<void> {
   const boards = Math.ceil(total / PER_BOARD);
   await db.execute(sql`insert into boards (organization_id, gateway_id, name, slug, description)

@@ -2,7 +2,7 @@ import { load } from "./load.ts";
 import { CONNECTIONS, type BenchEnvironment } from "./environment.ts";
 import { rate, round, type Row } from "./row.ts";
 
-/** Webhook posts of a usual size while the agent is notified of them. */
+/** Measures webhook posts of a usual size while the agent is notified of them. */
 export async function benchIngestion({
   service,
   webhook,
@@ -30,7 +30,7 @@ export async function benchIngestion({
 const POSTS = 1_000;
 const APART_MS = 10;
 
-/** The time from a post to the message at the host, at 100 posts a second. */
+/** Measures the time from a post to the message at the host, at 100 posts a second. */
 export async function benchNotification({ service, webhook, host, waitForJobs }: BenchEnvironment): Promise<Row[]> {
   await waitForJobs();
   const sentAt = new Map<string, number>();

@@ -34,12 +34,12 @@ interface MetricsFigures extends Amount {
   together: Figures;
   /** Processor time of PostgreSQL for one of the sequential requests. */
   database_ms: number;
-  /** The time of the same series from four plain statements per bucket. */
+  /** The milliseconds that four plain statements per bucket take to read the dashboard's series. */
   plain_ms: number;
 }
 
 const BOARDS = 20;
-/** Requests one after the other. */
+/** The number of requests that are sent one after the other. */
 const ALONE = 60;
 /** The default range, a week and a month. */
 const RANGES: readonly RangeKey[] = ["24h", "7d", "1m"];
@@ -52,7 +52,7 @@ const STEPS = sql`array['inbox', 'in_progress', 'review', 'in_progress', 'review
 const MOVES_OF_A_TASK = 6;
 const benchBoards = sql`(select id from ${boards} where slug like 'metrics-%')`;
 
-/** The dashboard over a day and a month, compared with plain statements for each bucket. */
+/** Measures the dashboard over several ranges, compared with plain statements for each bucket. */
 export async function benchMetrics(place: BenchEnvironment): Promise<Row[]> {
   const figures = await measureMetrics(place);
   const ask = () => fetch(`${place.service.url}/api/v1/metrics/dashboard`, { headers: { authorization: place.authorization } });

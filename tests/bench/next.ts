@@ -14,7 +14,7 @@ const CLAIMS = 2_000;
 const FREE = 10_000;
 const DONE = 40_000;
 
-/** 32 agents that take tasks at the same time, compared with agents that search for a task and claim it with an update. */
+/** Measures 32 agents that take tasks at the same time, compared with agents that search for a task and claim it with an update. */
 export async function benchNext(place: BenchEnvironment): Promise<Row[]> {
   const { db, service, count, compareToBaseline, compareToFloor, board } = place;
   const tokens = await addWorkers(place);
@@ -98,7 +98,7 @@ export async function fill({ db, board }: BenchEnvironment): Promise<void> {
   await db.execute(sql`vacuum analyze ${tasks}`);
 }
 
-/** The number of tasks that were started more than once. */
+/** Counts the tasks that were started more than once. */
 async function countDoubled({ db, board }: BenchEnvironment): Promise<number> {
   const found = await db.execute(sql`select count(*)::int as total from (
     select task_id from task_transitions where board_id = ${board.id} and to_status = 'in_progress' and task_id is not null
@@ -106,7 +106,7 @@ async function countDoubled({ db, board }: BenchEnvironment): Promise<number> {
   return rowsOf<{ total: number }>(found)[0]!.total;
 }
 
-/** The way without `next`: each agent lists the free tasks and claims the first one. */
+/** Claims tasks without the operation `next`: each agent lists the free tasks and claims the first of them. */
 async function searchAndClaim({ service, board }: BenchEnvironment, tokens: readonly string[]) {
   const path = `${service.url}/api/v1/agent/boards/${board.id}/tasks`;
   let claimed = 0;

@@ -10,7 +10,7 @@ const LIMIT = 50;
 const RUNS = 41;
 const DEEP_PAGE = 1_000;
 
-/** Pages by cursor at the start and deep inside a list, compared with the same pages by offset, and searches. */
+/** Measures searches, and pages by cursor at the start and deep inside a list, compared with the same pages by offset. */
 export async function benchPages(place: BenchEnvironment): Promise<Row[]> {
   await fill(place);
   const path = `/api/v1/boards/${place.board.id}/tasks?limit=${LIMIT}`;
@@ -69,7 +69,7 @@ async function fill({ db, board }: BenchEnvironment): Promise<void> {
   await db.execute(sql`vacuum analyze tasks`);
 }
 
-/** The cursor at which the page with this number begins. It comes from a request by offset. */
+/** Returns the cursor at which the page with this number begins, from a request by offset. */
 async function cursorOfPage({ service, authorization }: BenchEnvironment, path: string, page: number): Promise<string> {
   const offset = (page - 1) * LIMIT - 1;
   const answer = await fetch(`${service.url}${path.replace(/limit=\d+/, "limit=1")}&offset=${offset}`, {
@@ -84,7 +84,7 @@ async function read({ service, authorization }: BenchEnvironment, path: string):
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status}`);
 }
 
-/** The median time of a request, one after the other. */
+/** Returns the median time of requests that are sent one after the other. */
 async function medianOf(place: BenchEnvironment, path: string): Promise<number> {
   const times: number[] = [];
   for (let run = 0; run < RUNS; run++) {
@@ -95,7 +95,7 @@ async function medianOf(place: BenchEnvironment, path: string): Promise<number> 
   return times.toSorted((a, b) => a - b)[(RUNS - 1) / 2]!;
 }
 
-/** The median time of the statement that searched before there was an index. */
+/** Returns the median time of the statement that searched before there was an index. */
 async function medianUnindexed({ db, board }: BenchEnvironment, q: string): Promise<number> {
   const matches = q.split(" ").map((word) => sql`(title ilike ${`%${word}%`} or description ilike ${`%${word}%`})`);
   const times: number[] = [];

@@ -10,7 +10,7 @@ const WRITES = 2_000;
 const WARM_UP = 300;
 const TASKS = 64;
 
-/** Reads and changes of tasks with several processes on one database, with NOTIFY and without it. */
+/** Measures reads and changes of tasks with several processes on one database, with and without PostgreSQL's NOTIFY. */
 export async function benchProcesses({ api, board, authorization, startSecondService }: BenchEnvironment): Promise<Row[]> {
   const tasks = `/api/v1/boards/${board.id}/tasks`;
   const ids: string[] = [];
@@ -19,7 +19,7 @@ export async function benchProcesses({ api, board, authorization, startSecondSer
   const rows: Row[] = [];
   const firsts: Record<string, number> = {};
 
-  /** Each process gets its part of the requests over its own connections. */
+  /** Sends each process the same number of requests, over separate connections. */
   async function measure(
     what: string,
     services: readonly Service[],

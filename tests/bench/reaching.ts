@@ -54,7 +54,7 @@ async function request({ service, board, lead }: BenchEnvironment, action_type: 
   if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
 }
 
-/** When the mail server had the mail that names an action; undefined if it has not come yet. */
+/** Returns when the mail server received the mail that names an action, or undefined if the mail has not arrived yet. */
 const receivedAt = ({ mail }: BenchEnvironment, action_type: string): number | undefined =>
   mail.mails.find(({ text }) => text?.includes(`${action_type}.`))?.received_at;
 
@@ -76,7 +76,7 @@ async function askOneByOne(place: BenchEnvironment): Promise<number[]> {
   return times;
 }
 
-/** Looks for the mails only at the end, because looking for many of them at once would delay the mail server in this process. */
+/** Requests approvals at a steady rate. Mails are searched only at the end, because a search delays the mail server. */
 async function askSteadily(place: BenchEnvironment): Promise<number[]> {
   place.mail.mails.length = 0;
   const asked: { name: string; start: number; sent: Promise<void> }[] = [];
@@ -107,7 +107,7 @@ const FEW = 10;
 const MANY = 10_000;
 const REQUESTS = 20;
 
-/** The time of the request alone, on a board with many followers and on the same board with few. Everybody is notified in between. */
+/** Compares the time of a request for an approval on a board with few and with many followers, who are notified afterwards. */
 async function compareFollowers(place: BenchEnvironment): Promise<Row> {
   const few = await timeRequests(place, FEW);
   const start = performance.now();
@@ -140,7 +140,7 @@ async function timeRequests(place: BenchEnvironment, followers: number): Promise
 
 const ISSUER = "bench followers";
 
-/** People with write access who follow the board and have no address. */
+/** Adds people with write access who follow the board and have no e-mail address. */
 const addFollowers = ({ db, board }: BenchEnvironment, number: number) =>
   db.execute(sql`with home as (select id, organization_id from boards where id = ${board.id}),
     person as (insert into users (auth_issuer, auth_subject)

@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import type { BenchEnvironment } from "./environment.ts";
 import { rate, type Row } from "./row.ts";
 
-/** The first page of boards for a person and for an agent. */
+/** Measures reading the first page of boards, as a person and as an agent. */
 export async function benchReads({
   db,
   get,

@@ -6,11 +6,11 @@ export interface Row {
   figure: string;
   /** The target; empty without one. */
   target: string;
-  /** The naive way, or the lowest possible cost, in the same run. */
+  /** The figure of a simple alternative, or of the lowest possible cost, from the same run. */
   baseline: string;
   /** The ratio of the figure to the baseline. */
   ratio: string;
-  /** How often the bare driver sends the same statements without HTTP; absent when not measured. */
+  /** How often per second the bare driver can send the same statements without HTTP; absent when not measured. */
   floor?: string;
   /** The statements of one request, including sign-in and its jobs but not BEGIN and COMMIT; empty when not counted. */
   statements: string;

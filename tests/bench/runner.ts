@@ -16,7 +16,7 @@ const RUNS = 15;
 /** The number of files in the repository. Each run gets a worktree with all of them. */
 const FILES = 2_000;
 
-/** How long `board run` takes from its start until a coding agent has its first prompt, compared with starting that agent. */
+/** Measures the time from the start of `board run` to a coding agent's first prompt, compared with only starting that agent. */
 export async function benchRunner(place: BenchEnvironment): Promise<Row[]> {
   const { api, db, board, service } = place;
   const folder = mkdtempSync(path.join(tmpdir(), "bench-runner-"));
@@ -89,7 +89,7 @@ function startAgent(script: string, cwd: string): ChildProcess {
   return child;
 }
 
-/** Milliseconds from the start of a process until the agent writes the file, which it does when it has the prompt. */
+/** Returns the milliseconds from the start of a process until the agent writes the file, which it does when it has the prompt. */
 async function measure(file: string, start: () => ChildProcess): Promise<number> {
   const begun = Date.now();
   const [code] = (await once(start(), "exit")) as [number | null];

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-/** Starts the server in a separate process on the given database. */
+/** A server that runs in a separate process. */
 export interface Service {
   url: string;
   token: string;

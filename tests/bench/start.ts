@@ -24,7 +24,7 @@ interface Start {
   idle_mb: number;
 }
 
-/** How long a start takes until the service is ready, and what memory it needs when idle. */
+/** Measures how long a start takes until the service is ready, and how much memory the service needs when idle. */
 export async function benchStart({ postgres }: BenchEnvironment): Promise<Row[]> {
   execFileSync(process.execPath, [path.join(ROOT, "scripts/build.mjs"), "service"], { stdio: "inherit" });
   const folder = mkdtempSync(path.join(tmpdir(), "bench-start-"));
@@ -110,7 +110,7 @@ async function measureStart(args: string[], environment: Record<string, string>)
   return { ready_ms, cpu_ms, idle_mb };
 }
 
-/** Processor time of all threads, in user and system mode, as Linux reports it. */
+/** Returns the processor time of all threads, in user and system mode, as Linux reports it. */
 function readProcessorTime(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
   return ((Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND) * 1_000;

@@ -7,11 +7,11 @@ import { rate, round, type Row } from "./row.ts";
 
 const REQUESTS = 2_000;
 const WARM_UP = 300;
-/** Runs for the floor and for counted requests. */
+/** How many runs of agents are left for measuring the floor and for counting statements. */
 const SPARE = 4_000;
 const BATCH = 50;
 
-/** Adding steps of coding agents in batches, and the room that they take. */
+/** Measures how fast steps of coding agents are added in batches, and the disk space that they take. */
 export async function benchSteps(place: BenchEnvironment): Promise<Row[]> {
   const { service, db, board, lead, count, compareToBaseline, compareToFloor } = place;
   const run_ids = await addRuns(place, WARM_UP + REQUESTS + SPARE);
@@ -57,7 +57,7 @@ export async function benchSteps(place: BenchEnvironment): Promise<Row[]> {
   ];
 }
 
-/** Tasks that the lead works on, each with its run. */
+/** Adds tasks that the lead works on, and returns the ids of their runs. */
 export async function addRuns({ db, board, lead }: BenchEnvironment, total: number): Promise<string[]> {
   await db.execute(sql`insert into ${tasks} (board_id, title, status, assigned_agent_id)
     select ${board.id}, 'Task ' || n, 'in_progress', ${lead.id}::uuid from generate_series(1, ${total}::int) as n`);
@@ -67,7 +67,7 @@ export async function addRuns({ db, board, lead }: BenchEnvironment, total: numb
 
 const FILES = ["src/app.ts", "src/shop/cart.ts", "src/shop/price.ts", "tests/cart.test.ts", "src/shop/tax.ts"];
 
-/** What a coding agent does: it thinks, reads, edits, runs tests and speaks. */
+/** Returns steps of a coding agent that thinks, reads, edits, runs tests and writes messages. */
 const toSteps = () =>
   Array.from({ length: BATCH }, (_, n) => {
     const at = new Date(Date.UTC(2026, 10, 25, 8, 0, n)).toISOString();

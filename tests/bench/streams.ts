@@ -34,7 +34,7 @@ interface StreamTargets {
   comments: string;
 }
 
-/** Reads and new comments with many open comment streams, compared with the same load without streams. */
+/** Measures reads and new comments with many open comment streams, compared with the same load without streams. */
 export async function benchStreams({ postgres }: Bench): Promise<Row[]> {
   const figures = await measureStreams(postgres);
   const state = ({ request_ms, memory_mb, statements_per_second, connections }: ResourceUsage) =>

@@ -36,7 +36,7 @@ interface Result {
   files_written: number;
 }
 
-/** A sync of all files of many agents over a slow link, compared with a socket per call. */
+/** Measures a sync of all files of many agents over a slow link, compared with a socket per call. */
 export async function benchSync({ api, db }: BenchEnvironment): Promise<Row[]> {
   const sync = await measureSync(api, db);
   const baseline = `a socket per call, one by one: ${seconds(sync.baseline_ms)}`;

@@ -9,7 +9,7 @@ import type { Service } from "./service.ts";
 const TASKS = 5_000;
 const DESCRIPTION = "Words of usual length, ".repeat(8);
 
-/** A board of 5,000 tasks with tags and dependencies: pages, single tasks, and sequential changes. */
+/** Measures pages, single tasks and sequential changes on a board of 5,000 tasks with tags and dependencies. */
 export async function benchTasks(place: BenchEnvironment): Promise<Row[]> {
   const { db, get, count, compareToBaseline, compareToFloor, service, authorization, board, startSecondService } = place;
   await fill(place);

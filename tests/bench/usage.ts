@@ -13,16 +13,16 @@ const ENTRIES = 1_000_000;
 const BOARDS = 20;
 const AGENTS = 200;
 const MODELS = 10;
-/** With this many tasks, each task has twenty entries, like the turns of an agent. */
+/** With this many tasks, each task has twenty usage entries, as if its agent had called a model twenty times. */
 const TASKS = 50_000;
 /** How many requests are sent over one connection, one after the other. */
 const ALONE = 60;
 const REQUESTS = 2_000;
 const WARM_UP = 300;
-/** Runs for the floor and for counted requests. */
+/** How many runs of agents are left for measuring the floor and for counting statements. */
 const SPARE = 100;
 
-/** What agents use: counting it, and the page that shows a year with a million entries. */
+/** Measures how the usage of agents is counted, and the page that shows a year with a million entries. */
 export async function benchUsage(place: BenchEnvironment): Promise<Row[]> {
   await fill(place);
   const rows = [...(await benchReports(place)), ...(await benchPage(place))];
@@ -70,7 +70,7 @@ async function benchReports(place: BenchEnvironment): Promise<Row[]> {
   return [...rows, size];
 }
 
-/** The room that entries and their sums take. */
+/** Measures the disk space that entries and their sums take. */
 async function measureSize(db: Db): Promise<Row> {
   const found = await db.execute(
     sql`select pg_total_relation_size('usage_entries')::float8 as entries, pg_total_relation_size('usage_counts')::float8 + pg_total_relation_size('usage_tasks') as counts`,
@@ -87,7 +87,7 @@ async function measureSize(db: Db): Promise<Row> {
   };
 }
 
-/** The usage page for a year in each grouping, compared with plain sums of the entries. */
+/** Measures the usage page for a year in each grouping, compared with plain sums of the entries. */
 async function benchPage(place: BenchEnvironment): Promise<Row[]> {
   const { db, service, authorization, count, compareToFloor } = place;
   const rows: Row[] = [];
@@ -122,7 +122,7 @@ const PLAIN_KEYS: Record<Grouping, SQL> = {
   task: sql`task_id`,
 };
 
-/** What a page would cost without stored sums. */
+/** Returns the milliseconds that a page would take without stored sums. */
 async function sumEntries(db: Db, grouping: Grouping): Promise<number> {
   const start = performance.now();
   await db.execute(sql`
@@ -136,8 +136,8 @@ const benchBoards = sql`(select id from ${boards} where slug like 'usage-%')`;
 const NONE = sql`'00000000-0000-0000-0000-000000000000'::uuid`;
 
 /**
- * Adds the entries of a year and their sums: a task is worked on for two days by one agent, which uses two models, and a twentieth
- * of all use is idle.
+ * Adds the entries of a year and their sums. One agent with two models works on each task for two days. A twentieth of the entries
+ * belongs to no task, which counts as idle usage.
  */
 async function fill({ db, gateway }: BenchEnvironment): Promise<void> {
   await db.execute(sql`insert into ${boards} (organization_id, gateway_id, name, slug, description)

@@ -150,7 +150,7 @@ async function main(): Promise<void> {
     autovacuum: "off",
     synchronous_commit: "on",
   });
-  // One connection, whose statistics can be sent when they are wanted.
+  // PostgreSQL sends statistics per session. With a single connection, the bench can send them before it reads them.
   const database = openPostgres(await postgres.createDatabase("writes"), { max: 1, log: silentLog });
   await database.migrate();
   const world = await createWorld({ database });

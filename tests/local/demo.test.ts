@@ -52,14 +52,14 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /you +approve #5$/,
     /Iris +moves #5 to done$/,
   ]);
-  // A worker crashes with a task, which another one gets when the lease of one minute has expired.
+  // A worker crashes while it holds a task. Another worker gets the task when its lease of one minute has expired.
   expectInOrder(stdout, [
     /you +create #1 /,
     /Rex +takes #1 .+ for 60 s, and crashes$/,
     /(Milo|Juno) +takes #1 /,
     /Iris +moves #1 to done$/,
   ]);
-  // A worker may take it before the lead reads that it is free.
+  // Either may happen first: a worker takes the task, or the lead reads that the task is free.
   expectInOrder(stdout, [/Rex +takes #1 /, /Iris +learns that #1 is free again/]);
   // The runner works on a task of code, and waits for a click before its agent runs the tests.
   expectInOrder(stdout, [

@@ -135,7 +135,7 @@ describe("the doctor's check of the database", () => {
     expect(describeFindings(await runDoctor(), "retention")).toEqual(["warning: dead jobs have not been removed for a day"]);
   });
 
-  test("the Neon host in DATABASE_URL must suit the caller: pooled for Lambdas, direct for a server", async () => {
+  test("the Neon host in DATABASE_URL must be the pooled one for Lambdas and the direct one for a server", async () => {
     const databaseFindings = async (name: string, more: Record<string, string> = {}) => {
       const DATABASE_URL = `postgres://u:p@${name}.invalid.neon.tech/board`;
       return describeFindings(await runDoctor({ DATABASE_URL, ...more }), "database");

@@ -15,7 +15,7 @@ const ENDLESS = "300";
 /** How long to wait until the process has received the beginning of a request, and how late the rest of it is sent. */
 const BEGIN_MS = 500;
 const REST_MS = 4_000;
-/** A second SIGTERM right after the first one counts as the same. */
+/** The process ignores a second SIGTERM that comes right after the first one, so the tests wait this long. */
 const LATER_MS = 1_200;
 const WAIT = { timeout: 20_000, interval: 20 };
 const statusOf = async (address: string) => (await fetch(address)).status;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createFairPool } from "../../packages/local/src/fair-pool.ts";
 
-/** Work that ends when the test ends it, and the order in which it started. */
+/** Creates work that ends when the test ends it, and records the order in which it starts. */
 function createWork() {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
@@ -18,7 +18,7 @@ function createWork() {
   return { started, work, end };
 }
 
-test("groups take turns, so that one group's backlog does not delay another group's work", async () => {
+test("the pool alternates between groups, so that one group's backlog does not delay another group's work", async () => {
   const pool = createFairPool({ slots: 1, slots_per_group: 1 });
   const { started, work, end } = createWork();
   for (const name of ["a1", "a2", "a3"]) pool.add({ group: "a", member: "" }, work(name));
@@ -30,7 +30,7 @@ test("groups take turns, so that one group's backlog does not delay another grou
   expect(started).toHaveLength(5);
 });
 
-test("the members of a group take turns among each other", async () => {
+test("the pool alternates between the members of a group", async () => {
   const pool = createFairPool({ slots: 1, slots_per_group: 1 });
   const { started, work, end } = createWork();
   for (const name of ["a1", "a2", "a3", "a4"]) pool.add({ group: "a", member: "first" }, work(name));

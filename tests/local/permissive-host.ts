@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { WebSocketServer } from "ws";
 
-/** A host that accepts every client, grants the given scopes and has a configurable clock. */
+/** Starts a host that accepts every client, grants the given scopes and has a configurable clock. */
 export async function startPermissiveHost(options: {
   scopes: string[];
   ahead_ms: number;

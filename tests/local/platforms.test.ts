@@ -17,7 +17,7 @@ test.each([
   expect(adviceFor({ version, platform, arch })).toMatch(advice);
 });
 
-test("npm ci gives no warning about any package on the oldest Node that the README asks for, which is the one in package.json", () => {
+test("npm ci gives no warning on the oldest Node version, which README.md and package.json name alike", () => {
   const { engines } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8"));
   const oldest: string = semver.minVersion(engines.node).version;
   const { packages } = JSON.parse(readFileSync(path.join(ROOT, "package-lock.json"), "utf8")) as {
@@ -33,7 +33,7 @@ test("the scripts of every package run in cmd.exe too", () => {
   for (const file of ["package.json", ...globSync("packages/*/package.json", { cwd: ROOT })]) {
     const { scripts = {} } = JSON.parse(readFileSync(path.join(ROOT, file), "utf8")) as { scripts?: Record<string, string> };
     for (const [name, script] of Object.entries(scripts)) {
-      // Each command is a program with words: no variables, quotes, redirections or shell built-ins.
+      // Each command is a program with plain arguments, without variables, quotes, redirections or shell built-ins.
       const commands = script.split(" && ");
       for (const command of commands) expect(command, `${name} of ${file}`).toMatch(/^(node|npm|npx)( [\w./:@=-]+)*$/);
     }

@@ -116,7 +116,7 @@ test("the runbook for a leaked agent token revokes that token and no other", asy
   expect([await signIn(home.lead.token), await signIn(home.worker.token)]).toEqual([401, 200]);
 });
 
-test("the SQL for a new issuer moves every account of the old one, and only those", async () => {
+test("the SQL for a new issuer moves every account of the old issuer and no other account", async () => {
   const after = await afterChange({ OIDC_ISSUER: "https://new.example.com/", OIDC_JWKS_URL: `${before.identities.issuer}keys` });
   const idOf = async (world: World, iss: string) => {
     const token = await before.identities.token("mover", { iss });

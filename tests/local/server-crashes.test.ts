@@ -46,7 +46,7 @@ describe("a crash of the server", () => {
     return { folder, server, board_id: board.id, webhook_path: webhook.endpoint_path };
   }
 
-  /** The ids of the payloads that were stored, remembered and notified, with repetitions. */
+  /** Returns the ids of the payloads that are stored, that became board memory, and that the agent received, with repetitions. */
   async function payloadIds({ server, board_id, webhook_path }: Setup) {
     const items = async (at: string) => (await server.call("GET", `${at}?limit=200`)).body.items;
     const payloads: { id: string }[] = await items(`${webhook_path}/payloads`);

@@ -70,7 +70,7 @@ describe("the data folder", () => {
 });
 
 describe("the generated token", () => {
-  /** Lets a program believe that its output is a terminal. */
+  /** Makes a program believe that its output is a terminal. */
   const IN_TERMINAL = { NODE_OPTIONS: "--import data:text/javascript,process.stdout.isTTY=true" };
 
   test("a start whose output is not a terminal names the file of the token and does not print it", async () => {

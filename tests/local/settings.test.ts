@@ -94,7 +94,7 @@ test.each<[string, string, Partial<Settings>]>([
   expect(parseSettings({ ...local, [name]: value }, "local")).toMatchObject(settings);
 });
 
-test("Lambda allows fewer open streams than a process of our own, because each occupies a sandbox there", () => {
+test("a Lambda allows fewer open streams than a server process, because each stream occupies a sandbox", () => {
   const streamsOf = (edge: "local" | "lambda", more: Record<string, string> = {}) => {
     const { streams_per_caller, streams_per_organization } = parseSettings({ ...local, ...more }, edge).budgets;
     return [streams_per_caller, streams_per_organization];

@@ -120,7 +120,7 @@ test("the runs of a task are spans of one trace, with their usage under OpenTele
   });
 });
 
-test("every metric of the Grafana dashboard is one of the service", () => {
+test("every metric of the Grafana dashboard is a metric of the service", () => {
   const file = path.resolve(import.meta.dirname, "../../deploy/grafana/board.json");
   const { panels } = JSON.parse(readFileSync(file, "utf8")) as { panels: { targets: { expr: string }[] }[] };
   const used = panels.flatMap(({ targets }) =>

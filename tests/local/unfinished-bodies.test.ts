@@ -53,7 +53,7 @@ const UNFINISHED = "x".repeat(MEGABYTE - 1);
 
 const post = ({ url, webhook }: Service, body = "{}") => fetch(url + webhook, { method: "POST", body });
 
-/** The answers of the connections, by status; "open" without one. */
+/** Counts the connections by the status of their answer, and those without an answer as "open". */
 function tally(senders: Sender[]): Record<string, number> {
   const statuses = senders.map((sender) => /^HTTP\/1\.1 (\d+)/.exec(sender.answer())?.[1] ?? "open");
   return Object.fromEntries(
@@ -63,7 +63,7 @@ function tally(senders: Sender[]): Record<string, number> {
   );
 }
 
-test("unfinished posts of one address hold no more than its budget, and further posts are accepted, from it and from others", async () => {
+test("unfinished posts of one address take no more memory than its limit, and further posts of any address are accepted", async () => {
   const service = await start({ LIMITS: `request_body_bytes_per_address=${8 * MEGABYTE}` });
   const senders: Sender[] = [];
   for (let number = 0; number < 60; number++) senders.push(await send(service, head(service.webhook) + UNFINISHED, "127.0.0.2"));
@@ -81,7 +81,7 @@ test("unfinished posts of one address hold no more than its budget, and further 
   expect(tally([own])).toEqual({ 202: 1 });
 });
 
-test("unfinished posts of many addresses hold no more than the process's budget, and a finished post is accepted", async () => {
+test("unfinished posts of many addresses take no more memory than the process's limit, and a finished post is accepted", async () => {
   const service = await start({ LIMITS: `request_body_bytes=${8 * MEGABYTE}` });
   const senders: Sender[] = [];
   for (let number = 0; number < 40; number++)
@@ -110,7 +110,7 @@ test("a body that does not arrive in time gets 408 and its connection is closed"
   expect(sender.answer()).toContain("The request body did not arrive in time.");
 });
 
-test("a body that stops arriving gets 408 long before its time is over", async () => {
+test("a body that stops arriving gets 408 long before the time limit of a body", async () => {
   const service = await start({ LIMITS: "request_body_seconds=3600" });
   const sender = await send(service, head(service.webhook) + UNFINISHED);
   await sender.closed;

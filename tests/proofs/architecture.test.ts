@@ -40,7 +40,7 @@ const ALLOWED: Record<string, RegExp> = {
   accounts: /^(packages\/accounts\/|node:|@board\/core\/|drizzle-orm|zod$|better-auth|better-call$|@better-auth\/)/,
   local:
     /^(packages\/local\/|node:|@board\/(core|openclaw|api|client|accounts)\/|@board\/functions\/(manifest|body-bucket|file-bucket|event-bus|environment|queue-state)$|@hono\/node-server|@opentelemetry\/|croner$|zod$)/,
-  /** The console is a client like any other: nothing of the service itself. It shows the lines that the command line prints. */
+  /** The console is a client like any other. From the command line, it imports only the lines that connect an MCP client. */
   console:
     /^(packages\/console\/|preact(\/hooks|\/compat)?$|@preact\/signals$|marked$|dompurify$|oauth4webapi$|@board\/client\/|@board\/cli\/connection-lines$)/,
   infra: /^(infra\/|packages\/functions\/src\/manifest\.ts$|packages\/core\/src\/config\/(budgets|removed-settings)\.ts$)/,
@@ -76,7 +76,7 @@ test("a table file imports only columns and other tables", () => {
   ).toEqual([]);
 });
 
-/** These files show or store the columns of rights, and decide nothing by them. */
+/** These files show or store the columns of rights, but do not use them to decide about access. */
 const SHOW_RIGHTS =
   /^packages\/core\/src\/(?:schema\/|context\/(?:actor|prefetched-board)\.ts$|organization\/(?:member|member-access|invite|accept-invite|user)\.ts$)/;
 
@@ -90,7 +90,7 @@ test("only board-rights.ts knows which columns give a right to a board", () => {
   expect(readers).toEqual(["packages/core/src/organization/board-rights.ts"]);
 });
 
-/** Files that read such rows for a caller without an access condition, each with the reason. Do not add one without a reason. */
+/** Files that read rows of boards for an actor without an access condition, each with the reason why that is safe. */
 const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
   "packages/core/src/agent/pull-gateway.ts": "an admin: agents of a gateway of the organization",
   "packages/core/src/budget/announce.ts": "an agent reports: the board where it works",
@@ -115,7 +115,7 @@ const CALLER = "User|Member|Agent|Admin|Lead|Main";
 const HAS_CALLER = new RegExp(`Context<[^>]*\\b(?:${CALLER})\\b|actor: (?:${CALLER})\\b`);
 const USES_RIGHTS = /\/(?:access|board-rights|notification-rights)(?:\.ts)?"/;
 
-test("a file that reads rows of boards for a caller uses the conditions of access.ts, board-rights.ts or notification-rights.ts", () => {
+test("a file that reads rows of boards for an actor uses the conditions of access.ts, board-rights.ts or notification-rights.ts", () => {
   const schemas = files.filter((file) => file.endsWith(".sql.ts")).map((file) => readFileSync(path.join(root, file), "utf8"));
   const tables = schemas.flatMap((text) => [...text.matchAll(/export const (\w+) = pgTable\(\s*"[^"]+",\s*\{(.*?)\n {2}\}/gs)]);
   const ofBoards = ["boards", ...tables.filter(([, , columns]) => /\bboard_id:/.test(columns!)).map(([, name]) => name!)];
@@ -133,7 +133,7 @@ test("core and api never open a database driver", () => {
   expect(offenders(under("packages/core", "packages/api"), ({ target }) => drivers.test(target))).toEqual([]);
 });
 
-test("nobody outside of db knows how statements are sent: they use prepared.ts, prepared-write.ts and batch.ts", () => {
+test("files outside of db send statements only through prepared.ts, prepared-write.ts and batch.ts", () => {
   const parts = /core\/(src\/)?db\/(?:pipeline|statement-group|statement-cache|row-mapper)(\.ts)?$/;
   const outside = imports.filter(({ file }) => !file.startsWith("packages/core/src/db/"));
   expect(offenders(outside, ({ target }) => parts.test(target))).toEqual([
@@ -179,7 +179,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
 const WRITE =
   /(?:\.(?:insert|update|delete)\(|prepareRows?Insert\(\s*"[^"]*",\s*|\b(?:insert into|update|delete from) \$\{)(\w+)/g;
 
-test("a table is written only by files of its own room and of those that a list names", () => {
+test("a table is written only by files of the room that its name begins with, or of the rooms that WRITERS lists", () => {
   const owners = new Map<string, readonly string[]>();
   for (const file of files.filter((name) => name.endsWith(".sql.ts"))) {
     const name = path.posix.basename(file, ".sql.ts");

@@ -9,7 +9,7 @@ const tracked = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], {
   .filter((file) => file !== "" && existsSync(path.join(root, file)));
 const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
 
-/** The anchors of a document's headings, in the form that GitHub gives them. */
+/** Returns the anchors of a document's headings, as GitHub generates them. */
 function anchorsOf(document: string): Set<string> {
   const seen = new Map<string, number>();
   const prose = read(document).replace(/^```.*?^```/gms, "");
@@ -28,7 +28,7 @@ function anchorsOf(document: string): Set<string> {
   );
 }
 
-/** Why a target cannot be followed, or null. */
+/** Returns why a link to a heading cannot be followed, or null if it can. */
 function problemOf(document: string, anchor: string | undefined): string | null {
   if (!existsSync(path.join(root, document))) return "no such file";
   if (anchor === undefined || !document.endsWith(".md")) return null;

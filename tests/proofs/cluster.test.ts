@@ -51,7 +51,7 @@ test("what is written at one process reaches a stream at another, and the stream
   expect(contentsOf(second)).toEqual(["two", "three"]);
 });
 
-test("streams at all processes count toward the budget of their caller, and a closed stream no longer counts", async () => {
+test("streams at all processes count toward their client's limit of open streams, and a closed stream no longer counts", async () => {
   const streams: Listener[] = [];
   for (let number = 0; number < PER_CALLER; number++) streams.push(await follow(number % 2));
   expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200));
@@ -60,12 +60,12 @@ test("streams at all processes count toward the budget of their caller, and a cl
   await vi.waitUntil(async () => (await follow(1)).status === 200, WAIT);
 });
 
-test("requests that wait for work at all processes count toward the budget of their organization", async () => {
+test("requests that wait for work at all processes count toward one limit of their organization", async () => {
   const other = await home.addAgent("Other");
   const waitAt = (at: number, agent: string) => callAt(cluster.processes[at]!, "GET", "/api/v1/agent/inbox?wait=20", { agent });
   const waits = [waitAt(0, home.worker.token), waitAt(1, other.token)];
   expect((await Promise.race(waits)).status).toBe(429);
-  // A task is work for every agent, so it ends the other wait.
+  // A new task is work for every agent of the board, so it ends the second wait.
   await callAt(cluster.processes[1]!, "POST", `/api/v1/boards/${home.board_id}/tasks`, {
     token: home.owner.token,
     body: { title: "Paint the fence" },

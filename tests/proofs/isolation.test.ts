@@ -26,7 +26,7 @@ test.each(ATTACKS)(
   async (name, seconds) => {
     const outcome = await runAttack(server, outside, tenants, { name, seed: SEED, seconds });
     expect(outcome.alive).toBe(true);
-    // Other tests run at the same time, so only the whole proof limits how long the work may take.
+    // Other tests run at the same time, so only `npm run test:isolation` limits how long the work may take.
     expectCorrect(outcome);
   },
 );

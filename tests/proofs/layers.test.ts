@@ -7,7 +7,7 @@ interface Import {
   to: string;
 }
 
-/** The imports between the files of a package. Type imports count as well: a reader has to follow them. */
+/** Returns the imports between the files of a package. Type imports count as well, because a reader has to follow them. */
 function importsOf(name: string): { files: string[]; imports: Import[] } {
   const source = path.resolve(import.meta.dirname, "../../packages", name, "src");
   const files = globSync("**/*.ts", { cwd: source }).map((file) => file.replaceAll("\\", "/"));
@@ -20,7 +20,7 @@ function importsOf(name: string): { files: string[]; imports: Import[] } {
   return { files, imports };
 }
 
-/** The rooms of a package, lowest first. A room imports from its own floor and from those below. */
+/** The rooms (folders) of core, by floor, with the lowest floor first. A room imports from its own floor and from lower floors. */
 const CORE_FLOORS = (
   "values config dns schema context db process lists job alert stream idempotency audit organization gateway activity subscription tag " +
   "notification follow approval metrics change http mail memory body-storage budget task run artifact usage agent key webhook board skill " +
@@ -55,7 +55,7 @@ function upwardArrows(imports: readonly Import[], floors: readonly string[]): st
 }
 
 /**
- * Groups of files that reach each other through imports (Tarjan's algorithm). A file that is not part of a circle forms its own
+ * Returns groups of files that import each other in a circle (Tarjan's algorithm). A file that is not part of a circle forms its own
  * group.
  */
 function importCircles({ files, imports }: { files: readonly string[]; imports: readonly Import[] }): string[][] {

@@ -26,7 +26,7 @@ interface Node {
   regex?: { pattern: string; flags: string };
 }
 
-/** The regular expression literals below a node of a syntax tree. */
+/** Yields the regular expression literals below a node of a syntax tree. */
 function* literalsIn(node: unknown): Generator<{ pattern: string; flags: string }> {
   if (typeof node !== "object" || node === null) return;
   const { type, regex } = node as Node;

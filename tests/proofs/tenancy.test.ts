@@ -84,7 +84,7 @@ describe("the access matrix without a condition", () => {
     const stop = interceptStatements((text) =>
       removeConditions(
         text,
-        // The words of a search have digits of their owner's id too.
+        // A search also compares the owner, because digits of the owner's id precede each word, so its condition is removed too.
         findOwnerConditions(text).filter((owner) => owner.text.startsWith(condition) || isSearch(owner)),
       ),
     );

@@ -11,13 +11,13 @@ import { expect, test } from "vitest";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
-/** Functions whose verb means something else. */
+/** Functions whose name begins with a verb of the list, but uses the word in another sense. */
 const EXCEPTIONS = ["listOf"];
 
 const isNullable = (parts: readonly string[]) => parts.some((part) => part === "null" || part === "undefined");
 const isAnswer = (parts: readonly string[]) => parts.every((part) => /^boolean$|^\w+ is |SQL|Filter|^undefined$/.test(part));
 
-/** What a function with the verb may return, by the members of its union. Conditions of SQL answer the same question as `is`. */
+/** Checks the members of the union that a function with the verb returns. A condition in SQL is allowed wherever a boolean is. */
 const RULES: Readonly<Record<string, (parts: readonly string[]) => boolean>> = {
   get: (parts) => !isNullable(parts),
   require: (parts) => !isNullable(parts),
@@ -54,7 +54,7 @@ function declare(): Record<string, string> {
   }
 }
 
-/** The index after the bracket that closes the first one of the text. */
+/** Returns the index after the bracket that closes the first bracket of the text. */
 function endOfBrackets(text: string): number {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -65,7 +65,7 @@ function endOfBrackets(text: string): number {
   return text.length;
 }
 
-/** The members of a union; what is in brackets is not split. */
+/** Returns the members of a union; what is in brackets is not split. */
 function membersOf(type: string): string[] {
   const members = [""];
   for (let at = 0; at < type.length; at++) {
@@ -77,7 +77,7 @@ function membersOf(type: string): string[] {
   return members.map((member) => member.trim());
 }
 
-/** The members of what a declared function returns, without the promise; null if it is not a function. */
+/** Returns the members of a declared function's return type, without `Promise`; null if it is not a function. */
 function returnOf(declaration: string): string[] | null {
   let rest = declaration.replace(/^:\s*/, "").replace(/;\s*$/, "").replaceAll(/\s+/g, " ").trim();
   if (rest.startsWith("<")) rest = rest.slice(endOfBrackets(rest)).trim();

@@ -85,7 +85,7 @@ export function apiGateway(functions: Functions, { sourceIp, streams }: GatewayO
   };
 }
 
-/** An error that API Gateway answers itself. */
+/** Builds an error that API Gateway answers itself. */
 const refusal = (status: number, message: string) => Response.json({ message }, { status });
 
 /** Returns the streaming answer of the function URL. */

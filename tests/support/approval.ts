@@ -15,7 +15,7 @@ export interface ApprovalBoard {
   owner_id: string;
 }
 
-/** An organization for all tests of a file, with a new board for each test. */
+/** Creates an organization for all tests of a file, and a new board for each test. */
 export async function setupApprovalBoards(): Promise<ApprovalBoard> {
   const world = await setupWorld();
   const tenant = await world.tenant("home");

@@ -16,11 +16,11 @@ export interface HttpOptions {
 /** Content types that API Gateway passes as text. All others, including forms and a missing type, become Base64. */
 const TEXT = /^(text\/|application\/(json|javascript|xml)\b)/;
 
-/** Whether API Gateway passes a body with these headers, named in lower case, as text. */
+/** Checks whether API Gateway passes a body with these headers, named in lower case, as text. */
 export const isText = (headers: Readonly<Record<string, string>>): boolean =>
   TEXT.test(headers["content-type"] ?? "") && headers["content-encoding"] === undefined;
 
-/** An API Gateway event in payload format 2.0. `url` is a percent-encoded path with a query. */
+/** Builds an API Gateway event in payload format 2.0. `url` is a percent-encoded path with a query. */
 export function apiGatewayEvent(method: string, url: string, options: HttpOptions = {}): APIGatewayProxyEventV2 {
   const event = httpEvent(method, url, "abc123.execute-api.us-east-1.amazonaws.com", options);
   // HTTP APIs decode the path and lose everything after a decoded question mark.
@@ -30,7 +30,7 @@ export function apiGatewayEvent(method: string, url: string, options: HttpOption
   return event;
 }
 
-/** AWS does not document what happens to a path that cannot be decoded; it is kept here. */
+/** Decodes a path. A path that cannot be decoded stays unchanged, because AWS does not document what happens to it. */
 function decodedPath(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -39,7 +39,7 @@ function decodedPath(path: string): string {
   }
 }
 
-/** An event of a function URL: the same format, but the path is not decoded. */
+/** Builds an event of a function URL: its format is API Gateway's, but the path is not decoded. */
 export const functionUrlEvent = (method: string, url: string, options: HttpOptions = {}): APIGatewayProxyEventV2 =>
   httpEvent(method, url, "abc123.lambda-url.us-east-1.on.aws", options);
 
@@ -107,7 +107,7 @@ export function toResponse(result: APIGatewayProxyStructuredResultV2): Response 
   return new Response(empty ? null : isBase64Encoded ? Buffer.from(body, "base64") : body, { status: statusCode, headers });
 }
 
-/** A batch of SQS messages with the ids m0, m1 and so on. Bodies that are not strings are sent as JSON. */
+/** Builds a batch of SQS messages with the ids m0, m1 and so on. Bodies that are not strings are sent as JSON. */
 export const sqsEvent = (bodies: readonly unknown[], record: Partial<SQSRecord> = {}): SQSEvent => ({
   Records: bodies.map((body, index) => ({
     messageId: `m${index}`,
@@ -128,7 +128,7 @@ export const sqsEvent = (bodies: readonly unknown[], record: Partial<SQSRecord> 
   })),
 });
 
-/** The event of a schedule in `infra/schedules.ts`. EventBridge Scheduler writes the time without fractions of a second. */
+/** Builds the event of a schedule in `infra/schedules.ts`. EventBridge Scheduler writes the time without fractions of a second. */
 export const scheduleEvent = (schedule: string, scheduledTime = new Date()): { schedule: string; scheduledTime: string } => ({
   schedule,
   scheduledTime: scheduledTime.toISOString().replace(/\.\d+Z$/, "Z"),

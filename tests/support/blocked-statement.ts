@@ -10,8 +10,8 @@ export async function waitForBlockedStatement(db: Db): Promise<void> {
 }
 
 /**
- * Makes a test and the service deadlock, again and again until PostgreSQL ends the service's transaction. PostgreSQL ends the one
- * that looks for a deadlock first, and on a slow machine the service may look before there is one.
+ * Repeats a deadlock of a test and the service until PostgreSQL ends the service's transaction. PostgreSQL ends the transaction that
+ * first checks for a deadlock. On a slow machine the service may check before there is a deadlock, so the test's is ended.
  */
 export async function untilServiceIsVictim<T>(makeDeadlock: (round: number) => Promise<T>): Promise<T> {
   for (let round = 1; ; round++)

@@ -16,7 +16,7 @@ export async function deliverPublishJobs(world: World): Promise<void> {
     await deliver(world.context(), id);
 }
 
-/** An example of a published event. */
+/** Returns an example of a published event. */
 export const boardEvent = (more: Partial<BoardEvent> = {}): BoardEvent =>
   ({
     version: 1,

@@ -7,7 +7,7 @@ export interface DatabaseProxy {
   readonly port: number;
   /** Cuts every connection when this many more statements were sent, before the last of them is answered. */
   cutAfter(statements: number): void;
-  /** How many statements are left until the cut; null after the cut and when none was requested. */
+  /** How many statements are left until the cut; null after the cut, and when no cut was requested. */
   readonly left: number | null;
   drop(): void;
   /** From now on nothing gets through, but connections stay open, as when a cable is pulled. */
@@ -24,7 +24,7 @@ export async function startDatabaseProxy(to_port: number): Promise<DatabaseProxy
   const onStatement = () => {
     if (left === null || --left > 0) return;
     left = null;
-    // The statement is sent first, and nobody sees its answer.
+    // The statement still reaches the server, but its answer does not reach the client.
     setImmediate(drop);
   };
 

@@ -6,7 +6,7 @@ export interface DeferredCall {
   fail(message: string): void;
 }
 
-/** A host that answers chat.send only when the test decides. All other calls succeed at once. */
+/** Creates a host that answers chat.send only when the test decides. All other calls succeed at once. */
 export function createDeferredHost() {
   const calls: DeferredCall[] = [];
   let arrived = Promise.withResolvers<void>();

@@ -20,7 +20,7 @@ export interface FakeBucket {
   readonly objects: Map<string, Buffer>;
   /** Method and path of every call, with the range that it asks for. */
   readonly calls: string[];
-  /** The CORS rule of the bucket. Without one, pages of other origins get no answer. */
+  /** The CORS rule of the bucket. Without a rule, pages of other origins get no answer. */
   cors: CorsRule | null;
   /** `up` answers, `refusing` forbids every call, `failing` answers 503, and `silent` never answers. */
   state: "up" | "refusing" | "failing" | "silent";
@@ -105,7 +105,7 @@ export async function startFakeBucket(): Promise<FakeBucket> {
   return bucket;
 }
 
-/** What S3 adds to an answer to a page: nothing if the rule does not allow the request. */
+/** Returns the headers that S3 adds to an answer to a page: none if the rule does not allow the request. */
 function corsHeaders(
   rule: CorsRule | null,
   origin: string | undefined,
@@ -124,7 +124,7 @@ function corsHeaders(
   };
 }
 
-/** The part of an object that a range asks for. Null if it begins behind the end. S3 ignores a range that it does not understand. */
+/** Returns the part of an object that a range asks for, or null if it begins after the end. S3 ignores a malformed range. */
 function partOf(size: number, range: string | undefined): { start: number; end: number; isRange: boolean } | null {
   const whole = { start: 0, end: size, isRange: false };
   const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(range ?? "") ?? [];
@@ -137,7 +137,7 @@ function partOf(size: number, range: string | undefined): { start: number; end: 
 
 const sha256 = (body: Buffer) => createHash("sha256").update(body).digest("base64");
 
-/** S3 refuses an object whose bytes do not match the checksum that the client computed. */
+/** Computes the checksum of an object. S3 refuses an object whose bytes do not match the checksum that the client sent. */
 function checksum(body: Buffer): string {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(crc32(body));

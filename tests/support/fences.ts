@@ -3,7 +3,7 @@ const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 const BEGIN = /^--- BEGIN ([A-Z ]+) ([0-9a-f]{16})(?: \(do not interpret as instructions\))? ---$/;
 
 export interface Parts {
-  /** The lines outside of all fences: what a reader takes for the words of the service. */
+  /** The lines outside of all fences, which a reader takes for the service's own text. */
   outside: string[];
   /** The content of each outermost fence, including any fences inside it. */
   inside: string[];
@@ -11,7 +11,7 @@ export interface Parts {
   open: boolean;
 }
 
-/** Takes a text apart as a careful reader does: a fence ends with the line that has its marker, and nothing else ends it. */
+/** Splits a text as a careful reader does: a fence ends only at the end line with its marker. */
 export function splitFences(text: string): Parts {
   const parts: Parts = { outside: [], inside: [], open: false };
   let end: string | null = null;

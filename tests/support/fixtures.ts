@@ -1,10 +1,10 @@
 import { afterAll, beforeEach } from "vitest";
 import { createWorld, type World, type WorldOptions } from "./world.ts";
 
-/** What a file's tests share: a server, a fake or a fixture. Of a fake with both methods, `stop` is an outage. */
+/** What a file's tests share: a server, a fake or a fixture. If a fake has both methods, `stop` only simulates an outage. */
 type Closable = { close(): unknown } | { stop(): unknown };
 
-/** Waits until it has opened and closes it after the file's tests; what was opened last is closed first. */
+/** Waits until a shared resource is open, and closes it after the file's tests. The resource that was opened last is closed first. */
 export async function setup<T extends Closable>(opening: T | Promise<T>): Promise<T> {
   const opened = await opening;
   afterAll(async () => {
@@ -13,7 +13,7 @@ export async function setup<T extends Closable>(opening: T | Promise<T>): Promis
   return opened;
 }
 
-/** The world of all tests of a file. */
+/** Creates the world of all tests of a file. */
 export const setupWorld = (options: WorldOptions = {}): Promise<World> => setup(createWorld(options));
 
 /**

@@ -29,7 +29,7 @@ export interface HostedTenant {
   home: Tenant;
 }
 
-/** A world and a host for all tests of a file, with a new tenant and no recorded calls for each test. */
+/** Creates a world and a host for all tests of a file. Each test has a new tenant and no recorded calls. */
 export async function setupHostedTenants(options: WorldOptions = {}): Promise<HostedTenant> {
   const { world, host } = await setup(openGatewayFixture(options));
   const home = renew(async (n) => {
@@ -44,20 +44,20 @@ export async function setupHostedTenants(options: WorldOptions = {}): Promise<Ho
   return { world, host, home };
 }
 
-/** A world for all tests of a file, with a new tenant for each test, whose owner is `tenant 1` and so on. */
+/** Creates a world for all tests of a file. Each test has a new tenant, whose owner is `tenant 1` and so on. */
 export async function setupTenants(options: WorldOptions = {}): Promise<{ world: World; home: Tenant }> {
   const world = await setupWorld(options);
   return { world, home: renew((n) => world.tenant(`tenant ${n}`)) };
 }
 
-/** The lines of the last message to a host without the random markers of its fence. */
+/** Returns the lines of the last message to a host, without the random markers of its fence. */
 export const lastLines = ({ messages }: FakeGateway): string[] =>
   messages
     .at(-1)!
     .message.replaceAll(/ [0-9a-f]{16} ---/g, " ---")
     .split("\n");
 
-/** Delivers the messages, and returns the first line of the one that each session received, by session key. */
+/** Delivers all messages, and returns the first line of each session's last message, by session key. */
 export async function receivedHeadings({ world, host }: { world: World; host: FakeGateway }): Promise<Record<string, string>> {
   await world.drain();
   return Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")[0]!]));

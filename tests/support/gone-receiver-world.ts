@@ -2,7 +2,7 @@ import { openServerWorld, type ServerWorld } from "./postgres-world.ts";
 import { reply, startReceiver } from "./receiver.ts";
 import type { WorldOptions } from "./world.ts";
 
-/** A world on a server, and the URL of a receiver that answers every event with 410, so that all deliveries to it fail. */
+/** Opens a world on a PostgreSQL server, and a receiver that answers every event with 410, so that all deliveries to it fail. */
 export async function openGoneReceiverWorld(
   options: Omit<WorldOptions, "database"> = {},
 ): Promise<Pick<ServerWorld, "world" | "close"> & { receiver_url: string }> {

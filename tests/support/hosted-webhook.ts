@@ -8,7 +8,7 @@ export interface HostedWebhook extends HostedTenant {
   webhook: Webhook;
 }
 
-/** Returns a function that starts a world of its own for one test, with a host and a webhook. They are closed after the test. */
+/** Returns a function that starts a separate world for one test, with a host and a webhook. They are closed after the test. */
 export function setupHostedWebhooks(): () => Promise<HostedWebhook> {
   let hosted: GatewayFixture | undefined;
   afterEach(async () => {

@@ -27,10 +27,10 @@ export interface Answer {
 /** Returns the status and the body of an answer. */
 export const statusAndBody = ({ status, body }: { status: number; body: unknown }): unknown[] => [status, body];
 
-/** The body of a refusal by role or board. */
+/** Returns the body of a refusal by role or board. */
 export const forbidden = (message: string) => ({ detail: { code: "forbidden", message }, code: "forbidden", retryable: false });
 
-/** Whether the service accepts the token of an agent. */
+/** Checks whether the service accepts the token of an agent. */
 export const isAccepted = async (world: World, token: string): Promise<boolean> =>
   (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 

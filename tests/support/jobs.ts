@@ -25,7 +25,7 @@ export async function addNotices(
   { organization_id, gateway_id }: { organization_id: string; gateway_id: string },
   lanes: readonly string[],
 ): Promise<string[]> {
-  // A job of an earlier test that still runs may add one of its own meanwhile, such as an alert.
+  // A job of an earlier test that still runs may add another notice meanwhile, such as an alert.
   const isNotice = and(eq(jobs.kind, "notice"), eq(jobs.gateway_id, gateway_id));
   const before = new Set((await world.db.select({ id: jobs.id }).from(jobs).where(isNotice)).map(({ id }) => id));
   await transaction(world.context(), async (ctx: Context) => {

@@ -51,7 +51,7 @@ export async function startRuntimeApi(options: { arn: string; timeoutMs: number 
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {});
 
-  /** Fails everything that waits with `error`. */
+  /** Rejects the start of the function and all queued and running invocations with `error`. */
   function fail(error: Error) {
     ready.reject(error);
     for (const invocation of [...queued.splice(0), ...running.values()]) invocation.reject(error);
@@ -118,7 +118,7 @@ export async function startRuntimeApi(options: { arn: string; timeoutMs: number 
   };
 }
 
-/** A function that returns nothing answers with an empty body. */
+/** Parses the body of an answer. The body is empty if the function returned nothing. */
 const parse = (body: string): unknown => (body === "" ? undefined : JSON.parse(body));
 
 function toError(body: string): LambdaError {
@@ -126,7 +126,7 @@ function toError(body: string): LambdaError {
   return new LambdaError(errorType, errorMessage);
 }
 
-/** A streamed answer is a JSON head, eight zero bytes and the body. An error arrives in HTTP trailers. */
+/** Reads a streamed answer: a JSON head, eight zero bytes and the body. An error arrives in HTTP trailers. */
 async function readStream(request: IncomingMessage, invocation: Invocation): Promise<StreamedResponse> {
   let head: StreamHead | null =
     request.headers["content-type"] === HEAD_TYPE ? null : { statusCode: 200, headers: {}, cookies: [] };

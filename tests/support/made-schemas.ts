@@ -5,7 +5,7 @@ import type { Endpoint } from "@board/api/endpoint";
 import * as z from "zod";
 import { root } from "./bundle.ts";
 
-/** Whether the fields of an object exist: the getter of its definition is gone, or is Zod's own, which has them as `raw`. */
+/** Checks whether a schema's fields exist. Then the getter of `shape` is gone, or is Zod's getter, which stores them in `raw`. */
 function isMade(schema: z.ZodType): boolean {
   if (schema instanceof z.ZodArray) return isMade(schema.element as z.ZodType);
   if (!(schema instanceof z.ZodObject)) return false;

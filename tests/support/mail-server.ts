@@ -17,12 +17,12 @@ export interface MailServer {
   environment: Record<string, string>;
   /** Makes the server answer with this code after the text of each mail. Null accepts mails again. */
   refuse(code: number | null): void;
-  /** Does something while the server has the text of the next mail and has not answered yet. */
+  /** Runs `work` when the server has the text of the next mail and has not answered yet. */
   whileSending(work: (recipients: string[]) => Promise<unknown>): void;
   close(): Promise<void>;
 }
 
-/** A mail server on loopback. */
+/** Starts a mail server on loopback. */
 export async function startMailServer(): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
   let refusal: number | null = null;

@@ -12,7 +12,7 @@ import { notificationText } from "@board/core/webhook/message";
 const SERVICE = "https://boards.example";
 const ID = "7a1e0b62-6c1b-4a55-9d0c-0f3f6f1c2d11";
 
-/** Builds each message to agents with the given text in every place that other people can write. */
+/** Builds each kind of message to agents, with the given text in every part that other people can write. */
 export const BUILDERS: Record<string, (text: string) => string> = {
   "a text alone": (text) => text,
   "a task": (text) =>

@@ -1,12 +1,12 @@
 import { createSocket } from "node:dgram";
 import { isIPv4 } from "node:net";
 
-/** What the server says about a name: its addresses, that there is no such name, that it failed, or nothing at all. */
+/** How the server answers about a name: with its addresses, that the name does not exist, with a failure, or not at all. */
 export type Records = readonly string[] | "missing" | "failed" | "silent";
 export type RecordType = "A" | "AAAA";
 
 export interface NameServer {
-  /** As `Resolver.setServers` wants it. */
+  /** The address and port, in the form that `Resolver.setServers` takes. */
   address: string;
   /** The queries so far, such as `A host.example`. */
   queries: string[];
@@ -19,7 +19,7 @@ const NO_ERROR = 0;
 const SERVER_FAILURE = 2;
 const NO_SUCH_NAME = 3;
 
-/** A name server on loopback (RFC 1035, over UDP) that answers, or does not, as `find` says. */
+/** Starts a name server on loopback (RFC 1035, over UDP) that answers, or stays silent, as `find` decides. */
 export async function startNameServer(find: (name: string, type: RecordType) => Records, port = 0): Promise<NameServer> {
   const socket = createSocket("udp4");
   const queries: string[] = [];

@@ -42,7 +42,7 @@ export async function startNames(): Promise<Names> {
   };
 }
 
-/** The question of a DNS message, which starts after the header of 12 bytes: labels, a zero byte, type and class. */
+/** Reads the question of a DNS message, which starts after the header of 12 bytes: labels, a zero byte, type and class. */
 function readQuestion(query: Buffer): { name: string; type: number; end: number } {
   const labels: string[] = [];
   let at = 12;
@@ -53,7 +53,7 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
   return { name: labels.join("."), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** An answer with this machine's address, with nothing for other types, or that the name does not exist. */
+/** Builds an answer with this machine's address, without records for other types, or that the name does not exist. */
 function answerTo(question: Buffer, exists: boolean, type: number): Buffer {
   const header = Buffer.from(question);
   const has_address = exists && type === TYPE_A;

@@ -15,7 +15,7 @@ export const OLDEST_NODE = "20.19.6";
 const npm = (folder: string, ...args: string[]) =>
   run("npm", [...args, "--no-audit", "--no-fund", "--ignore-scripts"], { cwd: folder, shell: process.platform === "win32" });
 
-/** The program of the oldest supported Node, from npm. It is kept in `.cache` for the next run. */
+/** Installs the oldest supported Node from npm and returns the path of its program. It stays in `.cache` for the next run. */
 export async function oldestNode(): Promise<string> {
   const platform = process.platform === "win32" ? "win" : process.platform;
   const name = `node-${platform}-${process.arch}`;
@@ -64,7 +64,7 @@ async function install(folder: string, archives: string[]): Promise<string> {
   return folder;
 }
 
-/** The blocks of a language in a document of this repository. */
+/** Returns the code blocks of a language in a document of this repository. */
 export const blocksOf = (file: string, language: string): string[] =>
   [...readFileSync(path.join(root, file), "utf8").matchAll(/^```(\w*)\n([^]*?)^```$/gm)]
     .filter(([, name]) => name === language)

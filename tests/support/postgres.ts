@@ -38,7 +38,7 @@ const FLAGS = {
 /** How a database is copied. In memory, files are copied in a third of the time that logging their pages takes. */
 export const COPY_STRATEGY: string = isInMemory ? "strategy file_copy" : "strategy wal_log";
 
-/** Starts a server. `settings` are added to those that make it fast. `onLog` gets what it logs. */
+/** Starts a server. `settings` are added to the settings that make it fast. `onLog` gets the text that the server logs. */
 export async function startPostgres(
   settings: Record<string, string> = {},
   onLog: (text: string) => void = () => {},
@@ -58,7 +58,7 @@ export async function startPostgres(
     password: "postgres",
     // Neon's proxy does the same: SCRAM would cost its driver a quarter of a second per connection.
     authMethod: "password",
-    // Its data must outlive a halt; they are removed below.
+    // The data must outlive a halt; `stop` removes them.
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     // Neon's locale sorts by code points like C and knows upper and lower case beyond ASCII.

@@ -71,7 +71,7 @@ export function startProgram(
   return program;
 }
 
-/** Reads the generated token where a service says it is, when no terminal shows its output. */
+/** Reads the generated token from the file that the service names when its output is not a terminal. */
 export async function readToken(program: Pick<Program, "waitForOutput">): Promise<string> {
   const [, file] = await program.waitForOutput(/^ {2}token +in (.+)$/m);
   return readFileSync(file!, "utf8").trim();

@@ -25,7 +25,7 @@ export interface PushService {
   messagesOf(subscription: BrowserSubscription): ReceivedPush[];
   /** Number of requests to a subscription, refused ones included. */
   requestsTo(subscription: BrowserSubscription): number;
-  /** Makes the service answer with a status for a subscription, or never. Null accepts messages again. */
+  /** Makes the service answer requests of a subscription with a status, or never. With null it accepts messages again. */
   answer(subscription: BrowserSubscription, status: number | "never" | null, headers?: Record<string, string>): void;
   origin: string;
   close(): Promise<void>;
@@ -67,7 +67,7 @@ export function createReader(): { keys: BrowserSubscription["keys"]; decrypt: (b
   return { keys: { p256dh: encode(ours), auth: encode(auth) }, decrypt };
 }
 
-/** The push service of a browser, on loopback. */
+/** Starts the push service of a browser on loopback. */
 export async function startPushService(): Promise<PushService> {
   const browsers = new Map<string, Browser>();
   const server = createServer((request, response) => {

@@ -1,9 +1,9 @@
 import { afterAll } from "vitest";
 
-/** What `short-hashing.cjs` reads; missing where it is not preloaded. */
+/** The switch that `short-hashing.cjs` reads; undefined where that file is not preloaded. */
 const hashing = (globalThis as Record<symbol, unknown>)[Symbol.for("board.test-hashing")] as { real: boolean } | undefined;
 
-/** Tokens of this file are hashed as in production. Call it before agents are created. */
+/** Makes the tests of a file hash tokens as in production. Call this function before agents are created. */
 export function useRealHashing(): void {
   if (!hashing) return;
   hashing.real = true;

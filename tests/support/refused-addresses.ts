@@ -1,6 +1,6 @@
-/** Addresses that no request of the service may go to when somebody else chose them. */
+/** Addresses to which the service must not send a request if a user or a third party chose them. */
 
-/** URLs that are not https without credentials. */
+/** URLs that are refused because they are not https or have credentials. */
 export const REFUSED_URLS: readonly string[] = [
   "http://elsewhere.example/page",
   "ftp://elsewhere.example",
@@ -50,7 +50,7 @@ export const PRIVATE_HOSTS: readonly string[] = [
   "localhost",
 ];
 
-/** What a name server may say about a name that must then be refused. */
+/** Answers of a name server for which the name must be refused. */
 export const REFUSED_ANSWERS: readonly (readonly [about: string, addresses: readonly string[]])[] = [
   ["a private address among public ones", ["8.8.8.8", "2606:4700::1111", "10.0.0.1"]],
   ["a link-local address with a zone", ["fe80::1%eth0"]],

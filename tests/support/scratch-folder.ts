@@ -6,7 +6,7 @@ const MEMORY = "/dev/shm";
 /** The databases of a run take less than one gigabyte of it. */
 const NEEDED_BYTES = 4 * 1024 ** 3;
 
-/** Where tests keep databases: in memory if there is plenty. Benchmarks use the disk, which they measure. */
+/** The folder for the databases of tests: in memory if enough is free. Benchmarks use the disk, because they measure it. */
 export const scratchFolder: string = process.env["VITEST"] && hasMemory() ? MEMORY : tmpdir();
 
 export const isInMemory: boolean = scratchFolder === MEMORY;

@@ -28,7 +28,7 @@ const OPTIONS = [
   { optionId: "no", name: "Reject", kind: "reject_once" },
 ];
 
-/** What an action of the script does. */
+/** The actions that a script can name. */
 const ACTIONS = {
   say: (words) => update({ sessionUpdate: "agent_message_chunk", content: text(words) }),
   think: (words) => update({ sessionUpdate: "agent_thought_chunk", content: text(words) }),
@@ -59,7 +59,7 @@ const ACTIONS = {
     if (note) appendFileSync(note, `${outcome}\n`);
     update({ sessionUpdate: "agent_message_chunk", content: text(`The answer was ${outcome}. `) });
   },
-  /** Calls a tool of the board with what the session was given. */
+  /** Calls a tool of the board, with the address and headers that the session received. */
   async board([name, input]) {
     const [{ url, headers }] = session.mcpServers;
     const answer = await fetch(url, {
@@ -75,7 +75,7 @@ const ACTIONS = {
     const body = await answer.text();
     update({ sessionUpdate: "agent_thought_chunk", content: text(`${name}: ${answer.status} ${body}`) });
   },
-  /** Writes down everything that the agent can see of its start. */
+  /** Writes to a file everything that the agent received at its start. */
   dump(file) {
     writeFileSync(file, JSON.stringify({ env: process.env, argv: process.argv, prompt, session, pid: process.pid }));
   },
@@ -90,13 +90,13 @@ const ACTIONS = {
     })}\n`;
     for (let sent = 0; sent < bytes; sent += line.length) writeAll(line);
   },
-  /** One line that never ends. */
+  /** Writes one line of many bytes, whose end comes only after all of them. */
   flood_line(bytes) {
     const piece = "y".repeat(64_000);
     for (let sent = 0; sent < bytes; sent += piece.length) writeAll(piece);
     writeAll("\n");
   },
-  /** A process that its parent leaves behind, and that ignores the polite signal. */
+  /** Starts a process that outlives the agent and ignores SIGTERM. */
   child(file) {
     const code = `process.on("SIGTERM", () => {}); setInterval(() => require("fs").appendFileSync(${JSON.stringify(file)}, "."), 50)`;
     spawn(process.execPath, ["-e", code], { stdio: "ignore" });

@@ -5,11 +5,11 @@ import durations from "../durations.json" with { type: "json" };
 const root = path.resolve(import.meta.dirname, "../..");
 const known: Record<string, number> = durations;
 
-/** Seconds of a file, by `scripts/test-durations.mjs`. A file without a duration is new, and is started with the first. */
+/** Returns the seconds that a file took, by `scripts/test-durations.mjs`. A file without a duration is new and starts first. */
 const secondsOf = ({ moduleId }: TestSpecification): number =>
   known[path.relative(root, moduleId).replaceAll("\\", "/")] ?? Number.POSITIVE_INFINITY;
 
-/** Starts the longest files first: started last, one of them would run alone at the end. */
+/** Starts the longest files first, because a long file that starts last would run alone at the end. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).toSorted((one, other) => secondsOf(other) - secondsOf(one) || 0);

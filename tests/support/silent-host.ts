@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** A host that accepts connections and never sends a byte. */
+/** Starts a host that accepts connections and never sends a byte. */
 export async function startSilentHost(): Promise<{ url: string; close(): Promise<void> }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

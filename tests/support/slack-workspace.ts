@@ -11,10 +11,10 @@ export interface PostedMessage {
   /** The user to whom it was posted. */
   channel: string;
   message: Json;
-  /** Slack's names of it. */
+  /** Slack's identifiers of the message. */
   conversation: string;
   ts: string;
-  /** What it shows by now. */
+  /** The message after all replacements. */
   shown: Json;
 }
 
@@ -32,28 +32,28 @@ export interface SlackWorkspace {
   countPosts(): number;
   /** Calls of `chat.update`, refused ones included. */
   countUpdates(): number;
-  /** What was answered by an address that came with a button. */
+  /** The answers that were posted to the address of a button. */
   answersTo(response_url: string): Json[];
   /** Makes the workspace answer `chat.postMessage` with an error, or with a status. Null accepts messages again. */
   refuse(answer: Refusal): void;
   /** Like `refuse`, for `chat.update`. */
   refuseUpdates(answer: Refusal): void;
-  /** Like `refuse`, for what is answered by the address of a button. */
+  /** Like `refuse`, for answers that are posted to the address of a button. */
   refuseAnswers(answer: Refusal): void;
-  /** Does something while the workspace has the next message and has not answered yet. */
+  /** Runs `work` when the workspace has the next message and has not answered yet. */
   whilePosting(work: (user_id: string) => Promise<unknown>): void;
-  /** The body and the headers of a request as Slack sends it. */
+  /** Returns the body and the headers of a request as Slack sends it. */
   sign(form: Record<string, string>, at: Date, secret?: string): { raw: string; headers: Record<string, string> };
-  /** The form of a pressed button. */
+  /** Returns the form that Slack sends when a button is pressed. */
   press(user_id: string, button: Json): { payload: string; response_url: string };
-  /** Sends what is meant for Slack to this workspace. Everything else is not reached. */
+  /** Sends requests for Slack to this workspace. Requests to any other address fail. */
   web: HttpClient;
   close(): Promise<void>;
 }
 
 const LIMITS = { section: 3_000, context: 3_000, button: 75, value: 2_000, action_id: 255, url: 3_000, blocks: 50, elements: 25 };
 
-/** What Slack's documentation demands of a message (https://docs.slack.dev/reference/block-kit/blocks). Returns the first error. */
+/** Returns the first rule of Slack that a message breaks, or null (https://docs.slack.dev/reference/block-kit/blocks). */
 export function findMessageError({ text, blocks }: Json): string | null {
   if (typeof text !== "string" || text === "") return "no_text";
   if (!Array.isArray(blocks) || blocks.length === 0 || blocks.length > LIMITS.blocks) return "invalid_blocks";
@@ -82,7 +82,7 @@ function findBlockError(block: Json): string | null {
   return block.elements.every(isButton) ? null : "invalid_button";
 }
 
-/** A workspace of Slack on loopback: its Web API and the addresses by which buttons are answered. */
+/** Starts a Slack workspace on loopback: its Web API, and the addresses for answers to buttons. */
 export async function startSlackWorkspace(): Promise<SlackWorkspace> {
   const team_id = `T${randomBytes(4).toString("hex").toUpperCase()}`;
   const bot_token = `xoxb-${randomBytes(12).toString("hex")}`;
@@ -98,7 +98,7 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
   const reply = (response: ServerResponse, body: object) =>
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
 
-  /** Answers as the test wants it. Returns whether it did. */
+  /** Sends the refusal that the test has set, if any, and returns whether it did. */
   function isRefused(response: ServerResponse, refusal: Refusal): boolean {
     if (!refusal) return false;
     if ("status" in refusal) response.writeHead(refusal.status, refusal.headers).end();
@@ -106,7 +106,7 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     return true;
   }
 
-  /** As https://docs.slack.dev/reference/methods/chat.update says: a conversation, not a user, and the time of a message in it. */
+  /** Replaces a message by its conversation (not its user) and time: https://docs.slack.dev/reference/methods/chat.update. */
   function update({ channel, ts, ...message }: Json): object {
     const known = posted.find(({ conversation }) => conversation === channel);
     if (!known) return { ok: false, error: "channel_not_found" };

@@ -14,7 +14,7 @@ export interface Listener {
   headers: Headers;
   /** The received text. */
   text: string;
-  /** Waits until the server has ended the stream. */
+  /** Whether the server has ended the stream. */
   ended: boolean;
   events(): ReceivedEvent[];
   /** Waits until this many events were received in total. */

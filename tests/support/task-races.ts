@@ -44,7 +44,7 @@ export interface RaceBoard {
   decide: (approval_id: string, status: string) => Promise<Answer>;
 }
 
-/** Adds a board. `rules` are its flags; without any, every move is allowed. */
+/** Adds a board. `rules` are the rules that are switched on; without rules, every move is allowed. */
 export async function addRaceBoard(world: World, tenant: Tenant, size: number, rules: object = {}): Promise<RaceBoard> {
   const person = { token: tenant.owner.token };
   const create = async (path: string, body: object) => {
@@ -151,8 +151,8 @@ export async function listMoves(world: World, task_id: string): Promise<string[]
 }
 
 /**
- * Counts how often a task became done, and how often without an approval granted since it was last reopened. It reads
- * the events of moves and decisions, which are in the order in which they locked the task.
+ * Counts how often a task became done, and how often it did so without an approval granted since it was last reopened. It reads the
+ * events of moves and decisions, which are in the order in which the requests locked the task.
  */
 export async function countCompletions(world: World, task_id: string): Promise<{ all: number; unapproved: number }> {
   const events = await listEvents(world, { task_id });

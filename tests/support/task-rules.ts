@@ -56,7 +56,7 @@ export async function createTeam(world: World, subject: string, gateway_url?: st
   return { ...home, owner_id: me.body.id, second, main: { ...main, session_key: row!.openclaw_session_id! } };
 }
 
-/** A world with a team, the credentials of everybody who may move its tasks, and the calls of most tests of tasks. */
+/** Opens a world with a team, the credentials of everybody who may move its tasks, and functions that most tests of tasks use. */
 export async function openTeamFixture(options: WorldOptions = {}) {
   const world = await createWorld(options);
   const team = await createTeam(world, "home");
@@ -98,7 +98,7 @@ export async function setRules(
 export const taskPath = ({ board_id }: { board_id: string }, id: string) => `/api/v1/boards/${board_id}/tasks/${id}`;
 export const agentTaskPath = ({ board_id }: { board_id: string }, id: string) => `/api/v1/agent/boards/${board_id}/tasks/${id}`;
 
-/** Changes a task under the path for the caller's kind. */
+/** Changes a task under the path for people or for agents, according to the credential. */
 export const patchTask = (world: World, who: Credential, task: { board_id: string; id: string }, body: object): Promise<Answer> =>
   world.call("PATCH", "agent" in who ? agentTaskPath(task, task.id) : taskPath(task, task.id), { ...who, body });
 

@@ -10,13 +10,13 @@ let databases = 0;
 /** Statements that do not belong to an operation. */
 const IGNORED_STATEMENTS = /^(begin|commit|rollback|savepoint|release savepoint)\b/i;
 
-/** The server of this worker. */
+/** Returns the URL of this worker's server. */
 const serverUrl = () => {
   const servers = inject("servers");
   return servers[(Number(process.env["VITEST_POOL_ID"] ?? 1) - 1) % servers.length]!;
 };
 
-/** Copies the migrated database, or another one of this worker's server, and returns the URL of the copy. */
+/** Copies the migrated database, or another template on this worker's server, and returns the copy's name and URL. */
 export async function copyTemplate(template = inject("template")): Promise<{ name: string; url: string; drop(): Promise<void> }> {
   const name = `world-${process.pid}-${databases++}`;
   const admin = `${serverUrl()}/postgres`;

@@ -1,3 +1,3 @@
-/** An estimate of the tokens of a text: four letters of English make one, any other character counts as one. */
+/** Estimates the number of a model's tokens in a text: four English letters are one token, any other character is one token. */
 export const countTokens = (text: string): number =>
   Math.ceil(Array.from(text).reduce((sum, char) => sum + (char.charCodeAt(0) < 128 ? 0.25 : 1), 0));

@@ -21,7 +21,7 @@ const before = (x: number, y: number, label: string) =>
 const after = (x: number, y: number, label: string) =>
   `<text x="${(x + 6).toFixed(1)}" y="${y + 16}" class="small">${escape(label)}</text>`;
 
-/** Each span is a bar below its parent, with its name, its duration and the attributes that `show` picks. */
+/** Draws each span as a bar below its parent, with its name, its duration and the attributes that `show` selects. */
 export function drawTrace(spans: readonly ReceivedSpan[], show: (span: ReceivedSpan) => string = () => ""): string {
   const start = Math.min(...spans.map(({ start_ms }) => start_ms));
   const total = Math.max(...spans.map(({ end_ms }) => end_ms)) - start || 1;

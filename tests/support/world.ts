@@ -180,7 +180,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     });
   const mail = openMailer(settings);
   const bodies = options.bodies ?? openBodyStorage(settings);
-  // The folder next to an embedded database would be one of this repository.
+  // By default, files would go into a folder next to the embedded database, which is inside this repository.
   const files = options.files ?? (settings.body_storage ? openFileStorage(settings) : null);
   const base = { db, gateways, http, bus, bodies, files, mail, settings, now, meter, trace_id: null };
   const forUnitOfWork = () => ({ ...base, log: createScopedLog(log), pendingWakeups: createPendingWakeups(), limits: new Map() });
@@ -241,7 +241,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
         const taken = await relay(context(), async (wakeUps) => {
           const ready = wakeUps.filter((wakeUp) => wakeUp.delay_seconds === 0);
           due.push(...ready.map((wakeUp) => wakeUp.id));
-          // Jobs that are due later are left to a later drain.
+          // Wake-ups of jobs that are due later are refused, so that a later drain sends them again.
           return { failed: wakeUps.filter((wakeUp) => wakeUp.delay_seconds > 0).map((wakeUp) => wakeUp.id) };
         });
         if (taken === 0) return count;

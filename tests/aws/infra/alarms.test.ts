@@ -55,7 +55,7 @@ const alarmNamed = (name: string) => graph.alarms().find((alarm) => alarm.name =
 
 const namesOf = (resources: readonly Resource[]) => sorted(resources.map(({ name }) => name));
 
-/** Whether a resource of the graph, a filter on its logs or the service itself emits the metric. */
+/** Checks whether a resource of the graph, a filter on its logs or the service itself emits the metric. */
 function isEmitted({ namespace, metricName, dimensions = {} }: Metric): boolean {
   if (namespace === "BoardCoordination")
     return metricName in METRICS && isDeepStrictEqual(dimensions, { service: "board-coordination", stage: "production" });
@@ -108,14 +108,14 @@ test("every function that answers requests has an alarm for throttles, and every
   expect(alarmedResources("Errors")).toEqual(namesOf(consumers));
 });
 
-test("the alarm for API errors watches the share of failed requests, once a minimum number of them has failed", () => {
+test("the alarm for API errors watches the share of failed requests, and ignores fewer failures than a minimum number", () => {
   const [alarm] = graph.alarms().filter((alarm) => metricsOf(alarm).some(({ metricName }) => metricName === "5xx"));
   const queries = (alarm?.inputs.metricQueries ?? []) as { expression?: string; returnData?: boolean }[];
   expect(queries.find(({ returnData }) => returnData)?.expression).toMatch(/^IF\(errors >= \d+, 100 \* errors \/ requests, 0\)$/);
   expect(alarm?.inputs.threshold).toBeLessThan(100);
 });
 
-test("the alarm for waiting jobs tolerates a delay of one tick, and the alarm for streams comes before their limit is reached", () => {
+test("the alarm for waiting jobs tolerates a delay of one scheduled run, and the alarm for streams comes before their limit is reached", () => {
   const age = alarmNamed("JobsWait");
   expect(age?.inputs.threshold).toBeGreaterThan(schedules.relay.every_minutes * 60);
   expect(age?.inputs.period).toBeGreaterThanOrEqual(schedules.relay.every_minutes * 60);

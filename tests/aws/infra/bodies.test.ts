@@ -38,7 +38,7 @@ test("the bucket is private and encrypted, allows GET and PUT from web pages, re
   expect(graph.all("aws:s3/bucketVersioning:BucketVersioning")).toEqual([]);
 });
 
-test("every function of the domain knows the bucket, and after how many days bodies move", () => {
+test("every function of the domain gets the name of the bucket and the number of days after which bodies move to it", () => {
   for (const fn of running(graph))
     expect(graph.variablesOf(fn)).toMatchObject({
       WEBHOOK_BODY_STORAGE: `s3://${bucket?.inputs.bucket ?? bucket?.name}`,
@@ -46,7 +46,7 @@ test("every function of the domain knows the bucket, and after how many days bod
     });
 });
 
-test("only the scheduler may delete objects of the bucket, only it and the group with files may write them, and only groups that show payloads may read them", () => {
+test("only the scheduler may delete objects of the bucket, only the scheduler and the group with files may write, and only groups that show payloads may read", () => {
   expect(graph.functionsWith(allowedTo("s3:DeleteObject"))).toEqual(["ScheduledFunction"]);
   expect(sorted(graph.functionsWith(allowedTo("s3:PutObject")))).toEqual(["ApiArtifactsFunction", "ScheduledFunction"]);
   const readers = Object.entries<ApiGroup>(groups).flatMap(([name, { reads_bodies, stores_files }]) =>

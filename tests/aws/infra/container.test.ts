@@ -45,7 +45,7 @@ test("streams of the container are reached with TLS only, and the container only
   expect(open.map(({ fromPort, toPort }) => [fromPort, toPort])).toEqual([[443, 443]]);
   const [network] = only("aws:ec2/defaultSecurityGroup:DefaultSecurityGroup").inputs.ingress as { cidrBlocks: string[] }[];
   expect(network?.cidrBlocks).toEqual([only("aws:ec2/vpc:Vpc").inputs.cidrBlock]);
-  // The service believes the load balancer about a client's address.
+  // The service trusts the client address that the load balancer sends in X-Forwarded-For.
   expect(variables["TRUSTED_PROXIES"]).toBe(network?.cidrBlocks[0]);
   expect(graph.all("aws:ec2/natGateway:NatGateway")).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
- * The calls by which a deployment creates, reads, changes and removes each resource of the graph, as far as the sources and documents
- * of SST and of the AWS provider tell. A resource of a type that is not listed here fails the test.
+ * Lists the calls by which a deployment creates, reads, changes and removes each resource of the graph. They are taken from the
+ * code and the documents of SST and of the AWS provider. A resource of a type that is not listed here fails the test.
  */
 import type { Resource } from "./mocks.ts";
 
@@ -15,7 +15,7 @@ const REGION = "us-east-1";
 const FROM_GATEWAY = `arn:aws:apigateway:${REGION}::`;
 const arn = (service: string, rest: string, region = REGION) => `arn:aws:${service}:${region}:${ACCOUNT}:${rest}`;
 
-/** `names` are actions of the service, with spaces between them. */
+/** Returns one call for each action of a service. `names` are the actions, separated by spaces. */
 const on = (service: string, names: string, resource: string, context?: Call["context"]): Call[] =>
   names.split(" ").map((name) => ({ action: `${service}:${name}`, resource, ...(context && { context }) }));
 const inRegion = (service: string, names: string, resource = "*") =>
@@ -129,7 +129,7 @@ const CALLS: Readonly<Record<string, (inputs: Inputs) => Call[]>> = {
     ...on("route53", "GetHostedZone ListResourceRecordSets ChangeResourceRecordSets", "arn:aws:route53:::hostedzone/ZOWN"),
     ...on("route53", "GetChange", "arn:aws:route53:::change/one"),
   ],
-  // SST's own look-up of the zone of a name.
+  // SST looks up the hosted zone of a domain name.
   "pulumi-nodejs:dynamic:Resource": () => on("route53", "ListHostedZones ListHostedZonesByName", "*"),
   "aws:s3/bucketObjectv2:BucketObjectv2": () => [
     ...on(
@@ -234,19 +234,19 @@ const CALLS: Readonly<Record<string, (inputs: Inputs) => Call[]>> = {
       arn("ecr", "repository/sst-asset"),
     ),
   ],
-  // These exist in the state only.
+  // These exist only in the state of the deployment, so they need no call.
   "pulumi:pulumi:Stack": NOTHING,
   "random:index/randomBytes:RandomBytes": NOTHING,
 };
 
-/** What SST itself reads and writes. */
+/** The calls by which SST reads and writes its own state. */
 const OWN: readonly Call[] = [
   ...on("ssm", "GetParameter PutParameter", arn("ssm", "parameter/sst/passphrase/board-coordination/production")),
   ...on("s3", "GetObject PutObject DeleteObject", "arn:aws:s3:::sst-state-one/app/board-coordination/production.json"),
   ...on("s3", "ListBucket", "arn:aws:s3:::sst-state-one"),
 ];
 
-/** All calls of a deployment of these resources, each once. */
+/** Returns all calls that a deployment of these resources makes, without duplicates. */
 export function callsOf(resources: readonly Resource[]): Call[] {
   const calls = resources.flatMap(({ type, inputs }) => {
     if (type.startsWith("sst:")) return [];

@@ -13,7 +13,7 @@ import type { VariantName } from "./variants.ts";
 
 const SIMULATOR = "@cloud-copilot/iam-simulate";
 const VERSION = "0.1.173";
-/** AWS's limit of a managed policy, without spaces. */
+/** AWS's maximum length of a managed policy, in which white space does not count. */
 const MAX_CHARACTERS = 6_144;
 const TIMEOUT_MS = 60_000;
 const PRINCIPAL = "arn:aws:iam::123456789012:role/deploying";
@@ -61,7 +61,7 @@ const PARTS = ["stage", "domain", "bodies", "streams"] as const satisfies readon
 const policies = new Map(PARTS.map((name) => [name, JSON.parse(textOf(name)) as Policy]));
 const statementsOf = (names: readonly PolicyName[]) => names.flatMap((name) => policies.get(name)!.Statement);
 
-/** Whether a statement names the action and the resource, whatever its condition is. */
+/** Checks whether a statement names the action and the resource, and ignores the condition of the statement. */
 const isNamed = (names: readonly PolicyName[], { action, resource }: Call): boolean =>
   statementsOf(names).some(({ Action, Resource }) => Action.includes(action) && matchesOne([Resource].flat(), resource));
 
@@ -91,7 +91,7 @@ test("the policies name every resource of every variant of a deployment", () => 
 test(
   "the simulator allows each call of a deployment",
   async () => {
-    // One resource of each action is enough, since the test above compares all of them. Roles differ by what they get.
+    // The simulator is slow, so it judges one resource per action and context. The test above compares all resources by name.
     const samples = variants.flatMap(({ names, calls }) =>
       calls.map((call) => {
         const { "iam:PolicyARN": policy, "iam:PassedToService": service } = call.context ?? {};
@@ -174,7 +174,7 @@ describe("what the policies refuse", () => {
   });
 });
 
-test("the simulator knows no action and no resource that AWS does not have", async () => {
+test("the simulator does not allow an action that AWS does not have, or an action on a resource of another type", async () => {
   const queue = "arn:aws:sqs:us-east-1:123456789012:board-coordination-production-DeliveriesQueue-abc";
   expect(await judge(["stage"], { action: "sqs:CreateQueues", resource: queue })).not.toBe("Allowed");
   expect(await judge(["stage"], { action: "sqs:CreateQueue", resource: "arn:aws:s3:::bucket" })).not.toBe("Allowed");

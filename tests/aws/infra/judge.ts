@@ -47,7 +47,7 @@ export function createJudge(graph: Graph): (request: AwsRequest) => Verdict {
         ((inputs.inlinePolicies ?? []) as { policy: string }[]).flatMap(({ policy }) => parse(policy)),
       ]),
   );
-  // Policies of buckets here name everybody, so the principal of a request does not matter.
+  // Every bucket policy in this graph applies to all principals, so the principal of a request does not matter.
   const ofResources = graph.all("aws:s3/bucketPolicy:BucketPolicy").flatMap(({ inputs }) => parse(inputs.policy));
   return ({ role, action, resource, secure = true }) => {
     const own = ofRoles.get(role);

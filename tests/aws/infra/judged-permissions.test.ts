@@ -1,4 +1,4 @@
-/** Each call that the service or AWS makes is judged by the rendered policies, and these by AWS's list of actions. */
+/** Checks each call of the service and of AWS against the rendered policies, and the policies against AWS's list of actions. */
 import path from "node:path";
 import { createRequire } from "node:module";
 import { type ApiGroup, groups } from "@board/functions/manifest";
@@ -27,7 +27,7 @@ const folder = await installInto({ dependencies: { [DATA]: DATA_VERSION } });
 const data = createRequire(path.join(folder, "package.json"))(DATA) as IamData;
 afterAll(removeFolders);
 
-/** The forms of the resources on which an action may be allowed; none if AWS has no such action. */
+/** Returns patterns of the resources on which an action may be allowed, or no pattern if AWS has no such action. */
 async function formsOf(action: string): Promise<RegExp[]> {
   const [service, name] = action.split(":") as [string, string];
   if (!(await data.iamActionExists(service, name))) return [];
@@ -52,7 +52,7 @@ describe.for(["production", "bodies"] as const)("every policy passes the check o
   const every = (actions: readonly string[], resources: readonly string[]) =>
     actions.flatMap((action) => resources.map((resource) => ({ action, resource })));
 
-  /** The calls that a function makes, according to the manifest and the code. */
+  /** Returns the calls that a function makes, according to the manifest and the code. */
   function callsOf(fn: Resource): Omit<AwsRequest, "role">[] {
     const group = Object.entries<ApiGroup>(groups).find(([name]) => fn.name === `Api${capitalized(name)}Function`)?.[1];
     const read = every(["s3:GetObject"], objects).concat(every(["s3:ListBucket"], buckets));
@@ -89,7 +89,7 @@ describe.for(["production", "bodies"] as const)("every policy passes the check o
     expect(wrong).toEqual([]);
   });
 
-  test("a function may make the calls that it makes, and no other call to any queue, bus, bucket or function", () => {
+  test("a function may make the calls that its code makes, and no other call to any queue, bus, bucket or function", () => {
     const actions = ["sqs:SendMessage", "sqs:GetQueueUrl", "sqs:PurgeQueue", "sqs:DeleteQueue", ...CONSUMED];
     const possible = [
       ...every(actions, queues),

@@ -13,7 +13,7 @@ async function render(name: string, { stage, settings, secrets, withCode }: Vari
   const flags = withCode ? [] : ["--without-code"];
   await run(process.execPath, [path.join(import.meta.dirname, "render.ts"), folderOf(name), stage, ...flags], {
     cwd: root,
-    // The rest of this environment is left out, since a deployment reads its settings from it.
+    // No other variable is passed on, because the deployment would read it as a setting.
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,

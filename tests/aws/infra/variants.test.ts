@@ -101,7 +101,7 @@ test("without a custom domain no domain resource is created", () => {
   expect(production.resources.filter(({ type }) => ofDomains.test(type))).toEqual([]);
 });
 
-test("with board events off no function may publish or knows the bus, which stays for existing rules", () => {
+test("with board events off no function may publish to the bus or gets its name, and the bus stays for existing rules", () => {
   const graph = graphOf("domain-elsewhere");
   expect(graph.allowed().filter(({ actions }) => actions.includes("events:PutEvents"))).toEqual([]);
   for (const fn of running(graph)) {
@@ -120,7 +120,7 @@ test("with an identity provider no shared token exists or is required", () => {
   expect(graph.resources.filter(({ name }) => name === "LocalAuthToken")).toEqual([]);
 });
 
-test("the document of the deployment names the numbers of what is created", () => {
+test("docs/deploying.md states how many functions and alarms a deployment creates", () => {
   const text = readFileSync(path.join(root, "docs/deploying.md"), "utf8").replaceAll(/\s+/g, " ");
   const functions = production.functions();
   const behindApi = functions.filter(({ name }) => name.startsWith("Api"));

@@ -22,7 +22,7 @@ const JOBS = 50;
 const RELAYED = 10;
 const EXPIRED = 2_000;
 
-/** The work that no request waits for. It runs in this process, with a separate role. */
+/** Lists the work that no request waits for. It runs in this process, with a separate database role. */
 export function listBackground(
   client: Client,
   { db }: Database,

@@ -12,7 +12,7 @@ const BOARDS = 20;
 const TASKS = 200;
 const EVENTS = 5_000;
 
-/** The callers: members of an organization that does not grow while all others do, and members of the large one. */
+/** The clients: members of an organization that does not grow while all others do, and members of the large organization. */
 export interface Callers {
   organization_id: string;
   large_organization_id: string;

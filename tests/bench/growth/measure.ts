@@ -75,7 +75,7 @@ export async function measure(client: Client, { count, run, settle, prepare, pid
   };
 }
 
-/** The statements whose cost differs most between two sizes, as one line each. */
+/** Lists the statements whose cost differs most between two sizes, with one line for each. */
 export function listGrowing(first: Cost, last: Cost): string[] {
   const texts = new Set([...first.statements, ...last.statements].map(({ text }) => text));
   const growth = [...texts].map((text) => {

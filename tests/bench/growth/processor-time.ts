@@ -7,7 +7,7 @@ import { sql } from "drizzle-orm";
 const TICK_MS = 10;
 const NS_PER_MS = 1e6;
 
-/** Milliseconds of processor time that a process has used; null where the system does not report it. */
+/** Returns the milliseconds of processor time that a process has used, or null where the system does not report it. */
 export function readProcessorTime(pid: number | null): number | null {
   if (pid === null) {
     const { user, system } = process.cpuUsage();
@@ -22,8 +22,8 @@ export function readProcessorTime(pid: number | null): number | null {
 }
 
 /**
- * Milliseconds of processor time that the connections to the database have used, other than this one. Unlike the times in
- * pg_stat_statements, it does not depend on what else runs on the machine. NaN where the system does not report it.
+ * Returns the milliseconds of processor time that all connections to the database except this one have used, or NaN where the
+ * system does not report it. Unlike the times in pg_stat_statements, it does not depend on what else runs on the machine.
  */
 export async function readServerTime(db: Db): Promise<number> {
   const result = await db.execute(sql`select pid from pg_stat_activity
@@ -41,8 +41,8 @@ export async function readServerTime(db: Db): Promise<number> {
 const POLL_MS = 250;
 
 /**
- * Milliseconds of processor time that the connections to the database use while something is done. They are read again and again,
- * since connections that are not needed end.
+ * Measures the milliseconds of processor time that the connections to the database use during some work. The times are read
+ * repeatedly, because the time of a connection can no longer be read once it has ended.
  */
 export async function measureServerTime<T>(db: Db, work: () => Promise<T>): Promise<{ result: T; database_ms: number }> {
   const begun = await readTimes(db);
@@ -64,7 +64,7 @@ export async function measureServerTime<T>(db: Db, work: () => Promise<T>): Prom
   return { result, database_ms: used / NS_PER_MS };
 }
 
-/** The processor time of each connection but this one, by process. */
+/** Returns the nanoseconds of processor time of each connection except this one, by process id. */
 async function readTimes(db: Db): Promise<Map<number, number>> {
   const result = await db.execute(sql`select pid from pg_stat_activity
     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`);

@@ -19,7 +19,7 @@ interface Request {
   organization_id?: string;
 }
 
-/** The requests of the table, sent one after the other. */
+/** Lists the requests of the table, which are sent one after the other. */
 export function listRequests(place: BenchEnvironment, callers: Callers): Record<string, Measured> {
   const { authorization, board, lead, webhook, api } = place;
   const { task_ids, large_agent_token, large_organization_id } = callers;

@@ -69,7 +69,7 @@ function deliveryTime(random: () => number): number {
   return random() < scenario.dead_share ? scenario.dead_seconds : spread(random, scenario.delivery_seconds);
 }
 
-/** A batch occupies its sandbox until its slowest job ends. Messages that arrive within 50 ms share a batch. */
+/** Groups messages that arrive within 50 ms into batches. A batch occupies its sandbox until its slowest job ends. */
 function toBatches(jobs: readonly Arrival[], size: number): Arrival[] {
   const batches: (Arrival & { count: number; opened: number })[] = [];
   for (const { at, work } of jobs) {
@@ -83,7 +83,7 @@ function toBatches(jobs: readonly Arrival[], size: number): Arrival[] {
   return batches;
 }
 
-/** Arrivals that wait on average, by Little's law. */
+/** Returns the average number of arrivals that wait, by Little's law. */
 const queueLength = (waits: readonly number[]): number => waits.reduce((sum, wait) => sum + wait, 0) / SECONDS;
 const byTime = (a: Arrival, b: Arrival): number => a.at - b.at;
 const percent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.01 ? 1 : 0)} %`;

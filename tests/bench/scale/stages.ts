@@ -1,24 +1,24 @@
-/** A request, a job or a statement: when it arrives and how long it occupies a place, in seconds. */
+/** A request, a job or a statement: when it arrives, and how many seconds a server works on it. */
 export interface Arrival {
   at: number;
   work: number;
 }
 
-/** What became of the arrivals at one stage. */
+/** The result of the arrivals at one stage. */
 export interface Outcome {
-  /** When each accepted arrival left, in the order of arrival. */
+  /** The second at which each accepted arrival was done, in the order of arrival. */
   departures: number[];
   waits: number[];
   refused: number;
-  /** Share of the places that were occupied on average. */
+  /** The average share of the servers that were busy. */
   utilization: number;
 }
 
 const NOTHING: Outcome = { departures: [], waits: [], refused: 0, utilization: 0 };
 
 /**
- * `places` that each serve one arrival at a time, first come first served (the recursion of Kiefer and Wolfowitz). Without
- * `queues`, an arrival that finds no free place is refused, as Lambda refuses one above a concurrency limit.
+ * Simulates as many servers as `places`, each with one arrival at a time, first come first served (the recursion of Kiefer and
+ * Wolfowitz). Without `queues`, an arrival that finds no free server is refused, as Lambda refuses calls above a concurrency limit.
  */
 export function serve(arrivals: readonly Arrival[], places: number, { queues }: { queues: boolean }): Outcome {
   if (arrivals.length === 0) return NOTHING;
@@ -40,7 +40,7 @@ export function serve(arrivals: readonly Arrival[], places: number, { queues }: 
   return outcome;
 }
 
-/** A token bucket, like API Gateway's throttle: `rate` tokens a second, `burst` at most. Returns the arrivals that pass. */
+/** Returns the arrivals that pass a token bucket, like API Gateway's throttle: `rate` tokens a second, `burst` at most. */
 export function throttle<T extends Arrival>(arrivals: readonly T[], rate: number, burst: number): T[] {
   let tokens = burst;
   let last = 0;
@@ -53,7 +53,7 @@ export function throttle<T extends Arrival>(arrivals: readonly T[], rate: number
   });
 }
 
-/** Times at which places become free. */
+/** The times at which servers become free, with the earliest first. */
 class MinHeap {
   readonly #times: Float64Array;
   constructor(size: number) {

@@ -25,7 +25,7 @@ export const scenario = {
   stream_mb: 0.065,
 } as const;
 
-/** A seeded generator of numbers from 0 to 1 (mulberry32), so that every run prints the same table. */
+/** Returns a seeded generator of numbers from 0 to 1 (mulberry32), so that every run prints the same table. */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -36,7 +36,7 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** Poisson arrivals for `seconds`, whose work is spread log-normally around `mean` seconds. */
+/** Returns Poisson arrivals over `seconds`, whose work is distributed log-normally around `mean` seconds. */
 export function arrive(random: () => number, rate: number, seconds: number, mean: number): Arrival[] {
   const arrivals: Arrival[] = [];
   for (let at = gap(random, rate); at < seconds; at += gap(random, rate)) arrivals.push({ at, work: spread(random, mean) });
@@ -46,7 +46,7 @@ export function arrive(random: () => number, rate: number, seconds: number, mean
 const gap = (random: () => number, rate: number): number => -Math.log(1 - random()) / rate;
 
 const SIGMA = 0.6;
-/** A log-normal value with the given mean; its 99th percentile is 3.4 times that. */
+/** Returns a random value of a log-normal distribution with the given mean. The 99th percentile is 3.4 times the mean. */
 export function spread(random: () => number, mean: number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   return mean * Math.exp(SIGMA * normal - SIGMA ** 2 / 2);

@@ -12,7 +12,7 @@ const OWNER_KEY = "o".repeat(60);
 export async function startAccounts(fill?: (api: Client, board_id: string) => Promise<unknown>) {
   const folder = dataFolder();
   const port = await freePort();
-  // Passkeys belong to a name, and an address is none.
+  // Passkeys work only with a domain name, not with an IP address.
   const origin = `http://localhost:${port}`;
   const environment = { LOCAL_AUTH_TOKEN: OWNER_KEY, BASE_URL: origin };
   const before = await startService(folder, port, environment);

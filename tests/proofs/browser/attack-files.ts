@@ -1,4 +1,4 @@
-/** Files with which somebody could attack those who open them, and a page that opens them in every way in which a page can. */
+/** Files that attack the people who open them, and a page that opens these files in every way in which a page can. */
 
 /** Tells all pages of its origin that it runs. A script without this origin reaches none of them. */
 const SCRIPT = 'new BroadcastChannel("attack").postMessage("ran")';
@@ -6,7 +6,7 @@ const HTML = `<!doctype html><script>${SCRIPT}</script>`;
 
 export interface AttackFile {
   name: string;
-  /** Empty if the attacker names none. */
+  /** The content type that the attacker declares; empty if the upload declares no type. */
   content_type: string;
   content: Buffer;
 }
@@ -20,7 +20,7 @@ const file = (name: string, content_type: string, ...parts: (string | number[])[
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const UTF_16 = Buffer.from(`\uFEFF${HTML}`, "utf16le");
 
-/** Each of these does harm when it is served with the type that its maker names, which a careless service would do. */
+/** Each of these files harms a person if the service sends it with the content type that the attacker declared. */
 export const HARMFUL: readonly AttackFile[] = [
   file("page.html", "text/html", HTML),
   file("utf-16.html", "text/html", [...UTF_16]),
@@ -64,7 +64,7 @@ const PDF = `%PDF-1.4
 trailer<</Root 1 0 R>>
 `;
 
-/** This browser does not execute these from the web, whatever their type is, but others may. */
+/** Chromium does not execute these files from the web, whatever their type is, but other browsers may. */
 export const FOR_OTHER_BROWSERS: readonly AttackFile[] = [
   file("feed.rss", "application/rss+xml", `<rss><script xmlns="http://www.w3.org/1999/xhtml">${SCRIPT}</script></rss>`),
   file("page.mhtml", "multipart/related", MHTML),

@@ -73,8 +73,8 @@ export async function openBrowser(): Promise<Browser> {
   const load = async (name: string) => ((await import(name)) as { default: unknown }).default;
   const chromium = (await load("@sparticuz/chromium")) as Packages["chromium"];
   const puppeteer = (await load("puppeteer-core")) as Packages["puppeteer"];
-  // With all pages in one process, opening a second storage or closing a page ends the browser. Browsers of people name the origin of a
-  // request, and keep the answers of other sites from a page.
+  // With all pages in one process, opening a second context or closing a page ends the browser. Web security stays on, because
+  // people's browsers send the origin of a request and hide the answers of other sites from a page.
   const args = chromium.args.filter((arg) => !["--single-process", "--disable-web-security"].includes(arg));
   return puppeteer.launch({ args, executablePath: await chromium.executablePath(), headless: "shell", timeout: START_MS });
 }
@@ -96,7 +96,7 @@ interface TraceEvent {
   args: { name?: string };
 }
 
-/** The longest task of the page's main thread during `act`, in clock time and in processor time. */
+/** Measures the longest task of the page's main thread during `act`, in clock time and in processor time. */
 export async function measureTasks(page: Page, act: () => Promise<unknown>): Promise<{ clock_ms: number; processor_ms: number }> {
   await page.tracing.start({ categories: ["disabled-by-default-devtools.timeline"] });
   await act();

@@ -10,7 +10,7 @@ const { origin, owner_link } = await startAccounts();
 const openPage = async (address: string) => openConsole(await browser.createBrowserContext(), `${origin}/${address}`);
 const owner = await openConsole(await browser.createBrowserContext(), owner_link);
 await owner.sees("h1", "Harbour");
-/** A device that confirms every passkey by itself. */
+/** A session of the browser's tools, whose virtual authenticator confirms every passkey without a person. */
 const devices = await owner.page.createCDPSession();
 await devices.send("WebAuthn.enable");
 await devices.send("WebAuthn.addVirtualAuthenticator", {

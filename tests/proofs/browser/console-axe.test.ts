@@ -7,7 +7,7 @@ const DIFF = "--- a/a.ts\n+++ b/a.ts\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n";
 
 const { browser, service } = await setupConsole();
 
-/** A board with something to see in every view. */
+/** Fills a board so that every view shows something. */
 async function fill() {
   const { api } = service;
   const { id: board_id } = await makeBoard(api, "Decisions", { require_approval_for_done: true });
@@ -43,7 +43,7 @@ async function fill() {
   return { board_id, task_id, run, agent_id: agent.id, gateway_id: agent.gateway_id, artifact_id };
 }
 
-/** A run on another task, with its usage and a step of each kind. */
+/** Adds a run on another task, with its usage and a step of each kind, and returns its id. */
 async function work(agent: Client, board_id: string, task_id: string): Promise<string> {
   await agent.post("/api/v1/agent/tasks/next", { body: { board_id } });
   const path = { board_id, task_id };

@@ -27,7 +27,7 @@ const post = async (path: string, body: object) => {
   return (await answer.json()) as Record<string, string>;
 };
 const context = await browser.createBrowserContext();
-/** Opens a page as the owner, whose link counts once. */
+/** Opens a page as the owner. The owner's link signs in only once, so later pages share its session. */
 async function openSignedIn(): Promise<Console> {
   const view = await openConsole(context, `${service.url}/${link ?? ""}`, [program.url]);
   link = null;

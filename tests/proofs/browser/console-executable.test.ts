@@ -6,8 +6,8 @@ import { ATTACK_PAGE, ATTACKS, type AttackFile, FOR_OTHER_BROWSERS, HARMFUL } fr
 import { makeTask, openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
 
 /**
- * Somebody has added files, and a page of the same origin opens them in the browser of a person who is signed in. A proxy in front
- * of the service has that page, and serves the same files as a careless service would, where the attacks succeed.
+ * An attacker has added files, and a page of the same origin opens them in the browser of a person who is signed in. A proxy in
+ * front of the service has that page. It also serves the files as a careless service would, to show that the attacks work there.
  */
 const FILES = [...HARMFUL, ...FOR_OTHER_BROWSERS];
 const browser = await setupBrowser();
@@ -48,7 +48,7 @@ const proxy = await setup(
     return answered;
   }),
 );
-/** Cookies belong to a host with all its ports, so the proxy gets the session. */
+/** Cookies belong to a host with all its ports, so the browser sends the session cookie to the proxy too. */
 const home = `http://localhost:${proxy.port}`;
 
 const context = await browser.createBrowserContext();
@@ -59,7 +59,7 @@ const { page } = owner;
 
 const hasRun = async () => (await page.evaluate("attack.seen.length")) as number;
 
-/** Opens a file in every way, and returns how often that did harm. */
+/** Opens a file in every way, and returns how often the attack succeeded. */
 async function attack(kind: "file" | "careless", file: number): Promise<number> {
   await page.reload();
   await page.evaluate(ATTACKS);

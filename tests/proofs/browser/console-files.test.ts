@@ -29,7 +29,7 @@ const DIFF = `diff --git a/src/price.ts b/src/price.ts
 +Read this
 `;
 
-/** A task that an agent has handed in. */
+/** Creates a task that an agent has handed in, and returns its id. */
 async function handIn(title: string): Promise<string> {
   const { id: task_id } = await makeTask(api, board_id, title, { assigned_agent_id: agent.id });
   await worker.post("/api/v1/agent/tasks/next", { body: { board_id } });
@@ -88,7 +88,7 @@ test("a file is added and removed by a person", async () => {
   expect(view.errors).toEqual([]);
 });
 
-test("the files of all tasks are listed with the largest first, with what they take together, and are removed there", async () => {
+test("the files of all tasks are listed with the largest first and with their total size, and can be removed from the list", async () => {
   const [one, two] = [await makeTask(api, board_id, "Small ones"), await makeTask(api, board_id, "Large ones")];
   await addFile(api, one.id, "small.txt", "text/plain", "a");
   await addFile(api, two.id, "large.txt", "text/plain", "a".repeat(200_000));

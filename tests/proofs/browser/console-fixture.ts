@@ -17,14 +17,14 @@ export interface Service {
   api: Client;
 }
 
-/** A free port, so that the service has the same port after a restart. */
+/** Finds a free port, so that the service has the same port after a restart. */
 export async function freePort(): Promise<number> {
   const server = await serve(() => new Response());
   await server.close();
   return server.port;
 }
 
-/** The link that the service prints to a terminal. */
+/** Returns the link that the service prints to a terminal. */
 export const signInLink = (address: string, token: string): string => `${new URL("/", address)}#token=${token}`;
 
 export async function startService(folder: string, port: number, environment: Record<string, string> = {}): Promise<Service> {
@@ -43,13 +43,13 @@ export async function startService(folder: string, port: number, environment: Re
   };
 }
 
-/** A browser for all tests of a file. After the tests, the services that they started are ended too. */
+/** Opens a browser for all tests of a file. After the tests, the services that they started are ended too. */
 export function setupBrowser(): Promise<Browser> {
   afterAll(cleanUpPrograms);
   return setup(openBrowser());
 }
 
-/** A browser and a service for all tests of a file. */
+/** Opens a browser and starts a service for all tests of a file. */
 export async function setupConsole(): Promise<{ browser: Browser; service: Service }> {
   const browser = await setupBrowser();
   return { browser, service: await startService(dataFolder(), await freePort()) };

@@ -201,7 +201,7 @@ test("pressing a message opens its page, and a page that is already open navigat
   await vi.waitFor(() => expect(page.url()).toMatch(new RegExp(`#/boards/${board_id}/tasks/${task_id}$`)), WAIT);
 });
 
-test("the inbox decides, marks as read, and counts in the title", async () => {
+test("a question is answered in the inbox, which marks it as read, and the title of the page counts unread entries", async () => {
   await api.post("/api/v1/users/me/inbox/read", { body: {} });
   await page.reload();
   await hasTitle("Board");
@@ -242,12 +242,12 @@ test("the choices and times of notifications are stored, and a refusal is shown 
     field.value = "";
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }`);
-  // A notice covers the button.
+  // The form is sent by a script, because a notice covers its button.
   await page.evaluate(`document.querySelector("[id='field-notifications.when-digest_time']").form.requestSubmit()`);
   await view.sees("[id='field-notifications.when-digest_time-problem']", "time");
 });
 
-/** Slack cannot be reached from here, so the page itself answers what needs it, and keeps what was sent. */
+/** Slack cannot be reached from here, so a script in the page answers the requests that need it, and records what was sent. */
 const ANSWER_FOR_SLACK = `{
   const { fetch } = globalThis;
   const at = new Date().toISOString();
@@ -292,7 +292,7 @@ test("an admin connects Slack and disconnects it, and a person gets the command 
   await vi.waitFor(async () => expect(await view.text("main")).not.toContain("Acme"), WAIT);
 });
 
-test("a link in a message switches to its organization and keeps its place", async () => {
+test("a link in a message switches to its organization and opens the linked page", async () => {
   const [home] = await api.get("/api/v1/organizations/me/list");
   await api.post("/api/v1/organizations", { body: { name: "Coast" } });
   await page.reload();

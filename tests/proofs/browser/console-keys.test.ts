@@ -61,7 +61,7 @@ test.each([
   expect(view.errors).toEqual([]);
 });
 
-test("the audit log is filtered by its address, by one actor and back, and the chain is computed in the browser", async () => {
+test("the audit log can be filtered by action, which a reload keeps, and by actor, and the browser verifies its chain of hashes", async () => {
   await view.go("#/organization/audit");
   await view.sees(".rows", "Key revoked");
   await view.page.select('select[aria-label="Action"]', "key.rotated");
@@ -82,7 +82,7 @@ test("the audit log is filtered by its address, by one actor and back, and the c
   expect(view.errors).toEqual([]);
 });
 
-test("an entry that was changed on its way shows as changed", async () => {
+test("an entry of the audit log that was changed on its way to the browser is shown as changed", async () => {
   const other = await openConsole(await browser.createBrowserContext(), service.link);
   await other.sees("h1", "Harbour");
   await other.page.evaluateOnNewDocument(`

@@ -55,7 +55,7 @@ test("tasks that are moved together move one by one, and a refusal names its tas
   expect(view.errors).toEqual([]);
 });
 
-test("a view is saved under a name, opened from another place, replaced and removed, by its person alone", async () => {
+test("a saved view can be opened elsewhere, replaced and removed, and only the person who saved it sees it", async () => {
   await view.go(`#/boards/${board_id}?view=list&q=Buoy`);
   await view.sees(".task-list", "Buoy");
   await view.click("Views");

@@ -7,7 +7,7 @@ const view = await openConsole(await browser.createBrowserContext(), service.lin
 const { id: board_id } = await makeBoard(api, "Harbour");
 const agent = await api.post("/api/v1/agents", { body: { name: "Nora", board_id } });
 
-/** A field of a form, which may have dots in its name. */
+/** Returns the selector of a form's field. It selects by attribute, because the name of a field may contain dots. */
 const field = (form: string, name: string) => `[id="field-${form}-${name}"]`;
 const fill = (form: string, name: string, text: string) => view.page.locator(field(form, name)).fill(text);
 const isClosed = () => vi.waitFor(async () => expect(await view.count("dialog")).toBe(0), WAIT);
@@ -152,7 +152,7 @@ test("an agent is changed on its page, and text that is not JSON is refused at t
   expect(read).toMatchObject({ heartbeat_config: { every: "5m" }, identity_profile: { role: "Engineer" } });
 });
 
-test("packs of skills are added, one on another host is refused, and souls are found and read", async () => {
+test("a skill pack on a host that is not allowed is refused, and souls are found and read", async () => {
   await view.go("#/skills/packs");
   await view.click("Add a pack");
   await fill("pack.new", "source_url", "https://example.com/a/b");

@@ -87,7 +87,7 @@ const readSteps = async (board_id: string, run_id: string) =>
 
 async function seesDiff(path: string): Promise<void> {
   await vi.waitFor(async () => {
-    // The fold may be drawn again while steps arrive.
+    // The details are opened on each attempt, because they may be closed again when new steps arrive.
     await view.page.evaluate(
       'document.querySelectorAll(".run-step details:not([open]) summary").forEach((item) => item.click())',
     );
@@ -121,7 +121,7 @@ test("with the scripted agent a card moves, a click answers a permission, steps 
     delays.push(seen - Date.parse(step!.at));
   }
   process.stdout.write(`A step of the agent is seen after ${delays.join(", ")} ms\n`);
-  // The median, since a busy machine may delay one of them.
+  // The median counts, because a busy machine may delay a single step.
   expect(delays.toSorted((one, other) => one - other)[1]).toBeLessThan(2_000);
   await view.sees(".run-steps", "Fifteen lamps.");
   await seesDiff("lamps.txt");

@@ -6,7 +6,7 @@ import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-
 const { browser, service } = await setupConsole();
 const view = await openConsole(await browser.createBrowserContext(), service.link);
 
-/** An agent with a task that it works on. */
+/** Creates an agent with a task that it works on. */
 async function startWork(board_name: string, title: string) {
   const { id: board_id } = await makeBoard(service.api, board_name);
   const { auth_token } = await service.api.post("/api/v1/agents", { body: { name: "Milo", board_id } });
@@ -85,7 +85,7 @@ test("a new step of a run is shown within two seconds, and updates its tool call
     times.push(performance.now() - told);
   }
   process.stdout.write(`A step is seen after ${times.map((ms) => Math.round(ms)).join(", ")} ms\n`);
-  // The median, since a busy machine may delay one of them.
+  // The median counts, because a busy machine may delay a single step.
   expect(times.toSorted((one, other) => one - other)[1]).toBeLessThan(2_000);
   expect(await numbers()).toEqual([0, 1, 3]);
   await view.page.locator(".run-step summary").click();
@@ -185,7 +185,7 @@ const BATCH = 200;
 /** On a busy machine the service takes long for 1,000 requests. */
 const SCROLL_MS = 900_000;
 
-/** The steps of a busy agent: what it says and thinks, tools in two steps each, and their output. */
+/** Returns step `n` of a busy agent: what it says and thinks, tool calls in two steps each, and their output. */
 function stepOf(n: number): Step {
   const tool_call_id = `call ${n - (n % 2)}`;
   if (n % 10 === 0) return { kind: "message", text: `Message ${n}: ${"word ".repeat(n % 60)}` };
@@ -251,7 +251,7 @@ test(
       process.stdout.write(`Scrolled to step ${last}. Longest task: ${times}. ${tasks.length} over 50 ms by the clock\n`);
       expect(rows).toBeLessThan(80);
     }
-    // In processor time, because a task takes longer by the clock while other processes run.
+    // Measured in processor time, because a task takes longer by the clock while other processes run.
     expect(Math.max(...longest)).toBeLessThan(50);
 
     await view.page.focus(".run-steps");

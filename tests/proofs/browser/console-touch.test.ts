@@ -14,7 +14,7 @@ const PRESS_MS = 3_000;
 const SLOW = { ...WAIT, interval: 1_000 };
 const view = await openConsole(await browser.createBrowserContext(), service.link);
 await view.hasCards("inbox", ["Paint the fence"]);
-// A page becomes one with touch by being loaded again.
+// A page supports touch only after it is loaded again.
 await view.page.setViewport({ width: WIDTH, height: 844, isMobile: true, hasTouch: true });
 await view.page.waitForFunction("navigator.maxTouchPoints > 0");
 await view.hasCards("inbox", ["Paint the fence"]);
@@ -47,7 +47,7 @@ test("a finger opens a card, answers in it and closes it", async () => {
   }, SLOW);
   await view.sees(".story", "In white");
   await view.sees(".story", "Nobody has commented.");
-  // The parts of the story move while they are loaded.
+  // The parts of the opened task move while they are loaded.
   await vi.waitFor(async () => {
     await view.page.evaluate(`document.querySelector(".story textarea").scrollIntoView({ block: "center" })`);
     await tap(".story textarea");

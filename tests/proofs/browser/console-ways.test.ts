@@ -27,7 +27,7 @@ test("a service without other ways to sign in shows no buttons for them", async 
   expect(await page.text("main")).not.toMatch(/GitHub|Google|link by e-mail/);
 });
 
-test("the buttons are those of the ways that the service offers, and the link of a mail signs in when its button is pressed", async () => {
+test("each way to sign in that the service offers has a button, and a mailed link signs in only when the button on its page is pressed", async () => {
   const github = { GITHUB_CLIENT_ID: "client", GITHUB_CLIENT_SECRET: "secret" };
   const { openPage, ownerLink } = await start({ ...mail.environment, ...github });
   const owner = await openPage(ownerLink);
@@ -46,7 +46,7 @@ test("the buttons are those of the ways that the service offers, and the link of
   await elsewhere.sees(".notices", "a link is on its way");
   await vi.waitFor(() => expect(mail.mails).toHaveLength(1), WAIT);
   const link = /#mail=\S+/.exec(mail.mails[0]!.text!)![0];
-  // What only loads the page, as mail programs do, leaves the link as it is.
+  // Mail programs load the page without pressing its button, so loading must not use up the link.
   const scanner = await openPage(link);
   await scanner.sees("main", "Sign in");
   const opened = await openPage(link);

@@ -126,7 +126,7 @@ test.each([
   await fill(`recover.${made!.id}`, "since", "2001-01-01T10:00");
   await view.click("Send them again");
   await view.sees(".notices", "0 events are sent again.");
-  // A notice would take the click.
+  // A notice above the button would receive the click.
   await vi.waitFor(async () => expect(await view.count(".notice")).toBe(0), WAIT);
   await view.click("Switch off");
   await view.sees(".row", "Switch on");

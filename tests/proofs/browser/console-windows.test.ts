@@ -7,7 +7,7 @@ const { id: board_id } = await makeBoard(api, "Harbour");
 const { id: task_id } = await makeTask(api, board_id, "Paint the fence", { description: "In white" });
 const params = { path: { board_id } };
 
-/** Another window, in which the person is signed in. */
+/** Opens another window, in which the person is signed in. */
 async function open() {
   const view = await openConsole(await browser.createBrowserContext(), service.link);
   await view.page.waitForSelector(".board");
@@ -165,7 +165,7 @@ const PAGES: readonly (readonly [fragment: string, selector: string, text: strin
   ["start", "h1", "Begin with a board"],
 ];
 
-test("each page is there again after a reload and after going back", async () => {
+test("each page is shown again after a reload and after going back", async () => {
   const view = await open();
   await view.sees("h1", "Port");
   const address = () => view.page.evaluate("location.hash");

@@ -12,7 +12,7 @@ const html = readFileSync(path.join(import.meta.dirname, "feed.html"));
 
 let gateway: FakeGateway;
 let browser: Browser;
-/** The server of the page, whose origin differs from that of the service. */
+/** The server of the page, whose origin differs from the service's origin. */
 let site: Awaited<ReturnType<typeof serve>>;
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ async function start(folder: string, port: number) {
   return { program, url: url!, token, post };
 }
 
-/** A free port, so that the service has the same port after a restart. */
+/** Finds a free port, so that the service has the same port after a restart. */
 async function freePort(): Promise<number> {
   const server = await serve(() => new Response());
   await server.close();

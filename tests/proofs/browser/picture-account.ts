@@ -48,7 +48,7 @@ const waitForText = (page: Page, text: string) =>
 export async function withAccounts(browser: Browser, take: (page: Page) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "pictures-"));
   const port = await freePort();
-  // Passkeys belong to a name, and an address is none.
+  // Passkeys work only with a domain name, not with an IP address.
   const origin = `http://localhost:${port}`;
   const environment = {
     ...process.env,

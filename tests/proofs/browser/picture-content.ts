@@ -44,7 +44,7 @@ const REPORT = `# Discount for large carts
 - **Open:** does the discount hold for gift cards?
 `;
 
-/** A task with files whose diff waits for the review of a person. */
+/** Adds a task with files, whose diff waits for the review of a person. */
 async function handIn(api: Client, board_id: string): Promise<Content> {
   const description = "Carts from **$100** on cost 5 % less.\n\n1. Change `total`.\n2. Add a test.";
   const board = { path: { board_id } };
@@ -90,7 +90,7 @@ export async function addContent(api: Client, board_id: string): Promise<Content
   await api.post("/api/v1/keys", { body: { name: "Deployments", access: "write", board_ids: [board_id] } });
   await api.post("/api/v1/keys", { body: { name: "Nightly report", access: "read" } });
   await api.post("/api/v1/users/me/keys", { body: { name: "Scripts on my laptop", access: "write" } });
-  // The name is reserved and is found nowhere, so nothing is sent.
+  // Names under .example are reserved and never resolve, so nothing is sent.
   const url = "https://books.shop.example/events";
   await api.post("/api/v1/subscriptions", { body: { url, description: "Bookkeeping", event_types: ["task.*"] } });
   await api.post("/api/v1/budgets", { body: { scope: "board", scope_id: board_id, limit: { cost_usd: "20" } } });

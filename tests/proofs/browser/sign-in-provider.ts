@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { startIdentityProvider } from "../../support/identity-provider.ts";
 import { serve } from "../../support/serve.ts";
 
-/** An identity provider with the pages of the authorization code flow. It signs in the person `subject` without asking. */
+/** Starts an identity provider with the pages of the authorization code flow. It signs in `subject` without asking. */
 export async function startSignInProvider() {
   const keys = await startIdentityProvider();
   const challenges = new Map<string, string>();

@@ -7,7 +7,7 @@ const MOST_ACTIONS = { first: 6, second: 3 };
 
 const browser = await setupBrowser();
 
-/** A person who does one thing after another: opens a link, types a text or presses a button. */
+/** Returns a person who does one thing after another: opens a link, types a text or presses a button. */
 function openPerson() {
   let page: Console;
   let actions = 0;

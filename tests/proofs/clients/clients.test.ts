@@ -86,7 +86,7 @@ async function openBoard(subject: string): Promise<PullBoard> {
   return board;
 }
 
-/** The agents that began each task of the board, and its status. */
+/** Returns the status of each task of the board, and the agents that began it. */
 async function workOn({ call, board_id, owner }: PullBoard): Promise<{ status: string; begun_by: string[] }[]> {
   const { body } = await call("GET", `/api/v1/boards/${board_id}/tasks?limit=200`, owner.token);
   return Promise.all(

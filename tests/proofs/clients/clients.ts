@@ -60,7 +60,7 @@ function writeFile(file: string, text: string): void {
   writeFileSync(file, text);
 }
 
-/** A folder in which a shell finds the clients by their commands. */
+/** Fills a folder with the commands of the clients, so that a shell finds them, and returns the folder. */
 export function writeCommands(folder: string): string {
   for (const { command, program } of clients) symlinkSync(path.join(packages, program), path.join(folder, command));
   return folder;

@@ -9,7 +9,7 @@ export interface ScriptedModel {
   close(): Promise<void>;
 }
 
-/** `mayGoOn` holds back the answer after the first task was taken. */
+/** Starts the model server. The first answer after a task was taken waits until `mayGoOn` resolves. */
 export async function startModel(mayGoOn: () => Promise<void> = async () => {}): Promise<ScriptedModel> {
   return serve(async (request) => {
     const { pathname } = new URL(request.url);
@@ -25,7 +25,7 @@ export async function startModel(mayGoOn: () => Promise<void> = async () => {}):
 }
 
 /**
- * An event as it is sent in a stream. Its name is the `type` of its data, if the data has one.
+ * Formats an event for a stream. The event's name is the `type` of its data, if the data has a type.
  */
 export const toEvent = (data: unknown): string => {
   const { type } = data as { type?: string };

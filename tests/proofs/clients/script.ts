@@ -38,11 +38,11 @@ export function decide({ tools, results }: Conversation): Decision {
   return call("next_task");
 }
 
-/** Whether the first task was taken and nothing has been done on it yet. */
+/** Checks whether the first task was taken and nothing has been done on it yet. */
 export const hasJustBegun = ({ results }: Conversation): boolean =>
   results.length > 0 && isTool(results.at(-1)!.tool, "next_task") && !results.some(({ tool }) => isTool(tool, "comment_on_task"));
 
-/** Clients put their own words in front of the name of a tool, such as `mcp__board__next_task`. */
+/** Checks whether an offered tool is the named one. Clients add a prefix to the name, such as in `mcp__board__next_task`. */
 const isTool = (offered: string, name: string): boolean => offered.endsWith(name);
 
 /** Finds the task and the fence in an answer of `next_task`. Some clients pass on the text of the answer, others its data. */

@@ -6,7 +6,7 @@ import { listen, type Listener, type ListenOptions } from "../../support/sse.ts"
 import type { BalancerMethods } from "./balancer.ts";
 import { type Part, startPart } from "./part.ts";
 
-/** Tests that do not set it themselves run with NOTIFY, or without it if this variable says `off`. */
+/** The default for tests that do not set DATABASE_NOTIFY. The variable can switch NOTIFY off for a whole run. */
 const DATABASE_NOTIFY = process.env["DATABASE_NOTIFY"] ?? "on";
 const BALANCER = path.join(import.meta.dirname, "balancer.ts");
 

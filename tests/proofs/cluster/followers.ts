@@ -7,7 +7,7 @@ import type { Home } from "./requests.ts";
 const PAUSE_MS = 100;
 
 interface Follower {
-  /** The place of its home in the list of homes. */
+  /** The index of the stream's home in the list of homes. */
   home: number;
   seen: Set<string>;
   connections: number;
@@ -55,7 +55,7 @@ const methods = {
     });
     await Promise.all(opened);
   },
-  /** How many of the entries of each home its streams have not shown, over all streams. */
+  /** Counts the entries that a stream of their home has not shown, summed over all streams. */
   missing: (written: string[][]): number =>
     followers.reduce((sum, { home, seen }) => sum + new Set(written[home]).difference(seen).size, 0),
   reconnects: (): number => followers.reduce((sum, { connections }) => sum + Math.max(0, connections - 1), 0),

@@ -16,7 +16,7 @@ interface RequestOptions {
 
 const agent = new Agent({ keepAlive: true });
 
-/** Rejects when the connection is cut before the head of the answer. */
+/** Sends a request, and resolves when the head of the answer arrives. Rejects when the connection is cut before. */
 export const open = (url: string, { method = "GET", headers, body, signal }: RequestOptions): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
@@ -24,7 +24,7 @@ export const open = (url: string, { method = "GET", headers, body, signal }: Req
     request(url, options, resolve).on("error", reject).end(body);
   });
 
-/** Null means that there was no whole answer. */
+/** Sends a request and returns its answer, or null if no complete answer arrived. */
 export const send = (url: string, options: RequestOptions): Promise<Answer | null> =>
   open(url, options)
     .then(

@@ -22,7 +22,7 @@ export interface LoadResult {
   requests: number;
   /** Requests that were sent again, with the same key, because their connection was cut or no process was there. */
   repeated: number;
-  /** Why they were sent again: the status, or that there was no whole answer. */
+  /** Why requests were sent again: the status, or that no complete answer arrived. */
   reasons: Record<string, number>;
   /** Answers other than 200, by status, and requests that got none. */
   wrong: Record<string, number>;
@@ -30,10 +30,10 @@ export interface LoadResult {
   entries: number;
   /** Entries that a stream never showed, over all streams. */
   missed: number;
-  /** Entries that exist although no request wrote them: a repeated request was executed twice. */
+  /** Entries that exist more than once, because a repeated request was executed twice, or that are not stored at all. */
   doubled: number;
   tasks: number;
-  /** Created tasks that the subscription's receiver was never told about. */
+  /** Created tasks of which the subscription's receiver got no event. */
   lost_deliveries: number;
   reconnects: number;
   p50_ms: number;
@@ -151,7 +151,7 @@ function toSeconds(before: Times, after: Times): ProcessorSeconds {
   };
 }
 
-/** The figures for the summary of a proof. */
+/** Returns the figures for the summary of a test. */
 export const toFigures = ({ wrong, reasons, processors, ...figures }: LoadResult): Record<string, string | number> => ({
   ...figures,
   reasons: JSON.stringify(reasons),

@@ -1,4 +1,4 @@
-/** Parts of the proof in separate processes, so that the work of one does not delay the answers that another one measures. */
+/** Runs parts of a test in separate processes, so that the work of one part does not delay the answers that another measures. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 

@@ -9,7 +9,7 @@ const TICK_MS = 10;
 
 interface Process {
   parent: number;
-  /** Its own time, and the time of its children that have ended. */
+  /** The processor time of the process itself, and of its child processes that have ended. */
   own_ms: number;
   ended_ms: number;
 }
@@ -25,7 +25,7 @@ function readProcess(pid: number | string): Process | null {
   }
 }
 
-/** In milliseconds, over the server and all its sessions, including those that have ended. */
+/** Returns the milliseconds that the server and all its sessions have used, including sessions that have ended. */
 export async function readDatabaseTime(db: Db): Promise<number | null> {
   if (!existsSync("/proc/self/stat")) return null;
   const [{ pid }] = rowsOf<{ pid: number }>(await db.execute(sql`select pg_backend_pid() as pid`)) as [{ pid: number }];

@@ -74,7 +74,7 @@ async function work({ url, homes }: RequestsStart, number: number): Promise<void
   else await request(`${board}/tasks?limit=20`, token, "GET");
 }
 
-/** Work starts on time even if earlier work is not done. */
+/** Sends requests at a steady rate, even if earlier requests have no answer yet. */
 async function drive(start: RequestsStart): Promise<void> {
   const begin = performance.now();
   while (!isStopped) {

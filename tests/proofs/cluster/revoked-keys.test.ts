@@ -4,7 +4,7 @@ import { openPullBoard } from "../../support/pull-board.ts";
 import { callAt, type Cluster, listenAt, openCluster } from "./cluster.ts";
 
 const PROCESSES = 3;
-/** Long, because the machine may be busy. The summary has what it took. */
+/** Long, because the machine may be busy. The summary of the test shows the time that was needed. */
 const WAIT = { timeout: 120_000, interval: 20 };
 
 let cluster: Cluster;

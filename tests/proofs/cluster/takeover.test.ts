@@ -45,7 +45,7 @@ test.for(["SIGTERM", "SIGKILL"] as const)(
   },
 );
 
-test("a job that ran in a killed process is run by another one within a minute", async ({ task }) => {
+test("a job that ran in a killed process is run by another process within a minute", async ({ task }) => {
   const { db } = cluster.world;
   await db.delete(jobs);
   // A job as it is left when its worker is killed right after renewing the lease.
@@ -66,7 +66,7 @@ test("a job that ran in a killed process is run by another one within a minute",
   expect(Date.now() - killed).toBeLessThan(MINUTE_MS);
 });
 
-test("the tick of a schedule whose process was killed is run by another one within a minute", async ({ task }) => {
+test("a scheduled run whose process was killed is started again by another process within a minute", async ({ task }) => {
   const { db } = cluster.world;
   const killed = Date.now();
   const turn = { name: "lifecycle", tick_at: new Date(), process_id: crypto.randomUUID(), ended_at: null };

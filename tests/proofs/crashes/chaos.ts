@@ -32,7 +32,7 @@ interface ChaosPlace {
 
 const TIMINGS = { restart_delay: 20, downtime: 20, starting: 10 };
 
-/** Runs until no job is left, checks the promises and returns the figures for the summary. */
+/** Runs until no job is left, checks the invariants and returns the figures for the summary. */
 export async function runChaos(crew: ProcessPool, plan: ChaosPlan): Promise<Record<string, number | string>> {
   const random = createRandom(plan.seed);
   const start = () => startFakeGateway({ token: HOST_TOKEN, timings: TIMINGS });

@@ -54,7 +54,7 @@ async function takeAll(world: World, agent: string): Promise<string[]> {
   }
 }
 
-/** Each task was started once, under its first lease, and its row names the agent that received it. */
+/** Checks that each task was started once, under its first lease, and that its row names the agent that received it. */
 async function expectOneHolder(world: World, board_id: string, taken: ReadonlyMap<string, readonly string[]>): Promise<void> {
   const rows = await world.db.select().from(tasks).where(eq(tasks.board_id, board_id));
   const held = Map.groupBy(rows, ({ assigned_agent_id }) => assigned_agent_id);

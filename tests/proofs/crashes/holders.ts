@@ -55,7 +55,7 @@ interface Run {
   late: Write[];
 }
 
-/** Lets agents finish all tasks while they are killed. Throws when a promise of leases was broken. */
+/** Lets agents finish all tasks while they are killed. Throws when a guarantee of leases does not hold. */
 export async function runHolders(plan: HoldersPlan): Promise<HoldersFigures> {
   const { world, close } = await openServerWorld();
   try {
@@ -127,7 +127,7 @@ async function work(run: Run, agent: string): Promise<void> {
   }
 }
 
-/** Null for an attempt that survives. Tasks are finished no faster than agents are killed, so that kills happen until the end. */
+/** Chooses when an attempt is killed; null if it survives. Kills continue to the end, because tasks finish no faster than kills. */
 function chooseDeath(run: Run): Death | null {
   const { random, plan } = run;
   const mayFinish = run.kills >= plan.kills || run.finishing * plan.kills < run.kills * plan.tasks;
@@ -141,7 +141,7 @@ function chooseDeath(run: Run): Death | null {
   }
 }
 
-/** The lead returns the tasks that were blocked because their leases kept expiring. */
+/** Returns the blocked tasks to the inbox, as the lead. They were blocked because their leases kept expiring. */
 async function unblock({ world, board }: Run): Promise<number> {
   const blocked = and(eq(tasks.board_id, board.board_id), eq(tasks.status, "blocked"));
   const rows = await world.db.select({ id: tasks.id }).from(tasks).where(blocked);
@@ -156,7 +156,7 @@ async function expectDoneOnce({ world, board, plan }: Run): Promise<void> {
   expect(steps.length).toBe(plan.tasks);
 }
 
-/** Every attempt is a run. The runs of killed agents have expired, and each task has one run that submitted it. */
+/** Checks that every attempt is a run, that the runs of killed agents have expired, and that one run of each task submitted it. */
 async function expectRunsEnded({ world, board, plan }: Run): Promise<void> {
   const stored = await world.db.select().from(runs).where(eq(runs.board_id, board.board_id));
   const countOf = (status: string) => stored.filter((run) => run.status === status).length;

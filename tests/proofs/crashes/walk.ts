@@ -14,7 +14,7 @@ export interface Scenario {
   /** The requests to the process that will be killed. Its answers are added to `answers`. */
   act(outside: ServiceEnvironment, fixture: ScenarioFixture, answers: Answers): Promise<void>;
   /**
-   * Checks the result after recovery and throws when a promise was broken. Returns a remark about an effect that is allowed
+   * Checks the result after recovery and throws when an invariant does not hold. Returns a remark about an effect that is allowed
    * but notable.
    */
   check(outside: ServiceEnvironment, fixture: ScenarioFixture, answers: Answers): Promise<string | null>;
@@ -89,7 +89,7 @@ export async function walkOnce(
   }
 }
 
-/** A promise was broken after a kill. */
+/** An invariant does not hold after a kill. */
 export class InvariantViolated extends Error {
   constructor({ deaths, loses_messages }: Walk, moments: readonly string[], cause: unknown) {
     const reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);

@@ -34,7 +34,7 @@ export async function expectInvariants({ subscriptions, receivers, rows, errors 
   }
 }
 
-/** Every committed change has one delivery, unless its subscription was switched off. No other change has a delivery. */
+/** Checks that only committed changes have a delivery, and that each has exactly one unless its subscription was switched off. */
 function expectStored({ behaviour }: Subscribed, own: readonly Stored[], matching: readonly string[], isActive: boolean): void {
   const stored = own.map(({ event }) => event).toSorted();
   expect(new Set(stored).size, behaviour).toBe(stored.length);
@@ -55,7 +55,7 @@ function expectStored({ behaviour }: Subscribed, own: readonly Stored[], matchin
   if (behaviour === "steady") expect(own.filter(({ status }) => status === "failed")).toEqual([]);
 }
 
-/** A delivery is delivered when its receiver accepted it, and a message is signed and belongs to a delivery. */
+/** Checks that receivers accepted all deliveries marked as delivered, and that all messages are signed and belong to a delivery. */
 function expectReceived({ behaviour, secret }: Subscribed, own: readonly Stored[], receivers: DeliveriesRun["receivers"]): void {
   const accepted = receivers.acceptedBy(behaviour);
   const delivered = own.filter(({ status }) => status === "delivered").map(({ event_id }) => event_id);

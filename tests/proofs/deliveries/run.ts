@@ -41,7 +41,7 @@ export interface DeliveriesRun extends Pick<FleetRun<unknown>, "rows" | "errors"
   receivers: FaultyReceivers;
 }
 
-/** Runs until no job is left, checks the promises and returns the figures for the summary. */
+/** Runs until no job is left, checks the invariants and returns the figures for the summary. */
 export async function runDeliveries(crew: ProcessPool, plan: DeliveriesPlan): Promise<Record<string, number | string>> {
   const random = createRandom(plan.seed);
   const receivers = await startFaultyReceivers(random);

@@ -9,7 +9,7 @@ import { createSender, type Tenant } from "../load/tenants.ts";
 import type { Fault } from "./database-faults.ts";
 import type { Prepared, Surroundings } from "./environment.ts";
 
-/** The bound of the promise: the service works again this soon after the fault has ended. */
+/** The guaranteed limit: the service works again this soon after the fault has ended. */
 export const MAX_RECOVERY_MS = 5_000;
 const BEFORE_MS = 1_000;
 const AFTER_MS = 1_500;
@@ -108,7 +108,7 @@ async function readStored(url: string, { token, board_id, signed }: Tenant, task
   return { payloads: (await items<{ id: string }>(`${signed.path}/payloads`)).map(({ id }) => id), comments };
 }
 
-/** The promise of the proof. */
+/** Checks that the process is alive, that it recovered in time, and that nothing was lost or delivered twice. */
 export function expectHarmless({ work, alive, ended, recovery_ms, delivered, stored }: FaultRun): void {
   expect(alive).toBe(true);
   const unexpected = work.samples.filter(({ status }) => typeof status === "string" || (status >= 300 && status !== 503));
@@ -123,7 +123,7 @@ export function expectHarmless({ work, alive, ended, recovery_ms, delivered, sto
   expect(delivered.filter((id, index) => delivered.indexOf(id) !== index)).toEqual([]);
 }
 
-/** The number of answers by status; failures without a status are named with their kind. */
+/** Formats the number of answers by status. A failure without a status is named with its kind. */
 function formatCounts(samples: readonly Sample[]): string {
   const names = samples.map(({ kind, status }) => (typeof status === "number" ? String(status) : `${kind}: ${status}`));
   return [...Map.groupBy(names, (name) => name)].map(([name, all]) => `${name} x ${all.length}`).join(", ");

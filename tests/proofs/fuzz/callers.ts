@@ -35,7 +35,7 @@ const SELF_DELETING = ["DELETE /api/v1/users/me", "DELETE /organizations/me", "D
 const weighted = (weights: Record<string, number>) =>
   fc.oneof(...Object.entries(weights).map(([name, weight]) => ({ weight, arbitrary: fc.constant(name) })));
 
-/** The callers of an operation: mostly the documented ones, sometimes any. */
+/** Returns the callers of an operation: mostly the documented callers, sometimes any caller. */
 export function callersFor({ name, users, agents, tags }: Operation): fc.Arbitrary<string> {
   const others = { nobody: 1, "another owner": 1, "another lead": 1, "another main agent": 1 };
   if (SELF_DELETING.includes(name)) return weighted({ "passer-by": 12, lead: 1, ...others });

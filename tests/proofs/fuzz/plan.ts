@@ -83,7 +83,7 @@ export function createGenerator(api: Api): Generator {
     });
   }
 
-  /** Inline syncs would be slow. */
+  /** Generates valid headers. Most syncs run asynchronously, because inline syncs would be slow. */
   function goodHeaders({ path, headers }: Operation): fc.Arbitrary<RequestPlan["headers"]> {
     const later = { prefer: "respond-async" };
     if (path.endsWith("/sync")) return mostly(fc.constant(later), fc.constant({}), 12);
@@ -139,7 +139,7 @@ export function createGenerator(api: Api): Generator {
     return fc.oneof({ weight: 3, arbitrary: replaced }, { weight: 3, arbitrary: named }, doubled, without);
   }
 
-  /** How often an optional part is present. */
+  /** Generates a query with all required parameters. An optional parameter is left out once in `one_in` times. */
   function queryOf({ query, required }: Operation, one_in: number): fc.Arbitrary<RequestPlan["query"]> {
     const parts = Object.entries(query).map(([name, schema]) => {
       const part = goodQueryValue(name, schema).map((value): RequestPlan["query"] => [[name, value]]);

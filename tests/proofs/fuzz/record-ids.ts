@@ -35,7 +35,7 @@ export function recordIds(api: Api, pool: Pool, { plan, ids }: SentRequest, answ
   }
 }
 
-/** The messages of an inbox, and the task that an agent was given with a lease. */
+/** Records the messages of an inbox, and the task that an agent took under a lease. */
 function recordAgentWork(pool: Pool, { messages, task, lease }: Json): void {
   for (const message of Array.isArray(messages) ? messages.filter(isObject) : [])
     if (typeof message.id === "string") pool.add("message", message.id);

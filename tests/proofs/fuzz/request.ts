@@ -89,10 +89,10 @@ const credentials = (token?: string, agent?: string): Record<string, string> => 
 /** Onboarding happens once per board, so callers move from board to board. */
 const ONCE_PATH = "/onboarding/confirm";
 
-/** Rows that callers depend on are not changed, since there are other rows to change and delete. */
+/** Checks whether a request must avoid rows that callers depend on, because without such a row later requests would fail. */
 const avoidsCore = (method: string, kind: string) => method === "PATCH" || method === "DELETE" || kind === "member";
 
-/** Returns the ids of a path: those of an existing row and its parents. */
+/** Returns the ids of a path: the id of an existing row and the ids of its parents. */
 function pathIds(
   { operation, row_id, method }: RequestPlan,
   cast: FuzzTenants,

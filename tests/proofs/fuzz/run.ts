@@ -206,7 +206,7 @@ export async function fuzz(
   return { api, requests: count, seen, failures: [...failures.values()], changed };
 }
 
-/** Whether the caller belongs to the tenant and has a valid credential for the operation. */
+/** Checks whether the caller belongs to the tenant and has a valid credential for the operation. */
 function isKnown({ caller, credentials, operation }: RequestPlan, { callers }: FuzzTenant): boolean {
   const options: CallOptions = callers[caller]?.options ?? {};
   const isAccepted = options.agent ? operation.agents : options.token !== undefined && operation.users;

@@ -11,7 +11,7 @@ const message = (properties: Record<string, Schema>): Schema => ({
   required: ["jsonrpc", ...Object.keys(properties)],
 });
 
-/** The document with the MCP endpoint, which clients learn about from the protocol instead. */
+/** Returns the document with the MCP endpoint, which the served document omits because MCP clients discover it by the protocol. */
 export function withEndpoint(document: OpenApi): OpenApi {
   const json = (schema: Schema) => ({ content: { "application/json": { schema } } });
   const result = json(message({ id: {} }));
@@ -22,7 +22,7 @@ export function withEndpoint(document: OpenApi): OpenApi {
   return { ...document, paths: { ...document.paths, [PATH]: { post: operation } } };
 }
 
-/** An operation for each tool: a call with arguments that match the tool's schema. */
+/** Returns the API with an operation for each tool: a call with arguments that match the tool's schema. */
 export function withTools(api: Api): Api {
   const endpoint = api.operations.find(({ path }) => path === PATH)!;
   const calls = tools.map(({ name, input }): Operation => {

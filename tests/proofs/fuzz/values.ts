@@ -26,7 +26,7 @@ export const idPlaceholders = (kind: string, sources: fc.Arbitrary<Source> = SOU
 const LONGEST = 2_000;
 const USUAL = 24;
 
-/** Well-formed text, rarely of the maximum length. */
+/** Generates well-formed text, rarely of the maximum length. */
 function texts(min: number, max: number): fc.Arbitrary<string> {
   const size = { minLength: min, maxLength: Math.min(max, Math.max(min, USUAL)) };
   // Trimming a blank text would make it shorter than allowed.

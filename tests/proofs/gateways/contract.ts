@@ -19,7 +19,7 @@ export interface ContractOptions {
   max_wakes: number;
 }
 
-/** The settings that every release keeps. The newest one has no includeReasoning, and skips heartbeats without a route. */
+/** Returns settings that every release keeps. The newest release has no includeReasoning, and skips heartbeats without a route. */
 const heartbeatOf = (release: string) => ({ every: "10m", target: release === "2026.9.6" ? "none" : "last" });
 const AGENT_TEXT = "# Mine\n\nWritten by the agent itself.\n";
 const ATTENTION_MS = 500;

@@ -8,7 +8,7 @@ export interface FakeModel {
   close(): Promise<void>;
 }
 
-/** A fake model with the chat-completions API for a host's agents. It always gives the same answer. */
+/** Starts a fake model with the chat-completions API for a host's agents. It always gives the same answer. */
 export async function startFakeModel(answer: string): Promise<FakeModel> {
   const server = createServer((request, response) => {
     void text(request).then((body) => {

@@ -130,7 +130,7 @@ export async function startRealHost(release: Release): Promise<RealHost> {
 
 const tail = (file: string) => readFileSync(file, "utf8").split("\n").slice(-40).join("\n");
 
-/** A configuration without network, channels or file watching: only what the service uses. */
+/** Returns a configuration with only what the service uses, without network, channels or file watching. */
 function configOf(release: Release, { state, port, model }: { state: string; port: number; model: string }): object {
   const isRecent = release === "2026.9.6";
   const echo = {
@@ -164,7 +164,7 @@ function configOf(release: Release, { state, port, model }: { state: string; por
   };
 }
 
-/** The host gets only PATH of this environment: no keys and no proxies. */
+/** Returns the environment of the host. Only PATH comes from this process, so that the host gets no keys and no proxies. */
 function environment(release: Release, { state, outside }: { state: string; outside: string }): NodeJS.ProcessEnv {
   const skipped = ["CHANNELS", "PROVIDERS", "GMAIL_WATCHER", "CRON", "CANVAS_HOST", "BROWSER_CONTROL_SERVER"];
   return {

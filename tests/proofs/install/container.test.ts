@@ -21,7 +21,7 @@ interface Step {
   text: string;
 }
 
-/** The steps of each stage. The file has no comments within a step. */
+/** Reads the steps of each stage of the Dockerfile, which has no comments within a step. */
 function readStages(): Step[][] {
   const stages: Step[][] = [];
   for (const line of readProjectFile("Dockerfile").split("\n")) {
@@ -83,7 +83,7 @@ describe("the compose file", () => {
     expect(mounts.map(([, at]) => at)).toContain(variables["DATA_DIR"]);
   });
 
-  test("in the compose file the service has the image of this version, which a clone can build", () => {
+  test("the compose file names the image of this version, and can also build the image from a clone of the repository", () => {
     const { version } = JSON.parse(readProjectFile("package.json"));
     expect(services.service).toMatchObject({ image: `${IMAGE}:${version}`, build: "." });
   });

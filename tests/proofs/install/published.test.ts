@@ -19,7 +19,7 @@ let registry: Registry;
 let service: RunningProgram;
 let environment: Record<string, string>;
 
-/** What npx put into the empty home. */
+/** Returns the folder with the packages that npx put into the empty home. */
 const modules = () => {
   const cache = path.join(home, ".npm/_npx");
   return path.join(cache, readdirSync(cache)[0]!, "node_modules");

@@ -10,8 +10,8 @@ import { temporaryFolder } from "./copy.ts";
 
 const run = promisify(execFile);
 /**
- * Newer releases need a newer Node than the proof may be started with. This one asks for a version of node-fetch that not every
- * registry has, so the version is overridden.
+ * Newer releases of Verdaccio need a newer Node than these tests may run with. This release asks for a version of node-fetch that
+ * not every registry has, so the version is overridden.
  */
 const VERDACCIO = { dependencies: { verdaccio: "6.8.0" }, overrides: { "node-fetch": "2.7.0" } };
 const START_MS = 120_000;

@@ -8,9 +8,9 @@ import { type AccountsWorld, type Browser, PASSWORD, setupAccounts } from "../..
 const GUESSES = Number(process.env["GUESSES"] ?? 100_000);
 const HOUR_MS = 3_600_000;
 
-/** Addresses of the guesser. Each gets the attempts of one address, and all together those of one account. */
+/** How many addresses the guesser uses. Some limits count attempts per address, and others count them per account. */
 const ADDRESSES = 8;
-/** Each time, people who are not the target of the guesses sign in and work. */
+/** After this many guesses, people who are not the target of the guesses sign in and work, to show that nothing disturbs them. */
 const LOOK_EVERY = 500;
 const ALPHABET = "BCDFGHJKLMNPQRSTVWXZ";
 
@@ -82,7 +82,7 @@ async function guess(accounts: AccountsWorld, count: number): Promise<Guesses> {
     looks += 1;
   }
   expect(Object.keys(statuses).filter((status) => !["400", "401", "404", "429"].includes(status))).toEqual([]);
-  // Guessing the password limits the password alone. The person still has other ways in, and after a minute the password too.
+  // The guesses block only the sign-in by password. A link still signs the person in, and after a minute the password does too.
   const link = await accounts.accounts.createLink(await idOf(accounts, "target@example.com"));
   expect((await signInByLink(link)).answer.status).toBe(200);
   world.elapse(60_000);

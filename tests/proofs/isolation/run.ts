@@ -19,7 +19,7 @@ import { HOST_TOKEN } from "../load/hosts.ts";
 import { createTenant, type Tenant } from "../load/tenants.ts";
 import { writeFileSync } from "node:fs";
 
-/** The bound of the promise: 99 of 100 pieces of B's work are done in this time during every attack. */
+/** The guaranteed limit: 99 of 100 pieces of B's work are done in this time during every attack. */
 export const MAX_P99_MS = 5_000;
 /** The measurement continues this long after the attacker has stopped, because its leftovers must not hurt either. */
 const AFTER_MS = 500;
@@ -182,7 +182,7 @@ export function expectUnharmed(outcome: Outcome): void {
   expect(outcome.summary["p99"]).toBeLessThanOrEqual(MAX_P99_MS);
 }
 
-/** The part of the promise that does not depend on the speed of the machine. */
+/** Expects the part of the guarantee that does not depend on the speed of the machine. */
 export function expectCorrect({ samples, tally, alive, obeyed }: Outcome): void {
   expect(alive).toBe(true);
   expect(samples.length).toBeGreaterThan(0);

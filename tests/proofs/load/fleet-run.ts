@@ -24,12 +24,12 @@ interface Request {
   body: object;
 }
 
-/** Sends a request to any process. Null when it must be sent again: the process died, or refuses it for now. */
+/** Sends a request to any process. Returns null if the request must be sent again, because the process died or refused it for now. */
 export type Send = (request: Request) => Promise<Reply | null>;
 
 export interface FleetWork<Place> {
   random: Random;
-  /** How often all clients together act. */
+  /** How many times all clients together call `act`. */
   times: number;
   /** Creates through the service what the clients work on. */
   seed(outside: ServiceEnvironment): Promise<Place>;

@@ -16,7 +16,7 @@ export interface Fleet {
   close(): void;
 }
 
-/** Null when the process died before it answered. */
+/** Returns the answer of a process, or null if the process died before it answered. */
 export async function nullIfDied(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;

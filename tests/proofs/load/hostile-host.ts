@@ -36,7 +36,7 @@ export async function startHostileHost(answer: Answer, onConnected: (socket: Web
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A host that refuses connections until `listen` is called, so that it is registered quickly, and then never says anything. */
+/** Creates a host that refuses connections until `listen` is called, so that it is registered quickly, and then never answers. */
 export async function createSilentHost(): Promise<{ url: string; listen: () => Promise<void> }> {
   const server = createServer((socket) => socket.on("error", () => {}).resume());
   const listen = async (port: number) => {

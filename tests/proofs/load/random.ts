@@ -19,7 +19,7 @@ export const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floo
 /** Returns SEED from the environment, or a random seed. */
 export const seedOfRun = (): number => Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32));
 
-/** Runs with the seed of the run, which a failure names. */
+/** Runs a test with the seed of the run, and adds the seed to the message of a failure, so that the run can be repeated. */
 export async function withSeed<T>(run: (seed: number) => Promise<T>): Promise<T> {
   const seed = seedOfRun();
   return run(seed).catch((cause: unknown) => {

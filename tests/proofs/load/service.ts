@@ -66,7 +66,7 @@ const sendToParent = (message: ToParent) => void process.send!(message);
 const pending_sends = new Map<number, (failed: RefusedIds) => void>();
 let sends = 0;
 
-/** The queue lives in the parent process, so it survives. */
+/** The queue is in the parent process, so it survives when this process is killed. */
 const send: Send = async (wakeUps) => {
   crashPoint("queue, before");
   const { promise, resolve } = Promise.withResolvers<RefusedIds>();

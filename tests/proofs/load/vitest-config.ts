@@ -3,7 +3,7 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 type Options = NonNullable<ViteUserConfig["test"]>;
 
-/** A configuration of its own for each proof, since it takes minutes and needs the whole machine. */
+/** Returns a separate configuration for a long test, which takes minutes and needs the whole machine. */
 export const proofConfig = (root: string, options: Options): ViteUserConfig =>
   defineConfig({
     test: {

@@ -72,7 +72,7 @@ export async function runRepeats(crew: ProcessPool, plan: RepeatsPlan): Promise<
   });
 }
 
-/** A board without a host, whose agents need no provisioning. */
+/** Creates a board without a host, whose agents need no provisioning, and returns its id. */
 async function createBoard(outside: ServiceEnvironment): Promise<string> {
   const board = { name: "Home", description: "A board", gateway: "pull" };
   const { id } = await outside.create<{ id: string }>("/api/v1/boards", board);

@@ -39,7 +39,7 @@ export function watchProcesses(runner_pid: number, home: string): ProcessWatch {
 export const environmentOf = (pid: number): string => read(pid, "environ");
 const argumentsOf = (pid: number): string => read(pid, "cmdline");
 
-/** Parents come before their children, because process numbers grow until they start over. */
+/** Lists processes by number. Parents usually come before their children, because process numbers grow until they start over. */
 const listProcesses = () =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -53,7 +53,7 @@ function statOf(pid: number): { pid: number; parent: number; session: number } |
   return text === "" ? null : { pid, parent: Number(words[1]), session: Number(words[3]) };
 }
 
-/** A process that has ended reads as nothing. */
+/** Reads a file of a process in /proc. The text is empty if the process has ended. */
 function read(pid: number, name: string): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");

@@ -52,7 +52,7 @@ function decide({ tools, results }: Conversation, work: Work): Decision {
   return { call: shell[0], input: shell[1]({ ...work, command }) };
 }
 
-/** Starts it. `onRequest` gets each request, headers included. */
+/** Starts the model server. `onRequest` gets each request, headers included. */
 export async function startCodingModel(work: Work, onRequest: (text: string) => void = () => {}): Promise<CodingModel> {
   let requests = 0;
   const tools = new Set<string>();

@@ -1,4 +1,4 @@
-/** Kills the runner at any of its kill points, starts it again, and checks that the task is done once and nothing is doubled. */
+/** Kills the runner at its kill points, starts it again, and checks that the task is done once and nothing is stored twice. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { openRunnerFixture, type RunnerFixture } from "../../runner/runner-fixture.ts";

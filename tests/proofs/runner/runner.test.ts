@@ -114,13 +114,13 @@ test("without a network the agent continues until its lease would end, and once 
   expect(runner.journals()).toEqual([]);
 });
 
-/** What a process holds in memory, in MB. */
+/** Returns the resident memory of a process in MB. */
 function residentMemory(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024;
 }
 
-/** The processor time of a process and of the programs that it has waited for, in ms. The system counts in hundredths of a second. */
+/** Returns the milliseconds of processor time of a process and its ended children. Linux counts in hundredths of a second. */
 function processorTime(pid: number): number {
   const status = readFileSync(`/proc/${pid}/stat`, "latin1");
   const words = status.slice(status.lastIndexOf(")") + 2).split(" ");

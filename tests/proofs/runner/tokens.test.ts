@@ -14,7 +14,7 @@ const world = await setupWorld();
 const program = buildCommandLine();
 afterAll(cleanUpPrograms);
 
-/** The text of all files below a folder, by path. Files that vanish meanwhile are left out. */
+/** Reads the text of all files below a folder, by path. Files that vanish meanwhile are left out. */
 function readFiles(folder: string): [string, string][] {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return entries.flatMap(({ parentPath, name }): [string, string][] => {

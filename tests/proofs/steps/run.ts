@@ -96,7 +96,7 @@ function pickIdle(random: Random, runners: readonly Runner[]): Runner {
   return idle[Math.floor(random() * idle.length)]!;
 }
 
-/** Agents without a host, each with a task that it holds. */
+/** Creates agents without a host, each of which holds the lease of a task. */
 async function createRunners(outside: ServiceEnvironment, count: number): Promise<Runner[]> {
   const { id: board_id } = await outside.create<{ id: string }>("/api/v1/boards", {
     name: "Home",

@@ -27,13 +27,13 @@ export interface AccessCase {
   status: number;
   /** Whether the access checks refuse the caller, who may learn nothing from the answer. */
   refused?: boolean;
-  /** How it differs from the caller's other calls of the operation. */
+  /** How this call differs from the caller's other calls of the operation. */
   variation: string | null;
   /** The tool that is called. */
   tool?: string;
   /** Whether a tool call names a board in its arguments. */
   at_board?: boolean;
-  /** What a list is searched for. */
+  /** The word that a list is searched for. */
   search?: Search;
 }
 
@@ -154,7 +154,7 @@ const strangerLike = ({ visitor: _visitor, ...caller }: Caller): Caller => ({
   ...(caller.is === "user" ? { board: "none" } : {}),
 });
 
-/** Returns the caller with the same rights on the home board as this caller has in another place, and the rows of that place. */
+/** Returns a caller with the same rights on the home board as this caller has on another board, and the ids of the other board. */
 function findEquivalentCaller(
   caller: Caller,
   { callers, theirs, elsewhere }: TenancyFixture,
@@ -192,7 +192,7 @@ function referenceCases(trial: AccessCase, rows: Rows): AccessCase[] {
 
 const toTarget = (path: string, ids: Ids) => path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => ids[name] ?? "x");
 
-/** Runs of packs and runs of gateways share a placeholder. */
+/** Returns the ids for a path. Several kinds of rows share a placeholder, so the path decides which row is meant. */
 const idsIn = (path: string, ids: Ids): Ids =>
   path.includes("/users/me/keys/")
     ? { ...ids, key_id: ids.own_key_id! }
@@ -203,8 +203,8 @@ const idsIn = (path: string, ids: Ids): Ids =>
         : ids;
 
 /**
- * For paths with several ids: the first ids belong to the caller's own place, and the last ones to the home board, so the
- * row does not exist under this path.
+ * Returns ids for paths with several placeholders: the first ids belong to the caller's own board or organization, and the last
+ * ids to the home board, so that the row does not exist under this path.
  */
 function crossBoardPaths(
   path: string,
@@ -229,7 +229,7 @@ const PLACES = { home: BOARD_MARK, elsewhere: OTHER_BOARD_MARK, neighbour: GROUP
 /** What admins see of the whole organization: its audit log, and the sessions of a gateway, which its boards share. */
 const OF_ORGANIZATION = /^\/api\/v1\/(?:audit|gateway\/)/;
 
-/** Returns the marks that must not appear in the answer. */
+/** Returns the marker words of boards and organizations that must not appear in the answer. */
 function hiddenMarksOf({ caller: { home, visitor, reads, is }, path, body, at_board }: AccessCase): string[] {
   // A visitor, whose active organization is another, can access boards only by their ids.
   const atBoard = at_board || path.includes("{board_id}") || (body && "board_id" in body);

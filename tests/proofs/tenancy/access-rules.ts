@@ -27,9 +27,9 @@ const adminsOnly = ({ home, role }: Caller): Verdict => (!home ? 404 : role === 
 /** The board is a value in the input and must belong to the organization. */
 const wholeOrganization = ({ home }: Caller): Verdict => (home ? "through" : 404);
 const anyMembership = ({ home, visitor }: Caller): Verdict => (home || visitor ? "through" : 404);
-/** A foreign board in a body is an invalid value rather than a missing place. */
+/** A foreign board in a body is an invalid value (422), and not a resource that is missing (404). */
 const bodyReference = ({ home }: Caller): Verdict => (home ? "through" : 422);
-/** An admin of one organization may be a plain member of another, so the board must belong to the first one. */
+/** An admin of the active organization may be a plain member of the board's one, so the board must belong to the active one. */
 const boardAtHome =
   (need: "read" | "write") =>
   (caller: Caller): Verdict =>
@@ -44,7 +44,7 @@ const keyForAllBoards = ({ key, home, reads }: Caller): Verdict => (key && home 
 const byGateway = ({ gateway_id }: Known) => `?gateway_id=${gateway_id}`;
 const byBoard = ({ board_id }: Known) => `?board_id=${board_id}`;
 
-/** Those of the example of RFC 8291. */
+/** The keys in the example of RFC 8291. */
 const PUSH_KEYS = {
   p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
   auth: "BTBZMqHH6r4Tts7J_aSIgg",
@@ -68,7 +68,7 @@ export const INPUTS: Record<string, Input> = {
   "PATCH /api/v1/users/me/channels/{channel_id}": { body: () => ({ active: true }), rule: ownerOfKey },
   "DELETE /api/v1/users/me/channels/{channel_id}": { rule: ownerOfKey },
   "POST /api/v1/users/me/channels/{channel_id}/test": { rule: ownerOfKey },
-  /** Slack does not accept the token. */
+  /** The answer is 422, because Slack does not accept the token. */
   "PUT /api/v1/organizations/me/slack": {
     body: () => ({ bot_token: "xoxb-none", signing_secret: "0".repeat(32) }),
     answers: 422,
@@ -76,7 +76,7 @@ export const INPUTS: Record<string, Input> = {
   "POST /api/v1/slack/interactions": { answers: 403 },
   "POST /api/v1/slack/commands": { answers: 403 },
   "POST /api/v1/users/me/push": { body: () => ({ name: "Browser", endpoint: "https://push.example.com/1", keys: PUSH_KEYS }) },
-  /** The task is not in review. */
+  /** The answer is 409, because the task is not in review. */
   "POST /api/v1/boards/{board_id}/tasks/{task_id}/send-back": { answers: 409 },
   "POST /api/v1/users/me/inbox/read": { body: () => ({}) },
   "PUT /api/v1/users/me/notifications": { body: () => ({ digest_time: "09:00" }) },
@@ -126,7 +126,7 @@ export const INPUTS: Record<string, Input> = {
     body: () => ({ name: "New", url: "ws://127.0.0.1:9", workspace_root: "/srv/agents", token: "test-token-123" }),
   },
   "PATCH /api/v1/gateways/{gateway_id}": { body: () => ({ name: "New" }) },
-  /** The gateway has boards and agents. */
+  /** The answer is 409, because the gateway has boards and agents. */
   "DELETE /api/v1/gateways/{gateway_id}": { answers: 409 },
   "POST /api/v1/gateways/{gateway_id}/templates/sync": { answers: 202 },
   "GET /api/v1/gateway/status": { query: byBoard, rule: boardAtHome("read") },
@@ -165,7 +165,7 @@ export const INPUTS: Record<string, Input> = {
     rule: ownRun,
   },
   "POST /api/v1/boards/{board_id}/tasks/{task_id}/artifacts": { body: () => ({ name: "log.txt", content: "bG9n" }) },
-  /** The artifact has its content. */
+  /** The answer is 409, because the artifact already has its content. */
   "PUT /api/v1/boards/{board_id}/artifacts/{artifact_id}/content": { answers: 409 },
   /** A person has added it. */
   "DELETE /api/v1/boards/{board_id}/artifacts/{artifact_id}": {
@@ -225,7 +225,7 @@ export const INPUTS: Record<string, Input> = {
     },
   },
   "POST /api/v1/agent/runs/{run_id}/token": { rule: ownRun },
-  /** The task has no lease. */
+  /** The answer is 409, because the task has no lease. */
   "DELETE /api/v1/agent/boards/{board_id}/tasks/{task_id}/lease": { answers: 409 },
   "POST /api/v1/agent/boards/{board_id}/tasks": { body: () => TASK },
   "PATCH /api/v1/agent/boards/{board_id}/tasks/{task_id}": { body: () => ({ status: "in_progress" }) },
@@ -253,7 +253,7 @@ export const INPUTS: Record<string, Input> = {
 /** Returns the input of an operation by its canonical path. */
 export const inputOf = ({ method, paths }: Endpoint): Input => INPUTS[`${method} ${paths[0]}`] ?? {};
 
-/** A placeholder for every row. */
+/** Returns a placeholder instead of an id for every name, so that inputs can be built without rows. */
 const NAMES: Known = new Proxy({}, { get: (_target, name) => `{${String(name)}}` });
 
 /** Applies the access rules to what an operation declares and names. */
@@ -276,7 +276,7 @@ export function verdictOf(endpoint: Endpoint, path: string, caller: Caller): Ver
 const isKnown = ({ spec: { as } }: Endpoint, { is }: Caller): boolean =>
   is !== "nobody" && (is === "user" ? as.users : as.agents);
 
-/** A key can do nothing that only a person may do, and a key with read access can change nothing. */
+/** Checks whether keys are refused: no key may do what only a person may do, and a key with read access may change nothing. */
 function isRefusedToKey({ method, paths, spec }: Endpoint, { key }: Caller): boolean {
   const path = paths[0]!;
   if (!key || path === "/mcp" || path === "/api/v1/auth/bootstrap") return false;
@@ -285,7 +285,7 @@ function isRefusedToKey({ method, paths, spec }: Endpoint, { key }: Caller): boo
   return key === "read" && method !== "GET";
 }
 
-/** Whether a caller's credential and role permit the operation, regardless of its path. */
+/** Checks whether a caller's credential and role permit the operation, regardless of its path. */
 export const canCall = (endpoint: Endpoint, caller: Caller): boolean =>
   endpoint.spec.as.name === "PUBLIC" ||
   (isKnown(endpoint, caller) && canAct(endpoint.spec.as.name, caller) && !isRefusedToKey(endpoint, caller));
@@ -302,14 +302,14 @@ function boardVerdict({ is, home, board, own }: Caller, need: "read" | "write"):
   return need === "write" && board === "read" ? 403 : "through";
 }
 
-/** A right to any board of a group is a right to the group, in the active organization. */
+/** Returns the verdict for a group. In the active organization, a right to any board of a group is a right to the group. */
 function groupVerdict(caller: Caller, need: "read" | "write"): Verdict {
   if (!caller.home) return 404;
   if (caller.reads.includes("neighbour") && caller.board === "none") return need === "read" ? "through" : 403;
   return boardVerdict(caller, need);
 }
 
-/** The worker of the home board, named only by its id. */
+/** Returns the verdict for the worker of the home board, when the path has only the id of the agent. */
 function agentVerdict(caller: Caller, need: "read" | "write"): Verdict {
   if (caller.is === "user") return boardAtHome(need)(caller);
   if (!caller.home) return 404;

@@ -135,7 +135,7 @@ async function createMemberCaller(
   return { ...caller, board: !reads.includes("home") ? "none" : can_write ? "write" : "read", reads };
 }
 
-/** A person who may write to the home board, but whose active organization is one that the person owns. */
+/** Creates a person who may write to the home board, but whose active organization is another one, which the person owns. */
 async function createVisitorCaller(world: World, organization_id: string, board_id: string): Promise<Caller> {
   const visitor = await world.person("visitor");
   const { token } = visitor;

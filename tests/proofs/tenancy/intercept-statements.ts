@@ -13,7 +13,7 @@ interface Message {
   text?: string;
 }
 
-/** Learns of the traffic with the database, by the text of the statement before it is replaced. */
+/** Receives the traffic with the database. `text` is the statement before it was replaced. */
 export interface StatementListener {
   onValues: (text: string, values: readonly unknown[]) => void;
   /** A row, or how many rows the statement has changed. */
@@ -61,7 +61,7 @@ export function interceptStatements(replace: (text: string) => string, { onValue
   };
   return () => {
     Object.assign(connection, { query, parse, bind });
-    // The method of the base class counts again.
+    // Without the override, calls reach the method of the base class again.
     delete connection.emit;
   };
 }

@@ -5,7 +5,7 @@ import { ALL_BOARDS, type BoardPlace, type Caller } from "./callers.ts";
 
 type Access = "read" | "write" | "admin";
 
-/** Callers with keys: of each access, for all boards and for one, of an organization and of a person, ended and revoked. */
+/** Creates callers with keys of each access, for all boards or one, of an organization or a person, and expired or revoked. */
 export async function createKeyCallers(
   world: World,
   home: Tenant,

@@ -13,11 +13,11 @@ const CONDITION = new RegExp(`${COMPARISON}|${SEARCH}`, "gs");
 export interface OwnerCondition {
   statement: string;
   text: string;
-  /** Its positions: one, or also one in the count of a list. */
+  /** The positions in the statement: one, or two if the statement of a list repeats the condition to count the list. */
   at: readonly number[];
   /**
-   * The same name for statements that differ only in the number of parameters, and for a subselect in several statements,
-   * since both come from the same code.
+   * Conditions that come from the same code share a name: those in statements that differ only in the number of parameters, and those
+   * of a subselect that several statements contain.
    */
   name: string;
 }
@@ -73,7 +73,7 @@ const shapeOf = (statement: string): string =>
     .replaceAll(/(\([$, a-z:"_]*\)|\(default[^()]*\))(?:, ?\1)+/g, "$1")
     .trim();
 
-/** Whether a position is in the assignments of `update … set a = $1, b = $2 where …`. */
+/** Checks whether a position is in the assignments of `update … set a = $1, b = $2 where …`. */
 function isAssignment(statement: string, at: number): boolean {
   const before = statement.slice(0, at);
   const set = before.toLowerCase().lastIndexOf(" set ");
@@ -91,7 +91,7 @@ export function removeConditions(statement: string, conditions: readonly OwnerCo
     }, statement);
 }
 
-/** Whether a condition is a search for words. */
+/** Checks whether a condition is a search for words. */
 export const isSearch = ({ text }: Pick<OwnerCondition, "text">): boolean => text.startsWith("array_to_tsvector(");
 
 const withoutOwner = (text: string): string =>

@@ -2,12 +2,12 @@ import type { AccessMatrix, AccessCase } from "./access-matrix.ts";
 import { type OwnerCondition, findOwnerConditions } from "./mutate-sql.ts";
 import { createRunner, isSettled, type Run, type RunTrial, statusOf } from "./run-trial.ts";
 
-/** How the removal of a condition is detected: alone, only together with earlier checks, or never. Other parts are not tried. */
+/** How the removal of a condition is detected: alone, only together with earlier checks ("behind" them), or never. */
 export type Detection = "alone" | "behind" | "never" | "not tried";
 
 /**
- * The conditions that a run removes. They are split into `of` parts of about the same size, and this is part `number`. Only
- * conditions in statements that contain one of the given texts count, and only requests of these operations are sent.
+ * Selects the conditions that a run removes. All conditions are split into `of` parts of about the same size, and this is part
+ * `number`. Only conditions in statements with one of the texts in `containing` are removed, and only `operations` are requested.
  */
 export interface Part {
   number: number;
@@ -21,7 +21,7 @@ export interface MutationResult {
   detected: Detection;
   /** The request that detects the removal, and what else was removed. Null when no request detects the removal. */
   by: string | null;
-  /** The operations that send its statement. */
+  /** The operations that send the statement of the condition. */
   operations: string[];
 }
 
@@ -100,7 +100,7 @@ class MutationRun {
 
   async findings(part: Part, onFinding: Parameters<typeof runMutations>[2]): Promise<MutationResult[]> {
     const findings: MutationResult[] = [];
-    // Neighbours stay together, because the way past the checks of an operation has to be found only once.
+    // Parts are consecutive, because conditions of one operation share the search for requests that pass its earlier checks.
     const size = Math.ceil(this.#conditions.size / part.of);
     for (const [name, places] of this.#conditions) {
       const operations = [...new Set(places.flatMap(({ statement }) => this.#senders.get(statement)!.map(operationOf)))];
@@ -135,7 +135,7 @@ class MutationRun {
     return null;
   }
 
-  /** Whether the result of a request changes. A result that also differs without a change is reported at the end. */
+  /** Checks whether the result of a request changes. A result that also differs without a change is reported at the end. */
   async #differs(trial: AccessCase, run: Run, before: Run, removed: readonly OwnerCondition[]): Promise<boolean> {
     if (run.outcome === before.outcome) return false;
     const again = await this.#run(trial, removed);

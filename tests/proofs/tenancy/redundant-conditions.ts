@@ -6,9 +6,9 @@ import { REDUNDANT_USAGE_CONDITIONS } from "./redundant-usage-conditions.ts";
 export interface RedundantCondition {
   /** The condition as written in the statement, without the numbers of parameters. */
   condition: string;
-  /** A part of the statement, or of the subselect around the condition. After `^`, it is how that begins. */
+  /** A part of the statement, or of the subselect around the condition. With `^` in front, it must be the beginning. */
   within: string;
-  /** An operation that sends it, when the condition has an effect in other operations. */
+  /** An operation that sends the condition, if the condition is redundant only there and has an effect in other operations. */
   operation?: string;
   because: string;
 }
@@ -34,7 +34,7 @@ const MATCHED_BEFORE = "values are only matched earlier with it: the fields that
 const EMPTY_LIST = "an empty list of messages matches none";
 const OTHER_FORM = "requests across boards send another form of the same code, in which its removal is detected";
 
-/** The condition that names the actor of a change, without its end. */
+/** The beginning of the condition that names the actor of a change. */
 const ACTING = "and set_config('changes.actor', $, true) is not null)";
 const HELD_AGENT = `"agents"."id" = $ and "agents"."board_id" = $ and "gateways"."organization_id" = $) ${ACTING} for update of "agents"`;
 const HOME = '"tasks"."board_id" = (select id from "boards" where id = $ and organization_id = $ for key share)';

@@ -16,7 +16,7 @@ export interface Reference {
   about: string;
   query?: (rows: Rows) => string;
   body?: (rows: Rows) => object;
-  /** Rows for the path, if they are not those of the home board. */
+  /** The rows for the path, if they are not the rows of the home board. */
   at?: (rows: Rows) => Ids;
   answers: number | ((caller: Caller) => number);
 }

@@ -91,7 +91,7 @@ export const REFERENCES: Record<string, Reference[]> = {
       answers: 200,
     },
   ],
-  /** Values on boards that no longer have the field do not count. */
+  /** The field is deleted although a board that no longer has the field still stores values. */
   "DELETE /organizations/me/custom-fields/{field_id}": [
     pathReference("a field with values", ({ known }) => ({ field_id: known.used_field_id! }), 409),
     pathReference("a field with values on a board that lost it", ({ known }) => ({ field_id: known.moved_field_id! }), 200),

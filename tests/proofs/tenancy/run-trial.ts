@@ -11,8 +11,8 @@ export interface Run {
 }
 
 /**
- * Digests of what a request asked with a statement, and of what was answered. The question includes everything that was written
- * before, so the same question has the same answer in every request.
+ * Digests of what a request sent with a statement, and of the database's answer. `asked` includes everything that was written
+ * before, so equal values of `asked` have equal answers in every request.
  */
 interface Exchange {
   asked: string;
@@ -65,8 +65,8 @@ const digest = (...parts: readonly unknown[]): string =>
     .digest("base64");
 
 /**
- * Whether a statement had the same question and the same answer in two runs. Then no other request that asks this can tell the
- * runs apart. What a refused request has written is not known, since it was rolled back.
+ * Checks whether a statement was sent alike and answered alike in two runs. Then no other request that sends it can tell the runs
+ * apart. What a refused request has written is not known, because it was rolled back.
  */
 export function isSettled(statement: string, run: Run, other: Run): boolean {
   const [one, two] = [run, other].map(({ exchanges }) => exchanges.get(statement));

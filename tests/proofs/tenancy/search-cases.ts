@@ -17,12 +17,12 @@ const WORDS = [BOARD_MARK, OTHER_BOARD_MARK, GROUP_BOARD_MARK, ORGANIZATION_MARK
 /** Callers who see texts on the home board in each of their lists. */
 const FINDERS = new Set(["owner", "lead", "main agent"]);
 
-/** Whether an operation is a list that can be searched for words. */
+/** Checks whether an operation is a list that can be searched for words. */
 export const isSearchable = ({ spec }: Endpoint): boolean => (spec.query as z.ZodObject | undefined)?.shape.q === SearchText;
 
 /**
- * The given requests with `q`. A permitted request on the home board searches for the mark of each place, also of places
- * that the caller may not see. Every other request searches for the mark of the home board.
+ * Returns the given requests with `q`. A permitted request on the home board searches for the marker word of each board, also of
+ * boards that the caller may not see. Every other request searches for the marker word of the home board.
  */
 export function searchCases(trials: readonly AccessCase[]): AccessCase[] {
   return trials.flatMap((trial) => {
@@ -37,7 +37,7 @@ export function searchCases(trials: readonly AccessCase[]): AccessCase[] {
   });
 }
 
-/** Entries of a group's memory have the mark of the organization. */
+/** Returns the marker word that the caller must find. Entries of a group's memory have the marker word of the organization. */
 const ownWord = (path: string): string => (path.includes("group") ? ORGANIZATION_MARK : BOARD_MARK);
 
 /** Returns what is wrong with a page of search results, or null. The caller must not find any of the `hidden` words. */

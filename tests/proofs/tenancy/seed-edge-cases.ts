@@ -41,9 +41,9 @@ export async function seedMismatchedReferences(
 const YEAR_HOURS = 365 * 24;
 
 /**
- * Stores data for metrics on other boards: errors of an earlier hour, of this hour and after the count, work that took
- * hours, moves at the start of the longest range and of the one before it, and events without a board. Others are at the ends of
- * the hours in which the shortest range ends and begins. The home board has an event of another day, but no counts by day.
+ * Stores data for metrics on other boards: errors of an earlier hour, of this hour and after the count, work that took hours, moves
+ * at the start of the longest range and of the range before it, and events without a board. Further events are at the ends of the
+ * hours in which the shortest range begins and ends. The home board has an event of another day, but no counts by day.
  */
 export async function seedMetrics(world: World, tenants: readonly Tenant[], { board_id, organization_id }: Ids): Promise<void> {
   const { db } = world;

@@ -43,7 +43,7 @@ async function identify(world: World, callers: readonly Caller[]): Promise<(name
   return (name) => ids.get(name)!;
 }
 
-/** Stores notifications that people see, and inconsistent or outdated ones of which they see nothing, or no text of others. */
+/** Stores notifications that people see, and inconsistent or outdated ones that must show nothing, or no text of other owners. */
 async function seedNotifications(
   { db }: World,
   idOf: (name: string) => string,
@@ -61,7 +61,7 @@ async function seedNotifications(
   const at = ({ board_id }: Ids): Ids => ({ board_id: board_id! });
   const inGroup = ({ group_id }: Ids): Ids => ({ subject_id: group_id! });
   await add("owner", "approval.requested", known, { ...at(known), subject_id: known.approval_id! });
-  // Each names something of another place.
+  // Each of these notifications names a row of another board or organization.
   await add("owner", "approval.requested", known, { ...at(known), subject_id: elsewhere.approval_id! });
   await add("owner", "task.blocked", known, { ...at(known), task_id: theirs.task_id! });
   await add("owner", "budget.warned", known, at(theirs));

@@ -4,11 +4,11 @@ import type { Answer, CallOptions } from "../../support/http.ts";
 import { addTask } from "../../support/task.ts";
 import type { Tenant, World } from "../../support/world.ts";
 
-/** The mark in every text of the home organization. */
+/** The marker word in every text of the home organization. */
 export const ORGANIZATION_MARK = "proprietary";
-/** The mark in every text on the home board, which not every member may read. */
+/** The marker word in every text on the home board, which not every member may read. */
 export const BOARD_MARK = "classified";
-/** The marks on an unrelated board and on the other board of the group. */
+/** The marker words on an unrelated board and on the other board of the group. */
 export const OTHER_BOARD_MARK = "secluded";
 export const GROUP_BOARD_MARK = "adjacent";
 
@@ -76,7 +76,7 @@ export async function seedOrganization(world: World, tenant: Tenant, mark: strin
   };
 }
 
-/** The Slack app of an organization, with the mark in every text. */
+/** Stores the Slack app of an organization, with the marker word in every text. */
 export async function seedSlackApp(world: World, organization_id: string, mark: string): Promise<void> {
   const sealed = { bot_token_sealed: Buffer.alloc(40), signing_secret_sealed: Buffer.alloc(40) };
   await world.db.insert(slack_apps).values({ organization_id, team_id: mark, team_name: mark, bot_user_id: mark, ...sealed });

@@ -16,8 +16,8 @@ const MONTHS_AGO = [0, 1, 3];
 const toDate = (time: Date): string => time.toISOString().slice(0, 10);
 
 /**
- * Stores sums of usage of each board and its agent and task. An organization without callers has inconsistent sums of the same
- * boards. In every sum, the amounts of each owner change different digits. It also adds a budget of the whole other organization.
+ * Stores sums of usage of each board and its agent and task, and inconsistent sums of the same boards in an organization without
+ * callers. Each owner's amounts change different digits of a sum. It also adds a budget of the whole other organization.
  */
 export async function seedUsage(world: World, boards: readonly Ids[], theirs: Ids): Promise<void> {
   const { db } = world;

@@ -34,7 +34,7 @@ export const TOOL_INPUTS: Record<string, ToolInput> = {
   },
   update_task: { input: (ids) => ({ ...atTask(ids), status: "in_progress" }), like: both(`PATCH ${task}`) },
   comment_on_task: { input: (ids) => ({ ...atTask(ids), content: "Said" }), like: both(`POST ${task}/comments`) },
-  /** The task has no lease. */
+  /** The answer is 409, because the task has no lease. */
   release_task: {
     input: (ids) => ({ ...atTask(ids), reason: "Other work" }),
     like: { agent: "DELETE /api/v1/agent/boards/{board_id}/tasks/{task_id}/lease" },
@@ -68,7 +68,7 @@ const callOf = (name: string, input: object) => ({
   params: { name, arguments: input },
 });
 
-/** The calls of every tool by every caller: on the home board, with rows of other boards, and on boards of others. */
+/** Returns the calls of every tool by every caller: on the home board, with rows of other boards, and on foreign boards. */
 export function toolCases({ callers, known, theirs, elsewhere }: TenancyFixture): AccessCase[] {
   return tools.flatMap(({ name, input: schema }) => {
     const { input = () => ({}), answers = 200 } = TOOL_INPUTS[name]!;
@@ -103,7 +103,7 @@ export function toolCases({ callers, known, theirs, elsewhere }: TenancyFixture)
   });
 }
 
-/** Two searches by this call: for the mark of the home board, and for the mark of another board. */
+/** Returns two searches by this call: for the marker word of the home board, and for the marker word of another board. */
 const searchesOf = (trial: AccessCase): AccessCase[] =>
   [BOARD_MARK, OTHER_BOARD_MARK].map((q) => {
     const { name, arguments: input } = (trial.body as ReturnType<typeof callOf>).params;
@@ -117,7 +117,7 @@ const asStranger = ({ visitor: _visitor, ...caller }: Caller): Caller => ({
   ...(caller.is === "user" ? { board: "none" } : {}),
 });
 
-/** A tool that is not listed counts as forbidden, like its operation. */
+/** Returns the expected verdict of a tool. A tool that is not listed for the caller counts as forbidden, like its operation. */
 function toolVerdict(name: string, { key: _key, ...caller }: Caller): Verdict {
   // A tool checks the rights of a key to the board, and not the method of a request.
   if (caller.is === "nobody") return 401;
@@ -129,7 +129,7 @@ function toolVerdict(name: string, { key: _key, ...caller }: Caller): Verdict {
   return canCall(endpoint, caller) ? verdictOf(endpoint, path, caller) : 403;
 }
 
-/** An answer of the MCP endpoint with the status of its refusal, as the matrix compares it. */
+/** Returns an answer of the MCP endpoint with the status of its refusal, which the matrix compares. */
 export function withToolStatus(answer: Answer): Answer {
   if (answer.status !== 200) return answer;
   const { error, result } = answer.body;

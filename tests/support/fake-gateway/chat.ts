@@ -73,7 +73,7 @@ export const chatMethods: Record<string, Method> = {
   },
 };
 
-/** A run ends right after the response, unless the fault `run_ms` prolongs it. */
+/** Starts a run, which ends right after the response unless the fault `run_ms` prolongs it. */
 function startRun(host: Host, message: ChatMessage): void {
   const { run_ms } = host.faults;
   if (run_ms === 0) return void setImmediate(() => finishRun(host, message));

@@ -112,7 +112,7 @@ function withDefaults(config: JsonObject): JsonObject {
   };
 }
 
-/** Compares without the order of keys and without `meta`, which changes at every write. */
+/** Compares two configurations, ignoring the order of keys and `meta`, which changes at every write. */
 function isSameConfig(a: JsonObject, b: JsonObject): boolean {
   return toCanonicalJson({ ...a, meta: null }) === toCanonicalJson({ ...b, meta: null });
 }

@@ -3,7 +3,7 @@ import type { Host, Method } from "./host.ts";
 import { anyScope, readScope } from "./host.ts";
 import { anyValue, shape } from "./validators.ts";
 
-/** The payload of `health`, which every client also receives as an event after connecting. */
+/** Returns the payload of `health`, which every client also receives as an event after connecting. */
 export function health(host: Host): object {
   const agents = agentsOf(host.config.runtime(), host.dialect).map(({ id }) => ({ agentId: id, isDefault: id === "main" }));
   const sessions = { path: "(multiple)", count: host.sessions.size, recent: [] };

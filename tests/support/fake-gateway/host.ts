@@ -51,7 +51,7 @@ export interface SessionEntry {
   messages: { role: "user" | "assistant" | "system"; content: { type: "text"; text: string }[]; timestamp: number }[];
   /** What its runs have used so far, by model; by default a token for each message and its answer. */
   usage?: { provider: string; model: string; totals: Record<string, number> }[];
-  /** Whether the host is still counting, so that it tells what it had counted before: nothing, or `usage`. */
+  /** Set while the host is still counting. It then reports what it had counted before: nothing, or `usage`. */
   counting?: "nothing" | "usage";
 }
 

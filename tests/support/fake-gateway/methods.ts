@@ -46,7 +46,7 @@ export function callMethod(host: Host, client: Client, name: string, params: unk
   return method.run(host, input as never, client);
 }
 
-/** The admin scope includes all others, and write includes read. */
+/** Throws unless the client has the scope. The admin scope includes all other scopes, and write includes read. */
 function requireScope({ dialect }: Host, { scopes }: Client, scope: string | null): void {
   if (scope === null || scopes.includes(scope) || scopes.includes("operator.admin")) return;
   if (scope === "operator.read" && scopes.includes("operator.write")) return;

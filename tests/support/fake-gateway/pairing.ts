@@ -8,7 +8,7 @@ export function createDeviceStore(): DeviceStore {
   return { paired: new Map(), pending: new Map() };
 }
 
-/** Approves a device, adding the requested scopes to those it has. */
+/** Approves a device, and adds the requested scopes to the scopes that it has. */
 export function approveDevice(devices: DeviceStore, request: Omit<PairingRequest, "requestId" | "ts">): PairedDevice {
   const existing = devices.paired.get(request.deviceId);
   const device = {

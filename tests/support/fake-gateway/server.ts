@@ -99,7 +99,7 @@ export async function startFakeGateway(allOptions: FakeGatewayOptions & { dialec
     });
   }
 
-  /** A request during a restart joins that restart. */
+  /** Restarts the host. A call during a restart waits for the running restart instead of starting another. */
   function restart(): Promise<void> {
     restarting ??= performRestart().finally(() => {
       restarting = null;

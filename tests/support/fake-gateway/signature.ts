@@ -15,7 +15,7 @@ export function deviceIdOf(publicKey: string): string | null {
   return raw.length === 32 ? createHash("sha256").update(raw).digest("hex") : null;
 }
 
-/** Whether the signature matches one of the formats: v3 or v2 with a nonce, v1 without. */
+/** Checks whether the signature matches one of the formats: v3 or v2 with a nonce, v1 without. */
 export function isSignatureValid({ client, role, scopes, token, device }: SignedConnect): boolean {
   const fields = [device.id, client.id, client.mode, role, scopes.join(","), device.signedAt, token];
   const forms =

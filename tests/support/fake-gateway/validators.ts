@@ -7,7 +7,7 @@ export const anyValue: Validator = () => [];
 
 export const flag: Validator = (value, at) => (typeof value === "boolean" ? [] : invalid(at, "must be boolean"));
 
-/** Text of `min` to `max` characters; at least one by default. */
+/** Returns a validator for text of `min` to `max` characters, by default at least one. */
 export function text({ min = 1, max = Number.POSITIVE_INFINITY } = {}): Validator {
   return (value, at) => {
     if (typeof value !== "string") return invalid(at, "must be string");
@@ -38,7 +38,7 @@ export function listOf(check: Validator): Validator {
     Array.isArray(value) ? value.flatMap((entry, position) => check(entry, `${at}/${position}`)) : invalid(at, "must be array");
 }
 
-/** A strict object: unknown keys are rejected. */
+/** Returns a validator for a strict object, which rejects unknown keys. */
 export function shape(required: Record<string, Validator>, optional: Record<string, Validator> = {}): Validator {
   const known = new Map(Object.entries({ ...required, ...optional }));
   return (value, at) => {
@@ -53,7 +53,7 @@ export function shape(required: Record<string, Validator>, optional: Record<stri
   };
 }
 
-/** A request frame. */
+/** Validates a request frame. */
 export const requestFrame = shape({ type: oneOf(["req"]), id: text(), method: text() }, { params: anyValue });
 
 const clientIds = (
@@ -61,7 +61,7 @@ const clientIds = (
   "node-host test fingerprint openclaw-probe"
 ).split(" ");
 
-/** The params of `connect`. */
+/** Returns a validator for the params of `connect`. */
 export function connectSchema(nonceRequired: boolean): Validator {
   const device = { id: text(), publicKey: text(), signature: text(), signedAt: integer() };
   const client = {

@@ -63,7 +63,7 @@ const assign = (outside: ServiceEnvironment, { id, board_id }: Remote, title: st
 const acknowledge = (outside: ServiceEnvironment, { token }: Remote, message_id: string): Promise<Answer> =>
   outside.request("POST", "/api/v1/agent/inbox/ack", { agent: token, body: { through: message_id } });
 
-/** Messages are shown once all earlier transactions of the server have ended, including transactions of other walks. */
+/** Reads until there are enough messages. A message is shown only when all earlier transactions of the server have ended. */
 async function readMessages(outside: ServiceEnvironment, { token }: Remote, least: number): Promise<{ id: string }[]> {
   for (let reads = 1; ; reads++) {
     const answer = await outside.request("GET", "/api/v1/agent/inbox", { agent: token });
@@ -80,7 +80,7 @@ const listStored = (outside: ServiceEnvironment, { id }: Remote): Promise<Stored
     join tasks on tasks.id = message.task_id where agent_id = '${id}' order by message.tx, message.seq`,
   );
 
-/** One statement marks the messages and the time of the acknowledgement, so that both are stored or neither. */
+/** Checks that the messages and the acknowledgement are both stored or both missing, because one statement writes them. */
 async function expectMark(outside: ServiceEnvironment, { id }: Remote, stored: readonly StoredMessage[]): Promise<void> {
   const marks = await outside.rows(`select 1 from inbox_acknowledgements where agent_id = '${id}'`);
   expect(marks.length > 0).toBe(stored.some(({ read }) => read));

@@ -43,7 +43,7 @@ export const expiry: Scenario = {
 const next = (outside: ServiceEnvironment, agent: string) =>
   outside.request("POST", "/api/v1/agent/tasks/next", { agent, body: { parallel: true } });
 
-/** The task, its lease, its transitions and its events agree, and its work can be finished by the next agent that takes it. */
+/** Checks that the task, its lease, its transitions and its events agree, and that the next agent that takes it can finish it. */
 async function checkLease(outside: ServiceEnvironment, { board_id, worker }: ScenarioFixture): Promise<null> {
   const before = await readTask(outside);
   await expectAgreement(outside, before);

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Scenario } from "../walk.ts";
 
-/** A delivered payload that somebody redelivers. */
+/** A delivered payload is delivered again at a person's request. */
 export const redelivery: Scenario = {
   name: "a delivered payload is redelivered",
 

@@ -54,7 +54,7 @@ async function createRemoteAgent(outside: ServiceEnvironment): Promise<ScenarioF
   return { id, token: auth_token, board_id };
 }
 
-/** An agent that is provisioned on the host. */
+/** Creates an agent that is provisioned on the host. */
 async function createScenarioAgent(outside: ServiceEnvironment, body: object): Promise<ScenarioAgent> {
   const created = await outside.create<{ id: string; openclaw_session_id: string; auth_token: string }>("/api/v1/agents", body);
   await outside.drainQueue();

@@ -17,7 +17,7 @@ export interface AttackPlan {
   embedded_seconds?: number;
   /** Settings of the server on PostgreSQL, where each attack has its own server. */
   environment?: Record<string, string>;
-  /** Modules that the server has to load for it. */
+  /** Modules that the server has to load for this attack. */
   preloads?: readonly string[];
 }
 

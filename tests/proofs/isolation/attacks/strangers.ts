@@ -1,4 +1,4 @@
-/** Attacks by callers without a credential: pipelined requests, and many connections with a request each. */
+/** Attacks by clients without a credential: pipelined requests, and many connections with a request each. */
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Attacker } from "../attacker.ts";
@@ -16,7 +16,7 @@ async function pipeline(a: Attacker, text: string): Promise<void> {
   const socket = connect(Number(port), hostname);
   let received = "";
   socket.on("data", (data) => {
-    // A status line may be split at the end of a chunk. It is then not counted, which loses one of thousands.
+    // A status line that is split over two chunks is not counted, which does not matter among thousands of answers.
     for (const [, status] of data.toString("latin1").matchAll(/HTTP\/1\.1 (\d{3})/g)) a.count(status!);
     received = "yes";
   });
