@@ -58,7 +58,7 @@ const kinds: Record<string, () => Promise<{ path: string; changes: [object, obje
 };
 
 test.each(Object.keys(kinds))(
-  "when two people edit a %s, the second one gets an error because it has changed, and no change is lost",
+  "when two people edit a %s, the second edit is refused because the resource has changed, and no change is lost",
   async (kind) => {
     const { path, changes, stays } = await kinds[kind]!();
     const seen = tagOf(await read(path));

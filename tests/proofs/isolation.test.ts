@@ -21,7 +21,7 @@ const server = await startServerProcess({ issuer: outside.identities.issuer, env
 const tenants = await createTenants(server, outside);
 
 test.each(ATTACKS)(
-  "an organization works as usual while another one attacks with %s",
+  "an organization works as usual while another organization attacks with %s",
   { timeout: 120_000 },
   async (name, seconds) => {
     const outcome = await runAttack(server, outside, tenants, { name, seed: SEED, seconds });

@@ -55,8 +55,8 @@ function upwardArrows(imports: readonly Import[], floors: readonly string[]): st
 }
 
 /**
- * Returns groups of files that import each other in a circle (Tarjan's algorithm). A file that is not part of a circle forms its own
- * group.
+ * Finds the groups of files that import each other in a circle, also through other files (Tarjan's algorithm for strongly connected
+ * components). A file that is in no circle is left out.
  */
 function importCircles({ files, imports }: { files: readonly string[]; imports: readonly Import[] }): string[][] {
   const index = new Map<string, number>();

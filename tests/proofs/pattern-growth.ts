@@ -153,7 +153,7 @@ function classify(places: readonly Place[], accepting: ReadonlySet<Place>, symbo
   if (ambiguous.some(([p, q]) => canReach(q, p))) return "exponential";
   return ambiguous.length > 0 ? "polynomial" : "linear";
 
-  /** Checks whether one text leads from p to p, from p to q and from q to q. Each repetition of this text then adds a way to match. */
+  /** Checks whether one text leads from p to p, from p to q and from q to q. Each repetition of it then adds a way to match. */
   function isAmbiguous(p: Place, q: Place): boolean {
     const number = new Map(places.map((place, index) => [place, index]));
     const seen = new Set<string>();

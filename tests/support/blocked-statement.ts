@@ -10,8 +10,8 @@ export async function waitForBlockedStatement(db: Db): Promise<void> {
 }
 
 /**
- * Repeats a deadlock of a test and the service until PostgreSQL ends the service's transaction. PostgreSQL ends the transaction that
- * first checks for a deadlock. On a slow machine the service may check before there is a deadlock, so the test's is ended.
+ * Repeats a deadlock of a test and the service until PostgreSQL ends the service's transaction. PostgreSQL ends the transaction
+ * that first finds the deadlock. On a slow machine that may be the test's, because the service checked before there was a deadlock.
  */
 export async function untilServiceIsVictim<T>(makeDeadlock: (round: number) => Promise<T>): Promise<T> {
   for (let round = 1; ; round++)

@@ -4,7 +4,7 @@ import { createWorld, type World, type WorldOptions } from "./world.ts";
 /** What a file's tests share: a server, a fake or a fixture. If a fake has both methods, `stop` only simulates an outage. */
 type Closable = { close(): unknown } | { stop(): unknown };
 
-/** Waits until a shared resource is open, and closes it after the file's tests. The resource that was opened last is closed first. */
+/** Waits until a shared resource is open, and closes it after the file's tests. The last resource to open is closed first. */
 export async function setup<T extends Closable>(opening: T | Promise<T>): Promise<T> {
   const opened = await opening;
   afterAll(async () => {

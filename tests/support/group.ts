@@ -10,6 +10,6 @@ export async function addGroup(world: World, tenant: Tenant, name: string, board
   return group!.id;
 }
 
-/** Returns the path of a group's memory through the group; the next function returns the path through one of its boards. */
+/** Returns the path of a group's memory. `boardMemoryPath` returns the other path to it, through one of the group's boards. */
 export const groupMemoryPath = (group_id: string, query = "") => `/api/v1/board-groups/${group_id}/memory${query}`;
 export const boardMemoryPath = (board_id: string, query = "") => `/api/v1/boards/${board_id}/group-memory${query}`;

@@ -46,7 +46,7 @@ export interface SlackWorkspace {
   sign(form: Record<string, string>, at: Date, secret?: string): { raw: string; headers: Record<string, string> };
   /** Returns the form that Slack sends when a button is pressed. */
   press(user_id: string, button: Json): { payload: string; response_url: string };
-  /** Sends requests for Slack to this workspace. Requests to any other address fail. */
+  /** The HTTP client of a world, which sends posts for Slack to this workspace and reaches nothing else. */
   web: HttpClient;
   close(): Promise<void>;
 }

@@ -180,7 +180,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     });
   const mail = openMailer(settings);
   const bodies = options.bodies ?? openBodyStorage(settings);
-  // By default, files would go into a folder next to the embedded database, which is inside this repository.
+  // Without a setting there is no storage, because the service's default would be a folder of this repository.
   const files = options.files ?? (settings.body_storage ? openFileStorage(settings) : null);
   const base = { db, gateways, http, bus, bodies, files, mail, settings, now, meter, trace_id: null };
   const forUnitOfWork = () => ({ ...base, log: createScopedLog(log), pendingWakeups: createPendingWakeups(), limits: new Map() });

@@ -5,7 +5,7 @@ import { agentTaskPath, createTeam, taskPath, type Credential } from "../support
 import { addTask } from "../support/task.ts";
 import type { Person } from "../support/world.ts";
 
-/** What is checked before a task is created or changed. The access matrix tests who may do so. */
+/** Tests the checks before a task is created or changed. The access matrix tests who may create and change tasks. */
 const world = await setupWorld();
 const team = await createTeam(world, "home");
 const abroad = await world.tenant("abroad");

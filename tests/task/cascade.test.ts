@@ -23,7 +23,7 @@ const PAST = new Date("2026-01-05T08:00:00.000Z");
 const add = (fields: Parameters<typeof addTask>[2] = {}) =>
   addTask(world, team, { created_at: PAST, updated_at: PAST, ...fields });
 
-/** Tasks that depend on `first`: for each status one that is assigned to the worker, and two unassigned tasks. */
+/** Stores tasks that depend on `first`: for each status a task that is assigned to the worker, and two unassigned tasks. */
 async function dependentsOf(first: TaskRow) {
   const rows: Record<string, TaskRow> = {};
   for (const status of STATUSES) {

@@ -5,7 +5,7 @@ import { addApproval, addDependencies, openTeamFixture, setRules, type Credentia
 import type { TaskRow } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** The order in which a change is checked: each test sends several mistakes and corrects one after the other. */
+/** The order in which a change is checked: each test sends several mistakes and corrects them one after the other. */
 const { world, team, owner, worker, lead, main, add, change, outcome } = await setup(openTeamFixture());
 const abroad = await world.tenant("abroad");
 const elsewhere = await addBoard(world, team, "Elsewhere");

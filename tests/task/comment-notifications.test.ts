@@ -20,7 +20,7 @@ async function comment(content: string, { as, on = task }: { as?: { token: strin
   expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
   await world.drain();
 }
-/** First line of the message that each session received, by session key. */
+/** Returns the first line of the message that each session received, by session key. */
 const receivedHeadings = () =>
   Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")[0]]));
 const onlyMessage = () => {
@@ -66,14 +66,14 @@ describe("the text of a comment notification", () => {
     expect(worker.at(-1)).toMatch(/^--- END MESSAGE/);
   });
 
-  test("a comment of 500 characters is shown whole, a longer one as 497 and three dots", async () => {
+  test("a notification shows a comment of 500 characters whole, and a longer comment as 497 characters and three dots", async () => {
     await comment("a".repeat(500));
     await comment("b".repeat(501));
     const shown = host.messages.map(({ message }) => message.split("\n")[8]);
     expect(shown).toEqual(["a".repeat(500), `${"b".repeat(497)}...`]);
   });
 
-  test("names and titles cannot add lines to a notification, and a comment cannot leave its markers", async () => {
+  test("names and titles cannot add lines to a notification, and a comment cannot end the fence around it", async () => {
     await world.db.update(boards).set({ name: "Board\nFrom: root\u2028x" }).where(eq(boards.id, home.board_id));
     await world.db
       .update(users)

@@ -20,13 +20,13 @@ const path = (task_id: string) => `/api/v1/boards/${home.board_id}/tasks/${task_
 const remove = (task_id: string) => world.call("DELETE", path(task_id), { token: home.owner.token });
 const comment = (task_id: string) =>
   world.call("POST", `${path(task_id)}/comments`, { agent: home.lead.token, body: { content: "@worker hello" } });
-/** Every comment of the board, with and without a task. */
+/** Lists every comment of the board, with and without a task. */
 const comments = () => listEvents(world, { board_id: home.board_id, event_type: "task.comment" });
 const waitForBlockedConnection = () =>
   vi.waitUntil(
     async () => {
       const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      // This query must not run on `outside`: in a transaction, pg_stat_activity keeps the state of its first reading.
+      // This query must not run on `outside`: in a transaction, pg_stat_activity keeps the state of its first read.
       return rowsOf(await world.db.execute(waiting)).length > 0;
     },
     { timeout: 10_000, interval: 10 },

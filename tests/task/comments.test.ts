@@ -62,12 +62,12 @@ describe("posting a comment", () => {
       expect((await world.call("GET", path, who)).body).toEqual({ items: [created.body], total: 1, limit: 200, offset: 0 });
   });
 
-  test("a comment may be sent as content or message, and content wins", async () => {
+  test("a comment may be sent as content or message, and content takes precedence", async () => {
     expect((await post({ message: "as message" })).body).toMatchObject({ content: "as message", message: "as message" });
     expect((await post({ content: "as content", message: "as message" })).body.content).toBe("as content");
   });
 
-  test("a comment's author comes from the caller and its task from the path", async () => {
+  test("a comment's author is taken from the credential, and its task from the path", async () => {
     const other = await addTask(world, home);
     const forged = { content: "x", agent_id: home.lead.id, user_id: owner_id, task_id: other.id, created_at: "2000-01-01" };
     const created = (await postAs(home.worker, forged)).body;
@@ -136,7 +136,7 @@ describe("invalid comments", () => {
 });
 
 describe("the list of comments", () => {
-  test("comments are listed oldest first, by page, and only those of the task", async () => {
+  test("the comments of a task, and no others, are listed oldest first, by page", async () => {
     const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
     const other = await addTask(world, home);
     const event = { organization_id: home.organization_id, board_id: home.board_id, task_id: task.id };

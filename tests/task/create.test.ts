@@ -23,7 +23,7 @@ const path = (board_id = team.board_id) => `/api/v1/boards/${board_id}/tasks`;
 const agentPath = (board_id = team.board_id) => `/api/v1/agent/boards/${board_id}/tasks`;
 const create = (body: unknown) => world.call("POST", path(), { token: team.owner.token, body });
 const createAsLead = (body: unknown) => world.call("POST", agentPath(), { agent: team.lead.token, body });
-/** Numbers of tasks, events and jobs. */
+/** Returns the numbers of tasks, events and jobs. */
 const countRows = () =>
   Promise.all([tasks, activity_events, jobs].map(async (table) => (await world.db.select({ n: count() }).from(table))[0]!.n));
 

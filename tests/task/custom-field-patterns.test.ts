@@ -94,7 +94,7 @@ test("a value must match its pattern as a whole, including dates and URLs", asyn
   expect((await create({ [day.field_key]: "2026-02-30" })).body.detail.reason).toBe("must be an ISO date");
 });
 
-/** Pseudo-random letters, which no engine can match with only a few states. */
+/** Returns pseudo-random letters, which no engine can match with only a few states. */
 function noise(length: number): string {
   let state = 1;
   const next = () => (state = (state * 48_271) % 2_147_483_647);

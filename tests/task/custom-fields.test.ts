@@ -147,7 +147,7 @@ test("custom fields are sorted by label ignoring case, then by id", async () => 
   expect(all.filter(({ label }) => label.toLowerCase() === "alpha")).toHaveLength(2);
 });
 
-test("both prefixes return the same fields, only of the caller's organization", async () => {
+test("both prefixes return the same fields, only of the client's organization", async () => {
   const bare = await world.call("GET", "/organizations/me/custom-fields", { token });
   expect(bare.body).toEqual(await list());
   expect(bare.body.length).toBeGreaterThan(0);

@@ -28,7 +28,7 @@ beforeEach(() => setRules(world, team));
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");
 const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, { title: "Sweep", updated_at: PAST, ...fields });
-/** Type and message of the events that a change records for its task. */
+/** Makes a change, and returns the type and the message of the events that it records for its task. */
 async function recorded(who: Credential, task: TaskRow, body: object) {
   const before = (await eventsOf(world, task)).length;
   await changeTask(world, who, task, body);

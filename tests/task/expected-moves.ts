@@ -91,7 +91,7 @@ const NO_RUN = { run_id: null, run_status: null, run_agent_id: null, run_started
 const observedResult = ({ answer: { status, body }, before, after, moves }: ExecutedMove) => ({
   answer: status === 200 ? [status, body.status, body.assigned_agent_id, body.in_progress_at] : [status, body],
   row: { ...after, left_done_at: null, updated_at: null, ...NO_RUN },
-  /** Who has the running run of the task. */
+  /** The agent of the task's running run. */
   runs: after.run_status === "running" ? after.run_agent_id : null,
   left_done: after.left_done_at !== null && after.left_done_at >= moves[0]!.at,
   touched: after.updated_at > before.updated_at,
@@ -113,7 +113,7 @@ const unchangedResult = (before: TaskRow) => ({
   moves: [] as object[],
 });
 
-/** The expected result of a permitted move; `at` is the time recorded for it. */
+/** Returns the expected result of a permitted move; `at` is the time recorded for the move. */
 function expectedResult(
   team: Team,
   actor: Actor,
@@ -157,7 +157,7 @@ const describeCase = ({ from, to, assignee, sent, reviewed }: MoveCase) => ({
 export const actualOutcomes = (cases: readonly MoveCase[], executed: readonly ExecutedMove[]) =>
   executed.map((move, index) => ({ ...describeCase(cases[index]!), ...observedResult(move) }));
 
-/** The expected results of the moves: `stop` returns the refusal of a move, or null when it is permitted. */
+/** Returns the expected results of the moves. `stop` returns the refusal of a move, or null when the move is permitted. */
 export const expectedOutcomes = (
   team: Team,
   actor: Actor,

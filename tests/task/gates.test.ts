@@ -28,7 +28,7 @@ const REVIEW = gate("Task can only be marked done from review when the board rul
 const APPROVAL = gate("Task can only be marked done when a linked approval has been approved.");
 const COMMENT = [422, "Comment is required."];
 
-/** The outcomes of one move by a person, the worker and the lead, each with its own task. */
+/** Returns the outcomes of one move by a person, the worker and the lead, each with a separate task. */
 async function outcomesForAll(to: Status, make: () => Promise<TaskRow>) {
   const outcomes = [];
   for (const who of [owner, worker, lead]) outcomes.push(await outcomeOf(world, who, await make(), { status: to }));
@@ -155,7 +155,7 @@ describe("the review comment gate", () => {
 
   const started = (assigned_agent_id: string | null = team.worker.id) =>
     add({ status: "in_progress", assigned_agent_id, last_started_at: at(10) });
-  /** Outcome of moving the worker's task to review after a comment by `by`. */
+  /** Returns the outcome of moving the worker's task to review after a comment by `by`. */
   async function after(by: { id: string }, minute: number, text = "Done", who = worker) {
     const task = await started();
     await addComment(world, team, task, by, text, at(minute));

@@ -90,7 +90,7 @@ describe("renewing a lease", () => {
     expect(await secondsLeft(id)).toBeGreaterThan(890);
   });
 
-  test("a comment or change of somebody else does not renew a lease", async () => {
+  test("a comment or change by another agent or person does not renew a lease", async () => {
     const { id } = await addTask(world, team);
     await next();
     world.elapse(10 * MINUTE);
@@ -226,7 +226,7 @@ describe("who sees leases", () => {
     expect(tasks).toEqual([0, 1, 2].map(() => [id, lease]));
   });
 
-  test("a task that an agent starts without a lease has none", async () => {
+  test("a task that an agent starts by changing its status has no lease", async () => {
     const { id } = await addTask(world, team);
     expect((await patch(id, { status: "in_progress" })).body.lease).toBeNull();
   });

@@ -114,7 +114,7 @@ describe("the status filter of tasks", () => {
     },
   );
 
-  test("an unknown status is reported only to callers who may read the board", async () => {
+  test("an unknown status is reported only to clients that may read the board", async () => {
     const query = "?status=todo";
     const status = async (path: string, who: object) => (await world.call("GET", path, who)).status;
     expect(await status(userPath(query), { token: abroad.owner.token })).toBe(404);

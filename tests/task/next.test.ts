@@ -15,7 +15,7 @@ const team = renew(() => createTeam(world, `next-${++teams}`));
 
 const nextOfProcess = (agent = team.worker.token, body: object = {}) =>
   world.call("POST", "/api/v1/agent/tasks/next", { agent, body });
-/** Takes another task although the agent holds one. */
+/** Takes another task, even if the agent already holds a task. */
 const next = (agent = team.worker.token, body: object = {}) => nextOfProcess(agent, { parallel: true, ...body });
 const titleOf = ({ body }: { body: { task: { title: string } | null } }) => body.task?.title ?? null;
 const eventTypes = async (task_id: string) => {
@@ -45,7 +45,7 @@ test("an idle worker gets a free task in progress with a lease and its latest co
   expect(body.retry_after_seconds).toBe(0);
 });
 
-test("taking the next task has the events of a move to in_progress", async () => {
+test("taking the next task records the events of a move to in_progress", async () => {
   const [taken, moved] = [await addTask(world, team), await addTask(world, team, { priority: "low" })];
   expect((await next()).body.task.id).toBe(taken.id);
   await world.call("PATCH", agentTaskPath(team, moved.id), { agent: team.second.token, body: { status: "in_progress" } });
@@ -110,7 +110,7 @@ test("a request for parallel work does not get the task that another process of 
   expect((await next()).body.task).toBeNull();
 });
 
-test("an agent that holds a task gets it again under the same fence, with its lease renewed, although others are free", async () => {
+test("an agent that holds a task gets it again under the same fence, with its lease renewed, although other tasks are free", async () => {
   const [first] = [await addTask(world, team), await addTask(world, team, { title: "Urgent", priority: "high" })];
   await world.call("PUT", `/api/v1/agent/boards/${team.board_id}/tasks/${first.id}/lease`, {
     agent: team.worker.token,
@@ -190,7 +190,7 @@ test("a paused board hands out no task", async () => {
   expect(titleOf(await next())).toBeNull();
 });
 
-test("a main agent gets tasks of all boards of its gateway, or of the one that it names", async () => {
+test("a main agent gets tasks of all boards of its gateway, or of one board that it names", async () => {
   const { board_id: other_id } = await addBoard(world, team, "Other");
   await addTask(world, team, { title: "home" });
   await addTask(world, { board_id: other_id }, { title: "other", priority: "low" });

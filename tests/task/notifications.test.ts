@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 
 const add = (fields: Parameters<typeof addTask>[2] = {}) => addTask(world, team, { title: "Sweep", ...fields });
-/** The notifications that a change sends, as session key and header. */
+/** Makes a change, and returns the notifications that it sends, as session key and header. */
 async function change(who: Credential, task: TaskRow, body: object): Promise<string[]> {
   const since = await recordNotices(world, team);
   await changeTask(world, who, task, body);
@@ -199,7 +199,7 @@ describe("notifications of rework", () => {
   };
   const post = (who: Credential, task: TaskRow, content: string) =>
     world.call("POST", `${taskPath(team, task.id)}/comments`, { ...who, body: { content } });
-  /** Lines of each rework notification. */
+  /** Returns the lines of each rework notification. */
   const textOf = (notices: StoredNotice[]) =>
     notices.filter(({ message }) => message.startsWith("CHANGES REQUESTED\n")).map(({ message }) => message.split("\n"));
   const requested = (task: TaskRow, ...said: unknown[]) =>

@@ -178,7 +178,7 @@ describe("concurrent requests of all kinds", () => {
       const workers = crew.workers.map(({ token }) => ({ agent: token }));
       const manager = () => pick([crew.person, crew.lead]);
       const anyone = () => pick([crew.person, crew.lead, ...workers]);
-      // Unassigned, because a lead may send no assignee for a task in the inbox that it blocks.
+      // Unassigned, because a lead may not send an assignee for a task in the inbox that the same change blocks.
       const links = () => ({ depends_on_task_ids: randomSubset(ids, 3), assigned_agent_id: null });
       const work: Send[] = [
         ...createMany(20, () => () => crew.patch(pick(ids), { status: pick(STATUSES) }, anyone())),

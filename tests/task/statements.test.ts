@@ -52,7 +52,7 @@ test.each([
   }
 });
 
-test("a person's change of every field takes at most 15 statements, and one without effect seven", async () => {
+test("a person's change of every field takes at most 15 statements, and a change without effect at most seven", async () => {
   const tag = { organization_id: team.organization_id, name: "T", slug: "t", color: "ffffff" };
   const [createdTag] = await world.db.insert(tags).values(tag).returning();
   const [first, task] = [await add({ status: "done" }), await add()];

@@ -20,7 +20,7 @@ import { createTeam, patchTask, type Rule, setRules, STATUSES, type Status } fro
 import type { TaskRow } from "../support/task.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
-/** Every actor, from every status to every status, under every rule of a board; expected-moves.ts has the expected results. */
+/** Tests the moves of every actor from every status to every status, under every rule. Expected results: expected-moves.ts. */
 const world = await setupWorld();
 const team = await createTeam(world, "home");
 

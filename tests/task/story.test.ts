@@ -39,7 +39,7 @@ async function notifiedAgents(): Promise<string[]> {
   const lines = messages().map(({ session_key, message }) => `${names.get(session_key)}: ${message.split("\n")[0]}`);
   return lines.toSorted();
 }
-/** The messages since the last call. */
+/** How many messages `messages` has returned, so that it returns only new ones. */
 let seenMessages = 0;
 let last: FakeGateway["messages"] = [];
 
@@ -62,7 +62,7 @@ function messages() {
 }
 const messageOf = (header: string) => last.find(({ message }) => message.startsWith(header))!.message.split("\n");
 
-/** Events of a task since the last call, in the order in which streams show them. */
+/** The ids of the events that `newEventTypes` has counted. It returns new events in the order in which streams show them. */
 const shown = new Set<string>();
 async function newEventTypes(task_id: string): Promise<string[]> {
   const rows = await world.db

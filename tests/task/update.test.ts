@@ -109,7 +109,7 @@ describe("fields that each actor may change", () => {
     expect((await change(owner, task, { status: "done" })).status).toBe("done");
   });
 
-  test("an assignee must be of the board or the gateway's main agent", async () => {
+  test("an assignee must be an agent of the board or the gateway's main agent", async () => {
     const task = await add();
     for (const { id } of [team.worker, team.main, team.lead])
       expect((await change(owner, task, { assigned_agent_id: id })).assigned_agent_id).toBe(id);
@@ -204,7 +204,7 @@ describe("changing a task", () => {
     }
   });
 
-  test("a change without effect touches no time, records no event and notifies no agent", async () => {
+  test("a change without effect changes no time, records no event and notifies no agent", async () => {
     const first = await add({ status: "done" });
     const started = {
       status: "in_progress",

@@ -78,7 +78,7 @@ const numbered = (files: readonly AttackFile[]) =>
   files.map(({ name }) => [name, FILES.findIndex((file) => file.name === name)] as const);
 
 test.each(numbered(HARMFUL))(
-  "%s does harm where a service trusts its type, which shows that these attacks work",
+  "%s is executed if a service trusts its declared type, which shows that the attack works",
   async (_name, file) => {
     const total = async () => (await attack("careless", file)) + (await hasRun());
     await vi.waitFor(async () => expect(await total()).toBeGreaterThan(0), WAIT);

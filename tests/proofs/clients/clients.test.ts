@@ -115,7 +115,7 @@ test.each([
   { one: claude, other: codex },
   { one: opencode, other: gemini },
   { one: claude, other: claude },
-])("$one.title and $other.title work at the same time, on each task of a board once", async ({ one, other }) => {
+])("when $one.title and $other.title work at the same time, each task of a board is done once", async ({ one, other }) => {
   const pair = [one, other];
   const board = await openBoard(`${one.title} and ${other.title}`);
   let waiting = pair.length;

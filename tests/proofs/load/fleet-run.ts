@@ -24,7 +24,7 @@ interface Request {
   body: object;
 }
 
-/** Sends a request to any process. Returns null if the request must be sent again, because the process died or refused it for now. */
+/** Sends a request to any process. Returns null if the process died or refused it for now, so that it must be sent again. */
 export type Send = (request: Request) => Promise<Reply | null>;
 
 export interface FleetWork<Place> {

@@ -28,7 +28,7 @@ function readFiles(folder: string): [string, string][] {
 
 for (const name of ["claude", "codex"])
   test.runIf(isInstalled(name))(
-    `the environment and arguments of every process of ${name}, its prompt, its worktree and its settings contain no token but that of its run`,
+    `the environment and arguments of every process of ${name}, its prompt, its worktree and its settings contain no token except the token of its run`,
     async ({ task }) => {
       const minted: string[] = [];
       const intercept = async (request: Request, next: (request: Request) => Promise<Response>) => {

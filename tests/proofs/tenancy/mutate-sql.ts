@@ -16,8 +16,8 @@ export interface OwnerCondition {
   /** The positions in the statement: one, or two if the statement of a list repeats the condition to count the list. */
   at: readonly number[];
   /**
-   * Conditions that come from the same code share a name: those in statements that differ only in the number of parameters, and those
-   * of a subselect that several statements contain.
+   * Conditions that come from the same code share a name: conditions in statements that differ only in the number of parameters,
+   * and conditions of a subselect that several statements contain.
    */
   name: string;
 }

@@ -2,12 +2,12 @@ import type { AccessMatrix, AccessCase } from "./access-matrix.ts";
 import { type OwnerCondition, findOwnerConditions } from "./mutate-sql.ts";
 import { createRunner, isSettled, type Run, type RunTrial, statusOf } from "./run-trial.ts";
 
-/** How the removal of a condition is detected: alone, only together with earlier checks ("behind" them), or never. */
+/** How a removed condition is detected: alone, only without earlier checks ("behind"), or never. Other parts are not tried. */
 export type Detection = "alone" | "behind" | "never" | "not tried";
 
 /**
  * Selects the conditions that a run removes. All conditions are split into `of` parts of about the same size, and this is part
- * `number`. Only conditions in statements with one of the texts in `containing` are removed, and only `operations` are requested.
+ * `number`. Only conditions in statements with one of the texts in `containing` are removed. Only matching `operations` are sent.
  */
 export interface Part {
   number: number;
