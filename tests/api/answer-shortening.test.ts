@@ -109,7 +109,7 @@ test("a task that is blocked is shown as blocked in a list that is too large", a
   }
 });
 
-test("an array that is too large is cut, and a header says how many items it has, so that a client can read the rest by offset", async () => {
+test("an array that is too large is cut, and X-Limit says how many items the answer has, so that a client can continue by offset", async () => {
   const home = await world.tenant("array");
   const { organization_id } = home;
   const rows = Array.from({ length: 2_500 }, (_, n) => ({

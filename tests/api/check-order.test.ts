@@ -10,7 +10,7 @@ const abroad = await world.tenant("abroad");
 const member = await world.member("member", home);
 const reader = await world.member("reader", home, "admin", { read: true });
 
-/** A body that records whether anything read it. */
+/** Returns a body that records whether it was read. */
 function trackedBody() {
   const state = { read: false };
   const body = new ReadableStream(

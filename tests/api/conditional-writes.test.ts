@@ -108,7 +108,7 @@ test("If-Match may list several tags, including those of encoded answers; weak t
   expect((await call("PATCH", path, changes[1], ifMatch(" * "))).status).toBe(200);
 });
 
-test("a conditional write to a resource that does not exist, or that the caller may not see, is 404", async () => {
+test("a conditional write to a resource that does not exist, or that the client may not see, is 404", async () => {
   const stranger = await world.tenant("stranger");
   const { path, changes } = await kinds["task"]!();
   expect((await call("PATCH", `${onBoard}/tasks/${crypto.randomUUID()}`, changes[0], ifMatch("*"))).status).toBe(404);

@@ -55,7 +55,7 @@ test("every list with pages takes a cursor and is covered by these tests", () =>
   expect(isPage({ returns: pageOf(Tag) })).toBe(true);
 });
 
-/** The rows of a list are created at these few times, so that many rows share one. */
+/** The rows of a list are created at these few times, so that many rows have equal times. */
 const times = Array.from({ length: 4 }, (_, index) => new Date(Date.UTC(2026, 0, 1) + index));
 
 /** What happens between two pages: rows are added at these times, and some of the added rows are removed. */

@@ -48,7 +48,7 @@ test.each([
   expect(requests()).toEqual([line]);
 });
 
-test("the log line of a request names the kind and the id of the caller", async () => {
+test("the log line of a request names the kind and the id of its actor", async () => {
   const { id } = (await world.call("GET", "/api/v1/users/me", { token: home.owner.token })).body;
   const lines = [
     await lineOf("GET", "/api/v1/users/me", { token: home.owner.token }),
@@ -80,7 +80,7 @@ describe("the ids in every log line of a request", () => {
     expect(factsOf(await lineOf("GET", "/api/v1/boards/nonsense/tasks", { token }))).toEqual({ user_id });
   });
 
-  test("the logged organization is the board's, even when the caller's active organization is another", async () => {
+  test("the logged organization is the board's organization, even when another organization of the person is active", async () => {
     const guest = await world.person("guest");
     await world.call("GET", "/api/v1/organizations/me", { token: guest.token });
     const own = (await world.call("GET", "/api/v1/organizations/me", { token: guest.token })).body.id;

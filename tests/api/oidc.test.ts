@@ -13,7 +13,7 @@ const me = (token: string) => world.call("GET", "/api/v1/users/me", { token });
 const claims = (changed: Record<string, unknown>) => world.identities.token("claimant", changed);
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
 
-/** The parts of a valid token. */
+/** Returns the parts of a valid token. */
 async function parts() {
   const [header = "", payload = "", signature = ""] = (await world.identities.token("victim")).split(".");
   return {

@@ -45,7 +45,7 @@ export interface PagedList {
 
 const idOf = (table: PgTable) => (table as typeof tags).id;
 
-/** All lists of an organization that have pages. The list of tasks occurs once for each order. */
+/** Returns all lists of an organization that have pages. The list of tasks occurs once for each order. */
 export async function openPagedLists(world: World, home: Tenant): Promise<PagedList[]> {
   const { organization_id, gateway_id, board_id } = home;
   const { db } = world;

@@ -8,7 +8,7 @@ const home = await world.tenant("home");
 
 const PROBLEM = "application/problem+json";
 
-/** An error as problem details and as plain JSON. */
+/** Sends a request twice, and returns its error as problem details and as plain JSON. */
 async function bothForms(method: string, path: string, options: { token?: string; agent?: string; body?: unknown } = {}) {
   const plain = await world.call(method, path, options);
   const { headers, text } = await world.call(method, path, { ...options, headers: { accept: PROBLEM } });

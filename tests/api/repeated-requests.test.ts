@@ -73,7 +73,7 @@ test("an Idempotency-Key for another board or query counts as another request", 
   expect((await post(`/api/v1/boards/${body.id}/tasks`, "board", { title: "Here" })).status).toBe(422);
 });
 
-test("an Idempotency-Key applies only to its caller and its operation", async () => {
+test("an Idempotency-Key applies only to one actor and one operation", async () => {
   const created = await post(tasks, "shared", { title: "By a person" });
   const text = { content: "A note", tags: [] };
   const [memory, comment, byAgent] = [
@@ -171,7 +171,7 @@ test("the answer to a POST with an Idempotency-Key is kept for a day", async () 
   expect(await count("Kept")).toBe(2);
 });
 
-test("a browser client may send an Idempotency-Key and see that an answer is a repeated one", async () => {
+test("a browser client may send an Idempotency-Key and can see whether an answer is a repetition", async () => {
   const headers = { origin: "https://app.example" };
   await post(tasks, "browser", { title: "Browser" }, { headers });
   const again = await post(tasks, "browser", { title: "Browser" }, { headers });
@@ -237,7 +237,7 @@ test("a POST that calls a host takes effect once per idempotency key, and its an
   expect(await world.db.$count(idempotency_keys, eq(idempotency_keys.key, "install"))).toBe(0);
 });
 
-test("while a POST that calls a host runs in another process its key gets 409, and a minute after a crash the key is free", async () => {
+test("while a POST that calls a host runs in another process, its key gets 409; a minute after a crash the key can be used again", async () => {
   const created = await post("/api/v1/gateways", "claim", { ...host, name: "Claimed" });
   expect(created.status).toBe(200);
   // A process that crashes before it registers the gateway leaves its key like this.

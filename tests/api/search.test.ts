@@ -78,7 +78,7 @@ describe("a search for tasks", () => {
     expect((await world.call("GET", next, { token: home.owner.token })).body.items).toMatchObject([{ title: "First" }]);
   });
 
-  test("a search finds every text by its own words", async () => {
+  test("a search for the words of a text finds the text", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }), async (title) => {
         fc.pre(title.isWellFormed() && !title.includes("\0"));

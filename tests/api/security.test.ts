@@ -97,7 +97,7 @@ const forMains = ({ spec }: Endpoint) => spec.as.name === "MAIN";
 /** Returns the token of an agent that may call the operation, from the home organization or from the stranger's. */
 const agentFor = (endpoint: Endpoint, whose: "home" | "stranger") =>
   forMains(endpoint) ? mains[whose].token : (whose === "home" ? home : stranger).lead.token;
-/** Session keys and soul names are not ids: a host defines session keys freely, and souls are the same for every organization. */
+/** Checks whether a path has an id. Session keys, which a host defines, and soul names, which are global, do not count as ids. */
 const hasId = (_endpoint: Endpoint, path: string) => /\{(?!(?:session_id|handle|slug)\})/.test(path);
 
 test.each(having(needsSignIn))(

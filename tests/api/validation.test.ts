@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 import { createWebhook } from "../support/webhook.ts";
 
-/** `{b}`, `{w}` and `{g}` stand for the board, the webhook and the gateway. */
+/** Sends a request. In the path, `{b}`, `{w}` and `{g}` stand for the ids of the board, the webhook and the gateway. */
 const send = (method: string, path: string, body?: unknown) =>
   world.call(method, path.replace("{b}", home.board_id).replace("{w}", webhook).replace("{g}", home.gateway_id), {
     token: home.owner.token,

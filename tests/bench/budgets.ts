@@ -100,7 +100,7 @@ async function takeTask({ service }: BenchEnvironment, token: string): Promise<s
   return ((await answer.json()) as { task?: { id: string } }).task?.id;
 }
 
-/** Adds budgets of the organization, of the board and of each agent. Three of them apply to each run, and no budget is exhausted. */
+/** Adds budgets of the organization, of the board and of each agent. Three of them apply to each run, which uses up no budget. */
 async function addBudgets({ api, db, board }: BenchEnvironment): Promise<string[]> {
   const takers = await db.select({ id: agents.id }).from(agents).where(sql`${agents.name} like 'Taker %'`);
   const limits = { period: "month", limit: { cost_usd: "1000000" }, reserve: { cost_usd: "1.50" } };

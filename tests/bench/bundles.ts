@@ -32,9 +32,9 @@ const IMPORT = `
 `;
 
 /**
- * What functions with a waiting client may only import lazily: packages that cost up to 50 ms each, and Zod's error texts in
- * other languages, which get into a bundle when code uses Zod's namespace so that the bundler has to keep all of it. The
- * functions use Neon's driver, so node-postgres would be loaded for nothing.
+ * Packages that functions with a waiting client may only import lazily, because each costs up to 50 ms. Zod's error texts in other
+ * languages get into a bundle when code uses Zod's namespace in a way that keeps all of it. The functions use Neon's driver, so
+ * node-postgres (`pg`) would be loaded for nothing.
  */
 const COSTLY = [
   "zod/v4/locales/de",

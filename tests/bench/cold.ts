@@ -1,6 +1,6 @@
 /**
  * Measures the processor time of cold starts: of each function's import, of its initialization and its first answer under
- * AWS's runtime client. `--against <folder>` also measures other bundles, in turn, for a comparison of two versions.
+ * AWS's runtime client. `--against <folder>` also measures other bundles, alternately, to compare two versions.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";

@@ -1,6 +1,6 @@
 /**
  * The results of the last paired run, by the name of a row: the rate of this service as a multiple of the rate of the API's
- * reference implementation. Both ran in turn on PostgreSQL 15 and two quiet processors, with boards of 1,000 tasks.
+ * reference implementation. They ran alternately on PostgreSQL 15 and two idle processors, with boards of 1,000 tasks.
  */
 export const LAST_PAIRED_RUN: Readonly<Record<string, string>> = {
   "list tasks, 50 of 5,000": "953/s, 14-17x",

@@ -9,7 +9,7 @@ export interface LatencyProxy {
   close(): Promise<void>;
 }
 
-/** `round_trip_ms` is the delay of a request and its answer. A new connection takes one more round trip. */
+/** Starts the proxy. `round_trip_ms` is the delay of a request and its answer. A new connection takes one more round trip. */
 export async function startLatencyProxy(to_port: number, round_trip_ms: number): Promise<LatencyProxy> {
   const sockets = new Set<Socket>();
   let opened = 0;

@@ -11,8 +11,8 @@ const ADDRESS = "owner@example.com";
 const TARGET = "p95 2 s";
 
 /**
- * The time from the request for an approval to the mail server's receipt of the mail about it: one after the other, and at 20 a second,
- * where several may share a mail. The baseline is a mail that is only sent.
+ * Measures the time from the request for an approval until the mail server receives the mail about it. Requests are sent one after
+ * the other, and at 20 a second, where several approvals may share a mail. The baseline sends mails without the service.
  */
 export async function benchReaching(place: BenchEnvironment): Promise<Row[]> {
   const { db, board, waitForJobs } = place;
@@ -58,7 +58,7 @@ async function request({ service, board, lead }: BenchEnvironment, action_type: 
 const receivedAt = ({ mail }: BenchEnvironment, action_type: string): number | undefined =>
   mail.mails.find(({ text }) => text?.includes(`${action_type}.`))?.received_at;
 
-/** Requests one approval and waits for its mail. Returns the time between them in milliseconds. */
+/** Requests one approval, waits for its mail, and returns the milliseconds in between. */
 async function ask(place: BenchEnvironment, name: string): Promise<number> {
   const start = performance.now();
   await request(place, `${name}.`);

@@ -11,7 +11,7 @@ const ROUND_TRIP_MS = 400;
 const CHANGES = 8;
 const WAIT = { timeout: 20_000, interval: 10 };
 
-test("while the database is slow with a notification, the next one waits and then names all changes since", async () => {
+test("while the database is slow with a notification, the next notification waits and then names all changes since", async () => {
   const postgres = await startPostgres();
   onTestFinished(() => postgres.stop());
   const address = new URL(await postgres.createDatabase("changes"));

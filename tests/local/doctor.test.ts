@@ -259,7 +259,7 @@ describe("the doctor's check of a gateway", () => {
     expect(findings).toMatchObject([{ state: "wrong", remedy: expect.stringContaining("Start the service once") }]);
   });
 
-  test("a gateway is not checked when ENCRYPTION_KEY is not the one that the stored secrets need", async () => {
+  test("a gateway is not checked when ENCRYPTION_KEY cannot decrypt the stored secrets", async () => {
     host.calls.length = 0;
     const findings = await runDoctor({ ENCRYPTION_KEY: TEST_KEYS.TOKEN_PEPPER });
     expect(listProblems(findings)).toMatchObject([

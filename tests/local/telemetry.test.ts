@@ -18,7 +18,7 @@ import { createWebhook } from "../support/webhook.ts";
 
 const WAIT = { timeout: 20_000, interval: 20 };
 const HOUR_MS = 3_600_000;
-/** `npm run pictures:traces` stores the traces of these tests as pictures. */
+/** Stores a trace as a picture, but only if `npm run pictures:traces` has started the tests. */
 const savePicture = (name: string, svg: string) =>
   process.env["MODE"] === "pictures" && writeFileSync(path.resolve(import.meta.dirname, "../../docs/pictures", name), svg);
 

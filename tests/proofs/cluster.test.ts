@@ -5,7 +5,7 @@ import type { Listener } from "../support/sse.ts";
 import { toLimits } from "../support/world.ts";
 import { callAt, type Cluster, listenAt, openCluster } from "./cluster/cluster.ts";
 
-// The whole proof is `npm run test:cluster`, with more processes, which are killed and restarted under load.
+// `npm run test:cluster` tests more processes, which are killed and restarted under load.
 const PER_CALLER = 3;
 const environment = { STREAMS_PER_CALLER: String(PER_CALLER), LIMITS: toLimits({ inbox_waits_per_organization: 1 }) };
 const WAIT = { timeout: 20_000, interval: 20 };

@@ -55,8 +55,8 @@ function upwardArrows(imports: readonly Import[], floors: readonly string[]): st
 }
 
 /**
- * Finds the groups of files that import each other in a circle, also through other files (Tarjan's algorithm for strongly connected
- * components). A file that is in no circle is left out.
+ * Finds the groups of files that import each other in a circle, also through other files. It uses Tarjan's algorithm for strongly
+ * connected components. A file that is in no circle is left out.
  */
 function importCircles({ files, imports }: { files: readonly string[]; imports: readonly Import[] }): string[][] {
   const index = new Map<string, number>();
@@ -89,7 +89,7 @@ test("every file of openclaw belongs to a room that has a floor", () => {
   expect([...new Set(openclaw.files.map(roomOf))].filter((room) => !OPENCLAW_FLOORS.includes(room))).toEqual([]);
 });
 
-test("every file of api belongs to a room, or is one of the few without a room", () => {
+test("every file of api belongs to a room, or is on the list of files without a room", () => {
   expect([...new Set(api.files.map(roomOf))].filter((room) => !API_FLOORS.includes(room))).toEqual([]);
 });
 

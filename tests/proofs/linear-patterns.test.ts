@@ -7,7 +7,7 @@ import { type Growth, growthOf } from "./pattern-growth.ts";
 const root = path.resolve(import.meta.dirname, "../..");
 const files = globSync("packages/*/src/**/*.ts", { cwd: root }).map((file) => file.replaceAll("\\", "/"));
 
-/** Patterns whose steps may grow faster than the text, each with the reason why it cannot hurt. Do not add one lightly. */
+/** Patterns whose steps may grow faster than the text. Each needs a reason why it cannot block the service. Avoid adding one. */
 const ALLOWED: readonly string[] = [];
 
 /** Files that build patterns at run time, and what they build them from. */

@@ -6,7 +6,7 @@ export type Growth = "linear" | "polynomial" | "exponential";
 /** A position in the pattern that reads one character, and the positions that may read the next one. */
 interface Place {
   reads: ReadonlySet<string>;
-  /** A place that is listed twice can be reached in two ways. */
+  /** The next places. A place that is listed twice can be reached in two ways. */
   next: Place[];
 }
 

@@ -86,7 +86,7 @@ function returnOf(declaration: string): string[] | null {
   return membersOf(type.replace(/^Promise<(.*)>$/, "$1"));
 }
 
-test("every exported function of core returns what its verb promises", () => {
+test("every exported function of core returns what the verb in its name means", () => {
   let checked = 0;
   const wrong = Object.entries(declare()).flatMap(([file, text]) =>
     [

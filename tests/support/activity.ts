@@ -52,7 +52,7 @@ export async function countFromLog({ db }: Pick<World, "db">, board_ids: readonl
   return rowsOf<{ events: number; failed: number }>(result);
 }
 
-/** Returns ordered random instants between two, some of them on the hour. */
+/** Returns random times between two times, in order. Some of them are exactly on the hour. */
 export function randomEdges(from: Date, to: Date, count: number): Date[] {
   const hour = 3_600_000;
   const random = () => from.getTime() + Math.floor(Math.random() * (to.getTime() - from.getTime()));

@@ -33,8 +33,8 @@ const routes = Object.entries<ApiGroup>(groups).flatMap(([group, { routes: keys 
 const streamPaths = endpoints.filter(isStream).flatMap(({ paths }) => paths.map(toPathRegExp));
 
 /**
- * Returns the function and the route that API Gateway selects: a full match precedes a greedy one, a longer route a
- * shorter one, and a specific method ANY. `$default` takes all other requests.
+ * Returns the function and the route that API Gateway selects: a full match precedes a greedy match, a longer route precedes a
+ * shorter route, and a specific method precedes ANY. `$default` takes all other requests.
  */
 export function routeOf(method: string, path: string): { group: string; key: string } {
   const segments = path.split("/");

@@ -33,7 +33,7 @@ const functionEntry = (name: string, source: string, files: Entry["files"] = [])
   files,
 });
 
-/** Every function of the manifest. The names of API groups differ from those of the other functions. */
+/** Every function of the manifest. No API group has the name of another function. */
 export const entries: readonly Entry[] = [
   ...Object.entries<ApiGroup>(groups).map(([name, group]) => functionEntry(name, `api/${name}`, group.files)),
   functionEntry("stream", "stream"),

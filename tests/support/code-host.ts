@@ -19,7 +19,7 @@ export interface CodeHost {
   web: HttpClient;
   /** A client that trusts this host and resolves names with `locate`. */
   webWith(locate: LocateHost): HttpClient;
-  /** The requested paths in order, except those of skill indexes. */
+  /** The requested paths in order, except paths of skill indexes. */
   requests: string[];
   /** The answers by path. Every other path is 404. */
   answers: Map<string, Handler>;
@@ -87,7 +87,7 @@ export const fileEntry = (name: string, text: string): TarEntry => ({
 export const skillFile = (name: string, description = `What ${name} does`) =>
   `---\nname: ${name}\ndescription: ${description}\n---\n`;
 
-/** Requests for packs as the owner of a tenant. */
+/** Returns functions that send requests for packs as the owner of a tenant. */
 export function createPackCalls(world: World, { owner: { token } }: Tenant, base = "/api/v1/skills") {
   return {
     add: async (repository: string, more: object = {}): Promise<{ id: string }> =>

@@ -84,7 +84,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     async recover() {
       if (fault === "stopped") await listen(port);
       fault = null;
-      // Answers that hang would otherwise hold their clients beyond the fault.
+      // Closed explicitly, because clients would otherwise wait for their answers even after the fault has ended.
       server.closeAllConnections();
     },
     async close() {

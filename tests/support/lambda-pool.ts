@@ -11,7 +11,7 @@ export interface LambdaPool {
 }
 
 export interface LambdaPoolOptions {
-  /** The folder with one folder per function. */
+  /** The folder that contains one bundle folder per function. */
   bundles: string;
   environment: Readonly<Record<string, string>>;
   /** Files to load before the function. */

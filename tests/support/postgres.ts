@@ -107,7 +107,7 @@ export async function administer(url: string, statement: string): Promise<void> 
   }
 }
 
-/** npm packages cannot contain symbolic links. The package creates them in an install script, which this project does not run. */
+/** Creates the symbolic links of the package. npm packages cannot contain them, and this project runs no install scripts. */
 function linkLibraries() {
   const require = createRequire(import.meta.url);
   const platform = process.platform === "win32" ? "windows" : process.platform;

@@ -88,7 +88,7 @@ export async function startServerProcess({
   });
 }
 
-/** CommonJS modules are required, so that they run before any other module is loaded. */
+/** Returns Node's flag for a preload. CommonJS modules are required, so that they run before any other module is loaded. */
 function toFlag(name: string): string {
   const file = path.resolve(import.meta.dirname, name);
   return `${name.endsWith(".cjs") ? "--require" : "--import"} ${JSON.stringify(file)}`;

@@ -141,7 +141,7 @@ export async function addDependencies(world: World, task: TaskRow, on: readonly 
     .values(on.map(({ id }, position) => ({ board_id, task_id, depends_on_task_id: id, position })));
 }
 
-/** Stores an approval that is linked to these tasks. The first one is its primary task. */
+/** Stores an approval that is linked to these tasks. The first task is its primary task. */
 export async function addApproval(
   world: World,
   board_id: string,

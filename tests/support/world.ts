@@ -103,13 +103,13 @@ export interface World {
 }
 
 export interface WorldOptions {
-  /** Settings in addition to those of every test world. */
+  /** Settings in addition to the settings of every test world. */
   environment?: Record<string, string>;
   /** Limits that differ from their defaults, as in the setting LIMITS. */
   limits?: Partial<Budgets>;
   /** Options of streams; by default they stay open until the world is closed. */
   streams?: Partial<Runtime["streams"]>;
-  /** A database to use instead of a new copy of the migrated one. */
+  /** A database to use instead of a new copy of the migrated database. */
   database?: Database;
   socketAddress?: () => string;
   /** The clock that `elapse` moves; by default the system clock. */
@@ -120,9 +120,9 @@ export interface WorldOptions {
   resolver?: ResolverOptions;
   /** The bus for board events when they are on; by default they are dropped. */
   bus?: EventBus;
-  /** The storage for bodies of payloads; by default the one of the settings. */
+  /** The storage for bodies of payloads; by default the storage that the settings name. */
   bodies?: BodyStorage;
-  /** The storage for files of tasks; by default the one that WEBHOOK_BODY_STORAGE names, if any. */
+  /** The storage for files of tasks; by default the storage that WEBHOOK_BODY_STORAGE names, if any. */
   files?: FileStorage;
 }
 
@@ -131,7 +131,7 @@ export const TEST_KEYS = {
   TOKEN_PEPPER: Buffer.alloc(32, 2).toString("base64"),
 };
 
-/** The value of the setting LIMITS. */
+/** Returns the value of the setting LIMITS. */
 export const toLimits = (limits: Partial<Budgets>): string =>
   Object.entries(limits)
     .map(([name, value]) => `${name}=${value}`)

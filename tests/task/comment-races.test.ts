@@ -8,7 +8,7 @@ import { renew, setup } from "../support/fixtures.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { addTask } from "../support/task.ts";
 
-/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
+/** A server with several connections, because the only connection of the embedded database never waits for a lock. */
 const { world, url } = await setup(openServerWorld());
 const outside = new pg.Client(url);
 await outside.connect();

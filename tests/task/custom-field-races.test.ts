@@ -14,7 +14,7 @@ let count = 0;
 
 const ROUNDS = [1, 2, 3, 4, 5];
 
-/** Several connections to a real server: the embedded database has only one, which never waits for a lock. */
+/** A server with several connections, because the only connection of the embedded database never waits for a lock. */
 const { world } = await setup(openServerWorld());
 const home = await world.tenant("home");
 const second_board: string = (await addBoard(world, home)).board_id;

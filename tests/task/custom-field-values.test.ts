@@ -246,7 +246,7 @@ test("every stored value is checked, beyond one batch", async () => {
   expect((await change(id, { validation_regex: "\\d?" })).status).toBe(409);
 });
 
-test("values of tasks whose board lost the field are ignored, and if the board gets the field back, only valid ones are shown again", async () => {
+test("values of tasks whose board lost the field are ignored, and if the board gets the field back, only valid values are shown again", async () => {
   const { id, field_key } = await field({});
   const kept = (await create({ [field_key]: "12" })).body.id;
   const misfit = (await create({ [field_key]: "twelve" })).body.id;

@@ -78,7 +78,7 @@ test("tasks of a dependency chain are deleted at once without deadlock, while ot
   }
 });
 
-test("a tag deleted while tasks are given it is removed from all of them or reported missing", async () => {
+test("a tag that is deleted while it is added to tasks is removed from all tasks or reported missing", async () => {
   const crew = await addRaceBoard(world, home, 0);
   const { organization_id } = home;
   for (let round = 0; round < 10; round++) {

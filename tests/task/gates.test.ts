@@ -97,7 +97,7 @@ describe("the approval gate", () => {
     };
   const approved = (minute: number) => ({ status: "approved", resolved_at: at(minute) }) as const;
 
-  test("a pending approval, a rejected one and one of another task do not allow done", async () => {
+  test("a pending approval, a rejected approval and an approval of another task do not allow done", async () => {
     expect(await outcomesForAll("done", add)).toEqual(all(APPROVAL));
     expect(await outcomesForAll("done", linked({}))).toEqual(all(APPROVAL));
     expect(await outcomesForAll("done", linked({ status: "rejected", resolved_at: at(1) }))).toEqual(all(APPROVAL));

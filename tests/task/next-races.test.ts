@@ -51,7 +51,7 @@ test("an expired lease ends once when many agents and sweeps find it at the same
   expect(await countDeadlocks(world)).toBe(0);
 });
 
-test("agents that take tasks while people change them never hold a task of others", async () => {
+test("agents that take tasks while people change them get different tasks, and only tasks in progress have a lease", async () => {
   const { board_id, workers, tasks: add, patch } = await addRaceBoard(world, home, 8);
   const ids = await add(80);
   const people = ids.map((id, index) => patch(id, index % 2 ? { status: "done" } : { assigned_agent_id: workers[0]!.id }));

@@ -125,7 +125,7 @@ test("an agent that holds a task gets it again under the same fence, with its le
   expect((await next()).body.task.title).toBe("Urgent");
 });
 
-test("an agent whose task is done gets another one", async () => {
+test("an agent whose task is done gets another task", async () => {
   for (const title of ["one", "two"]) await addTask(world, team, { title });
   const first = (await nextOfProcess()).body.task;
   await world.call("PATCH", agentTaskPath(team, first.id), { agent: team.worker.token, body: { status: "review" } });

@@ -41,7 +41,7 @@ const record = async (event_type: string, fields: Partial<typeof activity_events
 };
 const dataOf = (listener: Listener) => listener.events().map(({ data }) => data);
 const messagesOf = (listener: Listener) => dataOf(listener).map(({ activity }) => activity.message);
-/** Long enough for several polls, which would send unexpected events. */
+/** Waits for several polls, which would send unexpected events. */
 const fewPolls = () => pause(POLL_MS * 6);
 
 describe("events of the task stream", () => {
@@ -290,7 +290,7 @@ describe("access to the task stream", () => {
   });
 });
 
-test("connections of one board share a poll, and tasks come with the statement of the events", async () => {
+test("all streams of a board share a poll, and one statement reads the events with their tasks", async () => {
   const listeners = [await follow(), await follow(), await follow("", { agent: board.agent.token })];
   await fewPolls();
   world.statements.length = 0;

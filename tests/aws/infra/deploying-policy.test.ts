@@ -1,4 +1,4 @@
-/** The policies of the role that deploys, judged by a simulator of IAM for each call that a deployment of the rendered graph makes. */
+/** Tests the policies of the deploying role: a simulator of IAM judges each call that a deployment of the rendered graph makes. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";

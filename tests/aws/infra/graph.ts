@@ -53,14 +53,14 @@ export function graphOf(variant: VariantName) {
     consumersOf: (queue: string) => functions().filter(({ name }) => name.startsWith(`${queue}Subscriber`)),
     queues: () => all("aws:sqs/queue:Queue"),
     alarms: () => all("aws:cloudwatch/metricAlarm:MetricAlarm"),
-    /** The statements of all inline policies. */
+    /** Returns the statements of all inline policies. */
     allowed: (): Statement[] =>
       all("aws:iam/role:Role").flatMap(({ inputs }) =>
         ((inputs.inlinePolicies ?? []) as { policy: string }[]).flatMap(({ policy }) =>
           (JSON.parse(policy) as { Statement: Statement[] }).Statement.map((statement) => ({ ...statement, role: inputs.name })),
         ),
       ),
-    /** The names of the functions that have one of the statements. */
+    /** Returns the names of the functions that have one of the statements. */
     functionsWith: (statements: readonly Statement[]) =>
       functions()
         .filter(({ inputs }) => statements.some(({ role }) => inputs.role.endsWith(role)))

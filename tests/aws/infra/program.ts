@@ -42,7 +42,7 @@ async function load(outfile: string, entry: string, options: BuildOptions) {
   return import(pathToFileURL(outfile).href);
 }
 
-/** The compiled file lies in `.sst/platform`, next to the packages that it imports, once per working folder. */
+/** Returns the path of a compiled file. It is in `.sst/platform`, next to the packages that it imports, once per working folder. */
 const compiled = (name: string, work: string) => path.join(platform, `rendered-${name}-${path.basename(work)}.mjs`);
 
 /** Returns the result of `app()` with the CLI's defaults. */

@@ -41,5 +41,5 @@ export const variants = {
 
 export type VariantName = keyof typeof variants;
 
-/** The folder of a variant's graph and archives, relative to the project root. */
+/** Returns the folder of a variant's graph and archives, relative to the project root. */
 export const folderOf = (name: string) => `.sst/graphs/${name}`;

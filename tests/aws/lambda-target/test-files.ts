@@ -8,7 +8,7 @@ export const tests = path.resolve(import.meta.dirname, "../..");
 const NOT_FOLLOWED = ["support/world.ts", "support/fixtures.ts", "aws/deployment.ts"];
 const IMPORT = /^(?:import|export) (?!type\b)[^;]*?from "(\.\.?\/[^"]+)"/gm;
 
-/** Whether the file calls `createWorld` or `setupWorld`, directly or through the test support that it imports. */
+/** Checks whether the file calls `createWorld` or `setupWorld`, directly or through the test support that it imports. */
 function createsWorld(file: string, seen = new Set<string>()): boolean {
   const relative = path.relative(tests, file).replaceAll("\\", "/");
   if (seen.has(file) || relative.startsWith("..") || NOT_FOLLOWED.includes(relative)) return false;

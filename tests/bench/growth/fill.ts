@@ -2,7 +2,7 @@ import type { Client } from "pg";
 import { fillBulk } from "./bulk.ts";
 import type { Size } from "./sizes.ts";
 
-/** Ids are computed from numbers, so that rows refer to each other without a join. */
+/** Returns SQL that computes an id from a number, so that inserts can refer to other rows without a join. */
 const id = (kind: string, number: string) => `md5('${kind}' || (${number}))::uuid`;
 export const LARGE_ORGANIZATION = `${id("organization", "1")}`;
 export const LARGE_BOARD = `${id("board", "1")}`;

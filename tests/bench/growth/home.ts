@@ -21,7 +21,7 @@ export interface Callers {
   member: { user_id: string; member_id: string };
 }
 
-/** Gives the organization of the benchmark its content, and the person and an agent access to the large one. */
+/** Gives the organization of the benchmark its content, and gives the person and an agent access to the large organization. */
 export async function fillHome(client: Client, { db, gateway, board, lead }: BenchEnvironment): Promise<Callers> {
   const one = async <Row>(text: string, values: unknown[] = []) => (await client.query(text, values)).rows[0] as Row;
   const { organization_id } = await one<{ organization_id: string }>("select organization_id from boards where id = $1", [

@@ -15,7 +15,7 @@ interface Request {
   body?: (n: number) => string;
   headers?: Record<string, string>;
   status?: number;
-  /** The organization of the person; by default the one that does not grow. */
+  /** The organization of the person; by default the organization that does not grow. */
   organization_id?: string;
 }
 

@@ -48,7 +48,7 @@ test("the owner sets an address and a password, and signs in with them elsewhere
   expect([owner.errors, elsewhere.errors]).toEqual([[], []]);
 });
 
-test("sessions are listed, and one that is ended has to sign in again", async () => {
+test("sessions are listed, and the browser of an ended session has to sign in again", async () => {
   const other = await openPage("");
   await other.page.locator('input[autocomplete="username"]').fill("olga@example.com");
   await other.page.locator('input[type="password"]').fill(PASSWORD);

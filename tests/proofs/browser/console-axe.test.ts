@@ -92,7 +92,7 @@ async function expectNoFindings(views: readonly Shown[]): Promise<void> {
 
 const { board_id, task_id, run, agent_id, gateway_id, artifact_id } = await fill();
 
-/** Each group is one test, because a machine that is busy takes minutes for one. */
+/** Each group of views is a separate test, because a busy machine takes minutes for one group. */
 const VIEWS: Record<string, Shown[]> = {
   "the daily work": [
     ["needs-you", "main", "refund.pay"],

@@ -28,7 +28,7 @@ const { page } = view;
 const subscription = push.subscribe();
 await stubPushManager(subscription);
 
-/** The browser's own push service cannot be reached, so a subscription at this test's push service replaces it. */
+/** Replaces the browser's push service, which cannot be reached, by a subscription at this test's push service. */
 async function stubPushManager({ endpoint, keys }: BrowserSubscription): Promise<void> {
   const made = `{ endpoint: ${JSON.stringify(endpoint)}, toJSON: () => (${JSON.stringify({ endpoint, keys })}),
     unsubscribe: async () => { localStorage.removeItem("test.subscribed"); return true; } }`;

@@ -35,7 +35,7 @@ test("the list has all tasks in the chosen order", async () => {
   await vi.waitFor(async () => expect(await titles()).toEqual(["Anchor", "Buoy", "Crane"]), WAIT);
 });
 
-test("tasks that are moved together move one by one, and a refusal names its task", async () => {
+test("tasks that are moved together are moved one after the other, and a refusal names its task", async () => {
   await view.go(`#/boards/${board_id}?view=list`);
   await view.page.locator('[aria-label="Choose all that are listed"]').click();
   await view.page.select('[aria-label="Move the chosen tasks"]', "in_progress");

@@ -91,7 +91,7 @@ test("usage is shown as a chart and a table by agent, board, model, task and day
 const field = (name: string) => `[id="field-${name}"]`;
 const valueOf = (name: string) => view.page.evaluate(`document.querySelector('${field(name)}').value`);
 
-test("a budget is made, changed and removed; refusals are at the field, and what was typed is kept", async () => {
+test("a budget is created, changed and removed; a refusal is shown at its field, and the typed values stay in the form", async () => {
   const { id: board_id } = await makeBoard(service.api, "Limited");
   const agent = await makeAgent(board_id, "Otto");
   await view.go("#/usage");

@@ -13,8 +13,8 @@ function git(...args: string[]): string {
 }
 
 /**
- * LAST_RELEASE, or else the newest tag, or else the commit before the newest migration, whose tables differ from the current
- * ones.
+ * Returns the commit of the last release: LAST_RELEASE, or else the newest tag. Without tags it is the commit before the newest
+ * migration, because its tables differ from the current tables.
  */
 export function findLastRelease(): string {
   const given = process.env["LAST_RELEASE"];
@@ -38,7 +38,7 @@ export function checkOut(commit: string): { launcher: string; remove: () => void
   return { launcher: path.join(folder, "scripts/start.mjs"), remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Links all packages except the packages of the workspace itself, which must be those of the last release. */
+/** Links all packages except the packages of the workspace itself, which must come from the last release. */
 function linkPackages(folder: string): void {
   const linkAll = (from: string, to: string, leftOut: readonly string[]) => {
     mkdirSync(to, { recursive: true });

@@ -20,7 +20,7 @@ const FOLLOWERS = path.join(import.meta.dirname, "followers.ts");
 
 export interface LoadResult {
   requests: number;
-  /** Requests that were sent again, with the same key, because their connection was cut or no process was there. */
+  /** Requests that were sent again, with the same key, because their connection was cut or no process accepted it. */
   repeated: number;
   /** Why requests were sent again: the status, or that no complete answer arrived. */
   reasons: Record<string, number>;

@@ -33,7 +33,7 @@ test.for(["SIGTERM", "SIGKILL"] as const)(
       max_attempts: 1,
     };
     await db.insert(jobs).values(Array.from({ length: JOBS }, () => job));
-    // A process takes all wake-ups when it starts, so this process now holds them.
+    // A process takes all wake-ups when it starts, so only this process knows them now.
     const ending = await cluster.start();
     await vi.waitUntil(async () => (await count(isNull(jobs.sent_at))) === 0, WAIT);
     await cluster.end(ending, signal);

@@ -12,7 +12,7 @@ import { type FaultInjection, injectFaults } from "./fault-injection.ts";
 export interface ChaosPlan extends FleetPlan {
   posts: number;
   organizations: number;
-  /** Boards per organization. Each has a lead and a worker, and each of these has one webhook. */
+  /** Boards per organization. Each board has a lead and a worker, and each of these two agents has one webhook. */
   boards: number;
 }
 

@@ -115,7 +115,7 @@ async function recover(outside: ServiceEnvironment): Promise<void> {
 }
 
 export interface Walks {
-  /** Walks with one kill; `double` are walks with two. */
+  /** Walks with one kill each; `double` has walks with two kills each. */
   single: Walked[];
   double: Walked[];
   failures: string[];

@@ -172,7 +172,7 @@ function findJsonMismatch(validate: ValidateFunction, text: string): string | nu
   return `${first?.instancePath} ${first?.message} ${JSON.stringify(first?.params)}`;
 }
 
-/** For a stream, the schema describes the data of its events. */
+/** Finds the problem of a stream. Its schema describes the data of its events. */
 function findFrameMismatch(validate: ValidateFunction, text: string): string | null {
   if (!text.endsWith("\n\n")) return `the last frame is cut off: ${text.slice(-200)}`;
   for (const frame of text.split("\n\n").slice(0, -1)) {

@@ -23,7 +23,7 @@ export interface Entry {
   gone: boolean;
 }
 
-/** The maximum number of ids per kind: the latest ones and those that callers depend on. */
+/** The maximum number of ids per kind: the latest ids, and the ids that callers depend on. */
 const MAX_ENTRIES = 40;
 
 /** The ids of an organization, collected from answers to its callers. */

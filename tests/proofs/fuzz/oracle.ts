@@ -65,7 +65,7 @@ export function createOracle(world: World, api: Api, secrets: Secrets): Oracle {
   }
 }
 
-/** A failing host is logged as an error like a failure of the service. Whether 502 is documented is checked separately. */
+/** Checks whether a log line is about a failing host, which is logged as an error. Another check tests that 502 is documented. */
 const isHostFailure = ({ event, status }: LogLine) => event === "jobs.dead" || (event === "http.request" && status === 502);
 
 function findResponseMismatch(
@@ -87,7 +87,7 @@ function findResponseMismatch(
 }
 
 /**
- * The document describes 304 once for all reads. It is a valid answer only to a request with an entity tag that the client has.
+ * Finds the problem of a 304. The document describes 304 for all reads, but it is valid only if the request sent an entity tag.
  */
 function findRevalidationProblem({ method, headers }: SentRequest, answered: ReceivedResponse): string | null {
   const sent = headers["if-none-match"];

@@ -2,7 +2,7 @@ import type { Api, Operation } from "./document.ts";
 import { kindOf, type Pool } from "./id-pool.ts";
 import type { ReceivedResponse, SentRequest } from "./request.ts";
 
-/** The kind for tasks that an agent took under a lease. Their ids are also recorded as those of ordinary tasks. */
+/** The kind for tasks that an agent took under a lease. Their ids are also recorded as ids of ordinary tasks. */
 export const LEASED_TASK = "leased task";
 
 /** The kinds whose ids do not appear in a path below their list. */
@@ -10,7 +10,7 @@ const KINDS: Readonly<Record<string, string>> = { "/organizations": "organizatio
 
 type Json = Record<string, unknown>;
 
-/** An export with one JSON object per line does not count as JSON. */
+/** Checks whether an answer is JSON. An export with one JSON object per line does not count. */
 export const isJson = ({ headers }: ReceivedResponse): boolean =>
   headers.get("content-type")?.startsWith("application/json") ?? false;
 

@@ -26,7 +26,7 @@ export interface ReceivedResponse {
   text: string;
 }
 
-/** The callers of the home organization and of another one, and an organization without callers that requests only name. */
+/** The callers of two organizations, the home and another one, and an organization without callers whose ids requests name. */
 export interface FuzzTenants {
   home: FuzzTenant;
   stranger: FuzzTenant;

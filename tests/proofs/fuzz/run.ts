@@ -47,7 +47,7 @@ export interface FuzzResult {
 
 /** Requests per operation and round; about half as many for deletions. */
 const REQUESTS_PER_ROUND = 5;
-/** How many further requests search for a smaller failing one. */
+/** How many further requests are sent to find a smaller request that fails too. */
 const MAX_SHRINKS = 60;
 /** After this many rounds all callers move to a new organization, since lists grow. */
 const ROUNDS_PER_TENANT = 4;

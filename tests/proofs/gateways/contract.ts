@@ -15,7 +15,7 @@ export interface ContractOptions {
   start: () => Promise<ContractHost>;
   /** How long background work of the service may take. */
   timeout_ms: number;
-  /** More than one for slow hosts: an agent that cannot check in within half a minute gets the same text again. */
+  /** How often an agent may be woken. Slow hosts need more than once, because an agent without a check-in is woken again. */
   max_wakes: number;
 }
 

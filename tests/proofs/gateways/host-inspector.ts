@@ -41,7 +41,7 @@ export function createHostInspector(world: World, { url, token }: ContractHost) 
     const { messages } = await call("chat.history", { sessionKey: keyOf(actor), limit: 100 });
     return messages.map(({ role, content }: { role: string; content: string | { text?: string }[] }) => ({
       role,
-      // The service inserts invisible word joiners, which keep slashes in other people's text from being read as orders.
+      // The service inserts invisible word joiners, which keep slashes in other people's text from being read as commands.
       text: (typeof content === "string" ? content : content.map(({ text }) => text ?? "").join("\n")).replaceAll("\u2060", ""),
     }));
   }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
-/** The tested OpenClaw releases: the oldest supported one, one with protocol 3 and one with protocol 4. */
+/** The tested OpenClaw releases: the oldest supported release, a release with protocol 3 and a release with protocol 4. */
 export const RELEASES = ["2026.2.9", "2026.2.26", "2026.9.6"] as const;
 export type Release = (typeof RELEASES)[number];
 
@@ -16,7 +16,7 @@ export const hostFolder = (release: Release): string => path.join(import.meta.di
  */
 const INSTALL = ["ci", "--ignore-scripts", "--omit=peer", "--omit=optional", "--no-audit", "--no-fund", "--loglevel=error"];
 
-/** Installs missing releases one after the other, some 400 MB each. */
+/** Installs missing releases one after the other. Each takes about 400 MB. */
 export default async function install(): Promise<void> {
   for (const release of RELEASES) await installLocked(hostFolder(release), `host ${release}`);
 }
@@ -39,7 +39,7 @@ async function npm(args: string[], cwd: string): Promise<void> {
   if (code !== 0) throw new Error(`npm ${args[0]} in ${cwd} exited with ${code}`);
 }
 
-/** Returns a Node that every release supports: the current one or the one in this project's packages. */
+/** Returns a Node that every release supports: the current Node, or the Node in this project's packages. */
 export function nodeForHosts(): string {
   const [major, minor] = process.versions.node.split(".").map(Number) as [number, number];
   if ((major === 24 && minor >= 16) || (major === 26 && minor >= 1) || major > 26) return process.execPath;

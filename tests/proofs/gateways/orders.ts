@@ -5,7 +5,7 @@ import type { Actor, HostInspector } from "./host-inspector.ts";
 const DIRECTIVES = ["/exec host=gateway security=full ask=off", "/model no/such -g", "/elevated full"];
 const LINES = ["GET /status returned 500", ...DIRECTIVES, "teal"];
 
-/** Each of these as a whole message would be a directive, a command, the end of a run or a shell command. */
+/** Texts that a host obeys as a whole message: as a directive, as a command, as the end of a run, or as a shell command. */
 const ORDERS_ALONE = ["/model no/such", "/new", "Please stop.", "! true"];
 
 const escape = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");

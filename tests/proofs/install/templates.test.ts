@@ -32,7 +32,7 @@ const parsers: Record<string, (text: string) => unknown> = {
 };
 const read = (name: string) => parsers[path.extname(name)]!(readProjectFile(name));
 
-/** The Compose schema uses a dialect that names its parts by `id`, which the validator refuses. */
+/** Parses a schema without `id`, by which the Compose schema names its parts, because the validator refuses that keyword. */
 const parseSchema = (text: string) =>
   JSON.parse(text, (key, value) => (key === "id" && typeof value === "string" ? undefined : value)) as AnySchemaObject;
 

@@ -20,13 +20,13 @@ const userCode = () => Array.from(randomBytes(8), (byte) => ALPHABET[byte % ALPH
 interface Guesses {
   /** How many guesses got each answer. */
   statuses: Record<string, number>;
-  /** How often others signed in and worked meanwhile. */
+  /** How often other people signed in and worked meanwhile. */
   looks: number;
 }
 
 /**
  * Guesses passwords, links, codes, keys and tokens from many addresses while other people sign in and work. Throws if a guess
- * is right, if the service fails, or if anybody else notices.
+ * is right, if the service fails, or if other people are disturbed.
  */
 async function guess(accounts: AccountsWorld, count: number): Promise<Guesses> {
   const { world, openBrowser, openOwner, invite, joinBy, signIn, signInByLink, openMachine } = accounts;

@@ -11,7 +11,7 @@ export interface Sample {
   status: number | "no answer" | "lost" | "503 without Retry-After";
 }
 
-/** `start` and `end` are times of the clock of `performance.now()`. */
+/** Creates a sample. `start` and `end` are times of the clock of `performance.now()`. */
 export const toSample = (kind: string, start: number, end: number, status: Sample["status"]): Sample => ({
   kind,
   at: performance.timeOrigin + start,
@@ -19,7 +19,7 @@ export const toSample = (kind: string, start: number, end: number, status: Sampl
   status,
 });
 
-/** Matches expected deliveries and events with the arrived ones, in any order. */
+/** Matches expected deliveries and events with those that arrived, in any order. */
 export function createArrivals(samples: Sample[]) {
   const expected = new Map<string, { kind: string; start: number }>();
   const early = new Map<string, number>();
@@ -37,7 +37,7 @@ export function createArrivals(samples: Sample[]) {
       expected.delete(key);
       if (wanted) add(kind, wanted.start, performance.now());
     },
-    /** An event about a task also shows all earlier changes of it. */
+    /** Marks all events about a task up to a time as arrived, because an event also shows all earlier changes of its task. */
     arriveUntil(kind: string, id: string, time: string): void {
       const last = `${id} ${time}`;
       for (const key of expected.keys()) if (key !== last && key.startsWith(`${id} `) && key < last) arrivals.arrive(kind, key);

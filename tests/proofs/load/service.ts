@@ -66,7 +66,7 @@ const sendToParent = (message: ToParent) => void process.send!(message);
 const pending_sends = new Map<number, (failed: RefusedIds) => void>();
 let sends = 0;
 
-/** The queue is in the parent process, so it survives when this process is killed. */
+/** Sends wake-ups to the queue, which is in the parent process, so that it survives when this process is killed. */
 const send: Send = async (wakeUps) => {
   crashPoint("queue, before");
   const { promise, resolve } = Promise.withResolvers<RefusedIds>();
@@ -87,7 +87,7 @@ const log: Log = {
 /** Divides the time limits, so that the service gives up on silent receivers sooner. */
 const FASTER = 20;
 
-/** Crash points before and after a message to a receiver. */
+/** Adds crash points before and after a message to a receiver. */
 const withCrashPoints = (client: HttpClient): HttpClient => ({
   ...client,
   async post(url, request, { connect_ms, total_ms, max_bytes }) {

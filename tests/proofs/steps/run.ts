@@ -1,6 +1,6 @@
 /**
  * Agents that add steps to their runs in batches, repeat them, overlap them and leave gaps, while processes of the service are
- * killed. Every step must be stored exactly once, in its place.
+ * killed. Every step must be stored exactly once and in order.
  */
 import { unpack } from "@board/core/run/steps/pack";
 import { expect } from "vitest";

@@ -252,7 +252,7 @@ function isPlainRefusal({ status, body }: Answer): boolean {
   return REFUSALS[status]?.test(typeof detail === "string" ? detail : detail.message) ?? true;
 }
 
-/** The presence of an agent and a person's first request are recorded even when the request is refused. */
+/** Checks whether a write records an agent's presence or a person's first request. Refused requests may write these too. */
 const isPresence = (write: string): boolean =>
   /^(agents|users|api_keys) update |^changes insert .*"type": "agent", "action": "updated"/.test(write) ||
   /"agent\.connected"/.test(write);

@@ -10,7 +10,7 @@ type Known = Record<string, string>;
 interface Input {
   body?: (known: Known) => object;
   query?: (known: Known) => string;
-  /** The status for permitted callers, when it is not the documented one. */
+  /** The status for permitted callers, if it differs from the documented status. */
   answers?: number;
   /** The required right to the board, when it does not follow from the method. */
   need?: "read" | "write";
@@ -24,22 +24,22 @@ const RECEIVER = { url: "https://93.184.215.14/events" };
 const COMPLETION = { status: "complete", board_type: "goal", objective: "Ship it", success_metrics: { customers: 10 } };
 const ownersOnly = ({ role }: Caller): Verdict => (role === "owner" ? "through" : 403);
 const adminsOnly = ({ home, role }: Caller): Verdict => (!home ? 404 : role === "member" ? 403 : "through");
-/** The board is a value in the input and must belong to the organization. */
+/** Expects 404 for other organizations. The board is only a value in the input, so the caller needs no right to the board. */
 const wholeOrganization = ({ home }: Caller): Verdict => (home ? "through" : 404);
 const anyMembership = ({ home, visitor }: Caller): Verdict => (home || visitor ? "through" : 404);
-/** A foreign board in a body is an invalid value (422), and not a resource that is missing (404). */
+/** Expects 422 for a foreign board in a body, because it is an invalid value there and not a missing resource (404). */
 const bodyReference = ({ home }: Caller): Verdict => (home ? "through" : 422);
-/** An admin of the active organization may be a plain member of the board's one, so the board must belong to the active one. */
+/** Expects 404 for a board outside of the active organization, because the admin role counts only in the active organization. */
 const boardAtHome =
   (need: "read" | "write") =>
   (caller: Caller): Verdict =>
     caller.visitor ? 404 : boardVerdict(caller, need);
-/** A lead creates agents only on its own board. */
+/** Expects that a lead creates agents only on its own board. */
 const ownBoard = (caller: Caller): Verdict =>
   caller.is === "user" ? boardAtHome("write")(caller) : caller.own ? "through" : 403;
 const ownRun = ({ home, name }: Caller): Verdict => (home && name === "worker" ? "through" : 404);
 const ownerOfKey = ({ home, role }: Caller): Verdict => (home && role === "owner" ? "through" : 404);
-/** A key that is limited to some boards sees nothing of the other boards. */
+/** Refuses a key that is limited to some boards, because the answer would also show other boards. */
 const keyForAllBoards = ({ key, home, reads }: Caller): Verdict => (key && home && reads.length === 1 ? 403 : "through");
 const byGateway = ({ gateway_id }: Known) => `?gateway_id=${gateway_id}`;
 const byBoard = ({ board_id }: Known) => `?board_id=${board_id}`;
@@ -158,7 +158,7 @@ export const INPUTS: Record<string, Input> = {
       return verdict === "through" && caller.is === "agent" && caller.agent !== "lead" ? 403 : verdict;
     },
   },
-  /** The run is the worker's. */
+  /** Only the worker may end this run, because the run belongs to it. */
   "PATCH /api/v1/agent/runs/{run_id}": { body: () => ({ ended_reason: "Done" }), rule: ownRun },
   "POST /api/v1/agent/runs/{run_id}/steps": {
     body: () => ({ from: 0, steps: [{ kind: "message", text: "Said" }] }),
@@ -167,7 +167,7 @@ export const INPUTS: Record<string, Input> = {
   "POST /api/v1/boards/{board_id}/tasks/{task_id}/artifacts": { body: () => ({ name: "log.txt", content: "bG9n" }) },
   /** The answer is 409, because the artifact already has its content. */
   "PUT /api/v1/boards/{board_id}/artifacts/{artifact_id}/content": { answers: 409 },
-  /** A person has added it. */
+  /** Agents are refused, because a person has added the artifact. */
   "DELETE /api/v1/boards/{board_id}/artifacts/{artifact_id}": {
     rule: (caller) => {
       const verdict = boardVerdict(caller, "write");

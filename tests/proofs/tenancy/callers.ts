@@ -6,7 +6,7 @@ import type { Tenant, World } from "../../support/world.ts";
 import { createKeyCallers } from "./key-callers.ts";
 import { seedSlackApp } from "./seed-tenant.ts";
 
-/** The boards of the home organization: the requested board, an unrelated one, and one in the same group. */
+/** The boards of the home organization: the requested board, an unrelated board, and another board in the same group. */
 export type BoardPlace = "home" | "elsewhere" | "neighbour";
 export const ALL_BOARDS: readonly BoardPlace[] = ["home", "elsewhere", "neighbour"];
 
@@ -15,7 +15,7 @@ export interface Caller {
   name: string;
   options: CallOptions;
   is: "nobody" | "user" | "agent";
-  /** Whether the caller belongs to the home organization; for a person, whether it is the active one. */
+  /** Whether the caller belongs to the home organization; for a person, whether the home organization is active. */
   home: boolean;
   /** A member of the home organization whose active organization is another: only boards are accessible. */
   visitor?: boolean;

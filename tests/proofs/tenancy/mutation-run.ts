@@ -68,7 +68,7 @@ export async function runMutations(
 
 const describeTrial = ({ endpoint, path, caller, variation }: AccessCase): string =>
   [`${endpoint.method} ${path} by ${caller.name}`, variation].filter(Boolean).join(", ");
-/** The searches of a list count as another operation, since they send other statements than the list. */
+/** Names the operation of a case. Searches of a list count as a separate operation, because they send other statements. */
 const operationOf = ({ endpoint, search }: AccessCase): string => `${endpoint.method} ${endpoint.paths[0]}${search ? "?q" : ""}`;
 /** Operations that only authenticate the caller. */
 const isAuthentication = (operation: string): boolean => /GET \/api\/v1\/(users\/me|agent\/healthz)$/.test(operation);

@@ -38,7 +38,7 @@ const OTHER_FORM = "requests across boards send another form of the same code, i
 const ACTING = "and set_config('changes.actor', $, true) is not null)";
 const HELD_AGENT = `"agents"."id" = $ and "agents"."board_id" = $ and "gateways"."organization_id" = $) ${ACTING} for update of "agents"`;
 const HOME = '"tasks"."board_id" = (select id from "boards" where id = $ and organization_id = $ for key share)';
-/** The end of an update of one task, which was locked before. */
+/** The end of the statement that updates one task. The task was found and locked by an earlier statement. */
 const OF_ONE_TASK = 'where ("tasks"."id" = $ and "tasks"."board_id" = $';
 const OF_ORGANIZATION = '(select id from "boards" where organization_id = $)';
 

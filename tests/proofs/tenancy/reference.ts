@@ -59,7 +59,7 @@ export const pathReference = (
 ): Reference => ({ about, at: row, answers, ...sent });
 export const onGateway = { query: ({ known }: Rows) => `?gateway_id=${known.gateway_id}` };
 
-/** A board in the query of an organization-wide list. */
+/** Returns the references that name a board in the query of an organization-wide list. */
 export const boardQuery = (status: { elsewhere: Reference["answers"]; known: Reference["answers"] }): Reference[] => [
   queryReference("board", "theirs", 404, ({ board_id }) => `?board_id=${board_id}`),
   queryReference("board", "elsewhere", status.elsewhere, ({ board_id }) => `?board_id=${board_id}`),

@@ -14,7 +14,7 @@ import {
 import { REPOSITORY } from "./seed-tenant.ts";
 import { reportedUsage, usageMetrics } from "./usage-references.ts";
 
-/** All rows that a task names must belong to its board. */
+/** Returns references of a task to rows that do not belong to its board, which must be refused. */
 const taskReferences = (fields: object, refused: (status: number) => Reference["answers"]): Reference[] => [
   ...foreignReferences("dependency", refused(404), ({ task_id }) => ({ ...fields, depends_on_task_ids: [task_id] })),
   foreignReference("tag", "theirs", refused(404), ({ tag_id }) => ({ ...fields, tag_ids: [tag_id] })),

@@ -21,8 +21,8 @@ const IN_WORK: NewTask = { status: "in_progress", in_progress_at: new Date() };
 const EXPIRED: NewTask = { ...IN_WORK, lease_expires_at: new Date("2020-01-01"), lease_seconds: 60, lease_fence: 1 };
 
 /**
- * Stores tasks that the agents of the home board could take on the board of another gateway, and a free task without marks
- * that they may take. Returns the free task.
+ * Stores tasks that the agents of the home board could take on the board of another gateway, and a free task without marker
+ * words that they may take. Returns the free task.
  */
 export async function seedForeignTasks(world: World, known: Ids, apart_board_id: string): Promise<string> {
   const add = async (board_id: string, fields: NewTask): Promise<string> => {
@@ -51,7 +51,7 @@ export async function seedForeignDetails(world: World, known: Ids, elsewhere: Id
 
 /**
  * Stores messages to agents, and a decision that only the worker has acknowledged. One message to the worker names another
- * organization. Returns the worker's message and the later one of the lead.
+ * organization. Returns the worker's message and the lead's later message.
  */
 export async function seedInboxes(world: World, known: Ids, theirs: Ids, apart_gateway_id: string): Promise<Ids> {
   const { db } = world;

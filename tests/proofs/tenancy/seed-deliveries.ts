@@ -16,8 +16,8 @@ import type { Ids } from "./seed-tenant.ts";
 const FAILED = { status: "failed", attempts: 12, last_error: "Refused", delivered_at: null, agent_id: null } as const;
 
 /**
- * Lets deliveries to agents and subscriptions of these boards fail, so that a resend for one board could reach those of
- * another board. Both webhooks of a board have a failed delivery.
+ * Stores failed deliveries to agents and subscriptions of these boards, so that a resend for one board that also resends deliveries
+ * of another board is detected. Both webhooks of a board have a failed delivery.
  */
 export async function seedFailedDeliveries({ db }: World, boards: readonly Ids[]): Promise<void> {
   for (const { payload_id, signed_webhook_id, subscription_id, delivery_id } of boards) {

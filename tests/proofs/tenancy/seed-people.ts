@@ -17,9 +17,9 @@ interface Places {
 }
 
 /**
- * Stores what people have besides their rights: notifications, preferences, browsers and followed boards. An extra person has as
- * many browsers as are allowed, and an extra organization, as which no request is sent, as many API keys as are allowed. Returns
- * the id of a notification of the caller "another owner".
+ * Stores what people have besides their rights: notifications, preferences, browsers and followed boards. An extra person has the
+ * maximum number of browsers, and an extra organization without callers has the maximum number of API keys. Returns the id of a
+ * notification of the caller "another owner".
  */
 export async function seedPeople(world: World, callers: readonly Caller[], places: Places): Promise<Ids> {
   const idOf = await identify(world, callers);

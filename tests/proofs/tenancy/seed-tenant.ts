@@ -29,7 +29,7 @@ export const createSender =
     return answer.body;
   };
 
-/** Creates the rows of an organization outside its boards, with the mark in every text. */
+/** Creates the rows of an organization outside its boards, with the marker word in every text. */
 export async function seedOrganization(world: World, tenant: Tenant, mark: string, repository: string): Promise<Ids> {
   const send = createSender(world, tenant.owner);
   const { gateway_id, organization_id } = tenant;
@@ -94,7 +94,7 @@ async function addDeadJob(world: World, { organization_id, gateway_id }: Tenant,
 
 const RELAXED_RULES = { max_agents: 5, require_approval_for_done: false };
 
-/** Creates the rows of a board and a group for it, with the mark in every text. */
+/** Creates the rows of a board and a group for it, with the marker word in every text. */
 export async function seedBoard(world: World, tenant: Tenant, ours: string, mark: string): Promise<Ids> {
   const send = createSender(world, tenant.owner);
   const { board_id, worker } = tenant;

@@ -19,7 +19,7 @@ export function toAgentId(name: string): string {
   return id.slice(0, Math.min(end, 64)) || MAIN;
 }
 
-/** Returns the agents of the host, except new ones that the fault `unknown_after_create_ms` hides. */
+/** Returns the agents of the host, except new agents that the fault `unknown_after_create_ms` hides. */
 export function visibleAgents(host: Host): AgentEntry[] {
   const now = Date.now();
   return agentsOf(host.config.runtime(), host.dialect).filter(

@@ -41,7 +41,7 @@ function describeFile(host: Host, workspace: string, name: string, withContent: 
   };
 }
 
-/** Workspace files of an agent. No release has a method that deletes one. */
+/** Workspace files of an agent. No release has a method that deletes a file. */
 export const fileMethods: Record<string, Method> = {
   "agents.files.list": {
     params: () => shape({ agentId: text() }),

@@ -25,7 +25,7 @@ export interface ConnectResult {
 
 const CONTROL_UI = "openclaw-control-ui";
 
-/** Checks `connect` in the same order as a real host. Throws an RpcError if the client is rejected. */
+/** Checks `connect` in the order of a real host. Throws an RpcError if the client is rejected. */
 export function acceptConnect(host: Host, upgrade: IncomingMessage, nonce: string, value: unknown): ConnectResult {
   const { dialect, options } = host;
   const problems = connectSchema(dialect.nonce_required)(value, "");

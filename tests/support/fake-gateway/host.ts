@@ -73,7 +73,7 @@ export interface PairingRequest {
 
 export interface DeviceStore {
   paired: Map<string, PairedDevice>;
-  /** Requests by device id. Asking again before a decision repeats the same request. */
+  /** Pairing requests by device id. A device that asks again before a decision gets its existing request. */
   pending: Map<string, PairingRequest>;
 }
 

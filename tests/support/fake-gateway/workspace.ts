@@ -19,7 +19,7 @@ export function seedWorkspace(
   return files;
 }
 
-/** Recent releases delete BOOTSTRAP.md once SOUL.md or USER.md is customized, because no first conversation is needed then. */
+/** Deletes BOOTSTRAP.md once SOUL.md or USER.md is customized, as recent releases do, since no first conversation is needed. */
 export function deleteFinishedBootstrap(host: Host, workspace: string): void {
   const files = host.files.get(workspace);
   if (!host.dialect.deletes_bootstrap || files === undefined || host.bootstrapped_workspaces.has(workspace)) return;

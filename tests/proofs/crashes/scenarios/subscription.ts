@@ -5,7 +5,7 @@ import type { Scenario } from "../walk.ts";
 const TITLE = "Told";
 
 let receiver: Promise<Receiver> | undefined;
-/** One receiver serves all walks of a run; each walk has its own path. */
+/** Returns the receiver, which all walks of a run share. Each walk has a separate path. */
 const getReceiver = () => (receiver ??= startReceiver());
 
 /** A change whose event is posted to a subscription. */
@@ -26,7 +26,7 @@ export const subscription: Scenario = {
       `select detail -> 'subject' ->> 'id' as task_id, status, url from subscription_deliveries
         join subscriptions on subscriptions.id = subscription_id`,
     );
-    // A committed change has its delivery, and only a committed one has.
+    // A change has a delivery if and only if it was committed.
     expect(deliveries.map(({ task_id, status }) => [task_id, status])).toEqual(tasks.map(({ id }) => [id, "delivered"]));
     const [path] = (await outside.rows<{ url: string }>("select url from subscriptions")).map(({ url }) => new URL(url).pathname);
     const received = (await getReceiver()).messages.filter((message) => message.path === path);

@@ -16,7 +16,7 @@ async function addTasks(a: Attacker, board_id: string): Promise<void> {
 }
 
 /**
- * Adds an organization with a board. It then makes the first organization active again, because other attacks work in that one.
+ * Adds an organization with a board. It then makes the first organization active again, because other attacks need it.
  */
 async function addOrganization(a: Attacker, whileActive: () => Promise<unknown>): Promise<string> {
   const { id: first } = JSON.parse((await a.call("GET", "/api/v1/organizations/me")).text) as { id: string };
