@@ -62,7 +62,7 @@ test("a list that is too large keeps every item and names the fields that were s
   }
 });
 
-test("a smaller page shows items in full that a large page shortens", async () => {
+test("items that a large page shortens are shown in full on a smaller page", async () => {
   const home = await world.tenant("smaller page");
   const path = await addComments(home, 20, LONG);
   const pages = await Promise.all([0, 7, 19].map((offset) => read(home, `${path}?limit=1&offset=${offset}`)));

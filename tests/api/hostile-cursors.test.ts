@@ -20,7 +20,7 @@ const encoded = (text: string) => Buffer.from(text).toString("base64url");
 const TIMES = ["2026-02-30T00:00:00.000Z", "0000-01-01T00:00:00.000Z", "9999-99-99T00:00:00.000Z", "10000-01-01", "-1", "NaN"];
 const HUGE = "9".repeat(19);
 
-/** Positions that a client could make up, in every form that the service has ever used for positions. */
+/** Cursors that a client could make up, in every form that the service has ever used for cursors. */
 const HOSTILE: [name: string, cursor: string][] = [
   ["of one letter", "x"],
   ["with NUL", "%00"],

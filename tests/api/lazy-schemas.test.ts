@@ -4,7 +4,7 @@ import { lazyObject } from "@board/core/values/wire";
 import { expect, test } from "vitest";
 import * as z from "zod";
 
-test("the fields of a lazy object are made on its first use, once for all of its variants", () => {
+test("the fields of a lazy object are created on its first use, once for all of its variants", () => {
   let made = 0;
   const Point = lazyObject(() => {
     made += 1;
@@ -20,7 +20,7 @@ test("the fields of a lazy object are made on its first use, once for all of its
 });
 
 // Runs in another process, because earlier tests in the same worker have already used the schemas.
-test("loading the operations does not yet make the fields of their inputs and answers", () => {
+test("loading the operations does not yet create the fields of their inputs and answers", () => {
   const printed = execFileSync(process.execPath, [path.join(import.meta.dirname, "../support/made-schemas.ts")], {
     encoding: "utf8",
   });

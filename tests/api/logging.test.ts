@@ -19,7 +19,7 @@ const requests = () => world.log.filter((line) => line.event === "http.request")
 
 const LOG_WAIT = { timeout: 10_000, interval: 10 };
 
-/** Sends a request and returns its log line. A function may write its log after its answer. */
+/** Sends a request and waits for its log line, because a Lambda function may write the line after its answer. */
 async function lineOf(method: string, path: string, options: CallOptions = {}): Promise<LogLine> {
   const request_id = crypto.randomUUID();
   await world.call(method, path, { ...options, headers: { "x-request-id": request_id } });

@@ -74,7 +74,7 @@ test("a webhook body that API Gateway passes in Base64 is verified and stored as
   await cloud.deliverAll();
 });
 
-test("the tags bundle answers the same as the local app", async () => {
+test("the bundle of the function for tags gives the same answers as the local app", async () => {
   const created = await cloud.request("tags", "POST", "/api/tags", { body: '{"name":"Bug / Issue"}', headers: asOwner });
   expect(created.status).toBe(200);
   const { id } = (await created.json()) as { id: string };

@@ -1,6 +1,6 @@
 import type { Figures } from "./load.ts";
 
-/** A row of the table. */
+/** A row of a table in docs/performance.md. */
 export interface Row {
   what: string;
   figure: string;

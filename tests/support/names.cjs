@@ -1,6 +1,6 @@
-// Preloaded into a server, so that its look-ups of names below .test do what the tests want. Names below slow.test are never
-// answered, and one that is looked up by the system keeps a thread of the pool, as getaddrinfo does. Every other name is this
-// machine, and none resolves while the file NAMES_DOWN exists. Queries of a Resolver go to NAMES_SERVER, which does the same.
+// Preloaded into a server, so that tests decide how names below .test resolve. Names below slow.test get no answer, and dns.lookup
+// of such a name blocks a thread of the pool, as getaddrinfo does. Every other name is this machine, or does not resolve while the
+// file NAMES_DOWN exists. Queries of a Resolver go to the name server NAMES_SERVER, which follows the same rules.
 const dns = require("node:dns");
 const fs = require("node:fs");
 const { syncBuiltinESMExports } = require("node:module");
@@ -20,7 +20,7 @@ function unblockThreads() {
   try {
     fs.closeSync(fs.openSync(NAMES_PIPE, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK));
   } catch (error) {
-    // An earlier call has unblocked all of them.
+    // No thread is blocked, because an earlier call has unblocked all threads.
     if (error.code !== "ENXIO") throw error;
   }
 }

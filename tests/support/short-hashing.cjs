@@ -1,5 +1,5 @@
-// Preloaded into workers and functions: tokens are hashed in one round instead of 200,000, which cost 60 ms of a processor
-// for each agent of a test. What is stored looks the same. Files that check a hash switch it off (`real-hashing.ts`).
+// Preloaded into workers and functions: tokens are hashed in one round. The usual 200,000 rounds would take 60 ms of processor
+// time for each agent of a test. The stored format is the usual one. Files that check a hash switch this off (`real-hashing.ts`).
 const crypto = require("node:crypto");
 const { syncBuiltinESMExports } = require("node:module");
 

@@ -55,7 +55,7 @@ describe("a person's change of a task with an unfinished dependency", () => {
     });
   });
 
-  test("references in the body are checked before the blocked task returns to the inbox, and gates are not", async () => {
+  test("references in the body are checked before a blocked task returns to the inbox, but board rules are not", async () => {
     await setRules(world, team, { block_status_changes_with_pending_approval: true, require_approval_for_done: true });
     await addApproval(world, team.board_id, [task.id]);
     expect(await outcome(owner, task, { assigned_agent_id: crypto.randomUUID() })).toEqual([404, "Not Found"]);

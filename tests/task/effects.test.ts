@@ -69,7 +69,7 @@ test("an update that changes nothing has no effects", () => {
   expect(effects({ before: inbox, after: inbox })).toEqual({ transitions: [], events: [], notifications: [], board_events: [] });
 });
 
-test("a comment alone is one event and notifies the assignee", () => {
+test("a comment alone records one event and notifies the assignee", () => {
   expect(summary(effects({ before: started, after: started, comment: "Hello" }))).toEqual({
     transitions: [],
     events: ["task: task.comment"],

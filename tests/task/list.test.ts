@@ -54,7 +54,7 @@ describe("the list of tasks", () => {
     expect(new Set(pages.flat()).size).toBe(9);
   });
 
-  test("the list has each task as read by id, for people and agents", async () => {
+  test("the list shows each task as a read by id does, for people and agents", async () => {
     const { first, second } = await addTasks({ first: { description: "Text", priority: "high" }, second: { status: "done" } });
     await depend(first!, second!);
     const { items } = await read();

@@ -157,7 +157,7 @@ describe("notifications of a task back in the inbox", () => {
     });
   });
 
-  test("a return to the inbox is notified from any status and assignee, unless the lead did it", async () => {
+  test("the lead is notified of a task's return to the inbox from any status and assignee, unless the lead returned it", async () => {
     const back = to(team.lead, "TASK BACK IN INBOX");
     for (const status of STATUSES.filter((name) => name !== "inbox"))
       for (const assigned_agent_id of [null, team.worker.id])
