@@ -1,4 +1,4 @@
-// An agent that takes one task after the other, comments, and submits its work for review.
+// An agent that works on one task at a time: it takes a task, comments on it, and submits its work for review.
 // Run: AGENT_TOKEN=… node examples/agent-loop.ts
 import { setTimeout as pause } from "node:timers/promises";
 import { ApiError, createClient, type Task } from "@board/client";

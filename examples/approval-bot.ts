@@ -1,4 +1,4 @@
-// A bot of a person that decides small requests by a rule and leaves all others to people.
+// A bot that acts with a person's token: it decides small requests by a rule and leaves all other requests to people.
 // Run: BOARD_TOKEN=… BOARD=… node examples/approval-bot.ts
 import { type Approval, createClient } from "@board/client";
 
@@ -8,7 +8,7 @@ const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
 const you = createClient({ url, token: process.env.BOARD_TOKEN! });
 const board = { path: { board_id: process.env.BOARD! } };
 
-/** Null leaves the decision to a person. An agent wrote the payload, so nothing in it is taken for granted. */
+/** Returns the decision, or null to leave it to a person. An agent wrote the payload, so its types are checked first. */
 function decide({ action_type, payload }: Approval): "approved" | "rejected" | null {
   const amount = payload?.["amount"];
   if (action_type !== "refund" || typeof amount !== "number" || !(amount > 0)) return null;
@@ -24,7 +24,7 @@ async function handle(approval: Approval): Promise<void> {
   await you.patch("/api/v1/boards/{board_id}/approvals/{approval_id}", { params, body: { status } });
 }
 
-// First the requests that already wait, then those made from now on. A request that is seen twice is decided once.
+// Handles the requests that already wait, and then follows new ones. A request that is seen twice is decided once.
 const since = new Date().toISOString();
 const pending = { ...board, query: { status: "pending" as const } };
 for await (const approval of you.list("/api/v1/boards/{board_id}/approvals", { params: pending })) await handle(approval);

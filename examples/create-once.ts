@@ -1,4 +1,4 @@
-// Creates a task once, even if the program runs again: an Idempotency-Key that belongs to its cause repeats the first answer.
+// Creates a task once, even if the program runs again: a repeated request with the same Idempotency-Key gets the first answer.
 // Run: BOARD_TOKEN=… BOARD=… node examples/create-once.ts   (run it twice; the second run prints the same id)
 const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
 const address = `${url}/api/v1/boards/${process.env.BOARD}/tasks`;

@@ -1,4 +1,4 @@
-// Fields of your own on tasks: an organization defines them for some of its boards, and values are checked.
+// Custom fields of tasks: an organization defines them for some of its boards, and the service checks their values.
 // Run: BOARD_TOKEN=… BOARD=… node examples/custom-fields.ts
 import { ApiError, createClient } from "@board/client";
 
@@ -7,7 +7,7 @@ const you = createClient({ url, token: process.env.BOARD_TOKEN! });
 const board_id = process.env.BOARD!;
 const FIELDS = "/api/v1/organizations/me/custom-fields";
 
-/** Uses the field that is there: a key exists once in an organization. */
+/** Adds the board to an existing field, or creates the field. A key is unique in an organization. */
 async function ensureField(field_key: string, rule: { field_type: "integer" | "text"; validation_regex?: string }) {
   const found = (await you.get(FIELDS)).find((field) => field.field_key === field_key);
   if (!found) return you.post(FIELDS, { body: { field_key, ...rule, board_ids: [board_id] } });

@@ -1,4 +1,4 @@
-// Tasks that wait for each other: a plan in order, of which only what is ready can be taken.
+// Tasks that depend on each other: an agent can take a task only when all tasks before it are done.
 // Run: BOARD_TOKEN=… AGENT_TOKEN=… BOARD=… node examples/dependencies.ts
 import { ApiError, createClient } from "@board/client";
 
@@ -24,7 +24,7 @@ try {
   console.log(`Refused: ${error.message}`);
 }
 
-// The agent always gets the task that waits for no other one, though all three are free.
+// None of the three tasks is assigned, but the agent always gets the task that does not wait for another task.
 for (;;) {
   const { task } = await agent.post("/api/v1/agent/tasks/next", { body: {} });
   if (!task) break;

@@ -1,4 +1,4 @@
-// Changes a text that somebody else may be editing: If-Match refuses a change of what was not read, and the edit is made again.
+// Changes a text that somebody else may be editing: If-Match makes the service refuse a change that is based on an old version.
 // Run: BOARD_TOKEN=… BOARD=… TASK=… node examples/edit-without-overwriting.ts
 import { ApiError, createClient, type Task } from "@board/client";
 
@@ -7,7 +7,7 @@ const you = createClient({ url, token: process.env.BOARD_TOKEN! });
 const params = { path: { board_id: process.env.BOARD!, task_id: process.env.TASK! } };
 const TASK = "/api/v1/boards/{board_id}/tasks/{task_id}";
 
-/** Reads the task, lets `edit` say what to change, and writes it if nobody was faster. */
+/** Reads the task and writes what `change` returns. If somebody else was faster, it reads the task again and retries. */
 async function edit(change: (task: Task) => { description: string }): Promise<Task> {
   for (let attempt = 1; ; attempt++) {
     const { data: task, headers } = await you.send("get", TASK, { params });

@@ -9,7 +9,7 @@ const feed = `${url}/api/v1/changes`;
 const filter = `board_id=${process.env.BOARD}`;
 const authorization = { Authorization: `Bearer ${process.env.BOARD_TOKEN}` };
 
-/** Yields the events of one connection: frames that a blank line ends, with lines such as `id:` and `data:`. */
+/** Yields the events of one connection. An event consists of lines such as `id:` and `data:`, and ends with a blank line. */
 async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id: string; data: string }> {
   let text = "";
   for await (const part of body.pipeThrough(new TextDecoderStream())) {

@@ -1,4 +1,4 @@
-// An agent that waits for messages: each request is answered as soon as there is work, and reads again what it did not finish.
+// An agent that waits for messages: a request is answered as soon as there is work, and returns all unacknowledged messages.
 // Run: AGENT_TOKEN=… node examples/inbox.ts
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "@board/client";
@@ -10,11 +10,11 @@ for (;;) {
   const inbox = await agent.get("/api/v1/agent/inbox", { params: { query: { wait: 20 } } });
   for (const message of inbox.messages) console.log(`${message.kind}: ${message.text.split("\n", 1)[0]}`);
 
-  // Acknowledge after the work: a message that was shown to a process that died is shown again.
+  // Acknowledge messages after the work, so that they are returned again if the process dies before.
   const last = inbox.messages.at(-1);
   if (last) await agent.post("/api/v1/agent/inbox/ack", { body: { through: last.id } });
 
-  // Tasks stay in the inbox until the agent starts them, so the wait would be answered at once.
+  // Tasks stay in the inbox until the agent starts them, so the next request would be answered at once. Therefore it pauses.
   const { mine, free } = inbox.counts;
   if (mine + free > 0) console.log(`Tasks: ${mine} assigned to this agent, ${free} free`);
   if (!last && inbox.has_work) await pause(60_000);

@@ -17,7 +17,7 @@ const params = {
   header: { "X-Task-Fence": next.lease.fence },
 };
 
-/** Reading the inbox renews the caller's leases; reading the task tells whether this one is still the same. */
+/** Renews the lease by reading the inbox, and reads the task to check that its lease still has the same fence. */
 async function renew(over: AbortController): Promise<void> {
   while (!over.signal.aborted) {
     await pause(renew_ms, undefined, { signal: over.signal });

@@ -1,4 +1,4 @@
-// A lead that hands out tasks to the worker with the least to do, reviews what is handed in, and closes it or sends it back.
+// A lead that assigns each task to the worker with the fewest tasks, reviews submitted tasks, and closes them or sends them back.
 // Run: LEAD_TOKEN=… BOARD=… node examples/lead.ts
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient, type Task } from "@board/client";
@@ -32,7 +32,7 @@ async function handOut(): Promise<void> {
   }
 }
 
-/** Put your judgement here. The comment of the worker is what it says about its work. */
+/** Put your judgement here. In its comment, the worker describes its work. */
 const isGood = (comment: string) => comment.length > 10;
 
 async function review(): Promise<void> {

@@ -24,7 +24,7 @@ console.log("lamps:", JSON.stringify(await recall("lamps")));
 const content = "The cellar is locked on Sundays; the key hangs in the office.";
 await agent.post("/api/v1/agent/boards/{board_id}/memory", { params: { path }, body: { content, tags: ["place"] } });
 
-// Words are searched by their beginnings: "lock" finds "locked".
+// A search matches the beginnings of words: "lock" finds "locked".
 const query = { q: "cellar lock" };
 for await (const entry of agent.list("/api/v1/agent/boards/{board_id}/memory", { params: { path, query } }))
   console.log("found:", entry.content);

@@ -14,7 +14,7 @@ const you = createClient({ url, token: process.env.BOARD_TOKEN! });
 const board_id = process.env.BOARD!;
 const file = process.env.MIRROR ?? "tasks.json";
 
-/** The position is read first: a task that changes while the list is read is then read again. */
+/** Reads all tasks. The position is read before the list, so that a task that changes in between is read again. */
 async function readAll(): Promise<Mirror> {
   const { cursor } = await you.get("/api/v1/changes", { params: { query: { board_id } } });
   const tasks: Mirror["tasks"] = {};
@@ -43,7 +43,7 @@ await update(mirror).catch(async (error: unknown) => {
   mirror = await readAll();
 });
 
-// Written aside first, so that an interruption leaves the former copy.
+// Written to another file first, so that an interruption leaves the old copy intact.
 writeFileSync(`${file}.new`, JSON.stringify(mirror, null, 2));
 renameSync(`${file}.new`, file);
 console.log(`${Object.keys(mirror.tasks).length} tasks in ${file}`);

@@ -10,10 +10,10 @@ interface Page {
 const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
 const headers = { Authorization: `Bearer ${process.env.BOARD_TOKEN}` };
 
-/** The address in `Link: </api/v1/…?cursor=…>; rel="next"`, or null on the last page. */
+/** Returns the address in `Link: </api/v1/…?cursor=…>; rel="next"`, or null on the last page. */
 const nextAddress = (answer: Response) => /<([^>]+)>; rel="next"/.exec(answer.headers.get("Link") ?? "")?.[1] ?? null;
 
-/** An empty cursor asks for the first page. A cursor neither misses nor repeats a row that is there throughout. */
+/** Yields all pages. An empty cursor asks for the first page. Rows that exist the whole time are neither missed nor repeated. */
 async function* pages(path: string): AsyncGenerator<Page> {
   let next: string | null = `${path}&cursor=`;
   while (next !== null) {

@@ -35,7 +35,7 @@ const server = createServer((request, response) => void receive(request, respons
 await new Promise<void>((resolve) => server.listen(Number(process.env.PORT ?? 0), "127.0.0.1", resolve));
 
 const { port } = server.address() as AddressInfo;
-// A service on this machine posts to loopback. Any other one needs a public https address that leads to PORT.
+// A service on this machine can post to a loopback address. Any other service needs a public https address that leads to PORT.
 const receiver = process.env.RECEIVER_URL ?? `http://127.0.0.1:${port}/events`;
 const subscription = await you.post("/api/v1/boards/{board_id}/subscriptions", {
   params: { path },

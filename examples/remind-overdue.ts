@@ -1,4 +1,4 @@
-// A job of yours that runs every morning: it finds tasks that are overdue, and reminds in a comment who has them.
+// A program to run every morning: it finds overdue tasks, and reminds their agents in a comment.
 // Run: BOARD_TOKEN=… BOARD=… node examples/remind-overdue.ts
 import { createClient } from "@board/client";
 
@@ -10,7 +10,7 @@ const now = new Date();
 const names = new Map<string, string>();
 for await (const { id, name } of you.list("/api/v1/agents", { params: { query: path } })) names.set(id, name);
 
-// Sorted by due_at, tasks without one come last, so reading ends at the first that is not overdue.
+// Tasks are sorted by due_at, and tasks without a due_at come last, so reading ends at the first task that is not overdue.
 const query = { sort: "due_at" as const, status: "inbox,in_progress,blocked" };
 for await (const task of you.list("/api/v1/boards/{board_id}/tasks", { params: { path, query } })) {
   if (!task.due_at || new Date(task.due_at) >= now) break;

@@ -1,4 +1,4 @@
-// A sender that is not in the list of sources: it signs the body, and repeats a post until the service has it, which stores it once.
+// A sender for a webhook with the generic source: it signs the body and repeats a post until the service has stored it, once.
 // Run: ENDPOINT_URL=… SECRET=… node examples/send-webhook.ts   (without SECRET for a webhook that takes unsigned posts)
 import { createHmac } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const endpoint = process.env.ENDPOINT_URL!;
 const secret = process.env.SECRET;
 
-/** `id` names the event: the service recognizes a repeat by it for seven days. */
+/** Posts an event. The service recognizes a repeated post by `id` for seven days. */
 async function send(id: string, event: object): Promise<Response> {
   const body = JSON.stringify(event);
   const signature = secret ? createHmac("sha256", secret).update(body).digest("hex") : null;

@@ -10,7 +10,7 @@ if (process.env.WEBHOOK_BODY_BUCKET && !["on", "off"].includes(process.env.WEBHO
  */
 const bucket = isOn
   ? new sst.aws.Bucket("WebhookBodies", {
-      // Pages upload and get files of tasks with addresses that the service has signed.
+      // Browsers upload and download files of tasks at presigned URLs, from the pages of any origin.
       cors: { allowMethods: ["GET", "PUT"], allowOrigins: ["*"], exposeHeaders: ["Content-Range", "ETag"] },
       transform: { bucket: (args) => void (args.forceDestroy = $app.removal === "remove") },
     })
@@ -42,7 +42,7 @@ const allow = (...actions: string[]) =>
 /** Permissions for functions that read payloads or notify agents of payloads. */
 export const bodyReadPermissions = allow("s3:GetObject");
 
-/** Permissions for the function that stores files of tasks. The addresses that it signs permit no more than it may do. */
+/** Permissions for the function that stores files of tasks. A presigned URL permits no more than the function that signed it. */
 export const filePermissions = allow("s3:GetObject", "s3:PutObject");
 
 /** Permissions for the scheduler, which moves bodies and deletes the bodies of removed payloads. */

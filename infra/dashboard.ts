@@ -37,7 +37,7 @@ const fiveMinuteMetric = (metricName: string, statistic: Metric["statistic"]) =>
 const messageAge = (of: sst.aws.Queue) => queueMetric(of, "ApproximateAgeOfOldestMessage");
 const visibleMessages = (of: sst.aws.Queue) => queueMetric(of, "ApproximateNumberOfMessagesVisible");
 
-/** One line per combination of values of the given dimensions. */
+/** Returns a chart with one line per combination of values of the given dimensions. */
 const linePerDimension = (metricName: string, dimensions: string): ChartLine => ({
   expression: `SEARCH('{${SERVICE_NAMESPACE},service,stage,${dimensions}} MetricName="${metricName}" stage="${$app.stage}"', 'Sum', ${FIVE_MINUTES})`,
 });

@@ -22,7 +22,7 @@ export const functionMetric = (name: Name, metricName: string, statistic: Metric
   period: FIVE_MINUTES,
 });
 
-/** A metric of all functions of the account in this region. */
+/** Returns a metric of all functions of the account in this region. */
 export const accountMetric = (metricName: string): Metric => ({
   namespace: "AWS/Lambda",
   metricName,

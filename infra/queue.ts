@@ -2,7 +2,7 @@ import { deliveries, outbound, probes, type Queue, syncs } from "../packages/fun
 
 const FOURTEEN_DAYS = 14 * 24 * 60 * 60;
 
-/** The maximum retention, because the age counts from the first send, and dead letters may wait for an operator. */
+/** Creates a queue with the maximum retention: a message's age counts from its first send, and an operator may come days later. */
 const createDeadLetterQueue = (name: string) =>
   new sst.aws.Queue(name, { transform: { queue: { messageRetentionSeconds: FOURTEEN_DAYS } } });
 

@@ -13,8 +13,8 @@ const DRAIN_SECONDS = 10;
 const health = `${streamContainer.port}/http` as const;
 
 /**
- * One container behind a load balancer, in a network without NAT, because it only needs the database. A deployment starts the new
- * container before it stops the old one.
+ * Creates one container behind a load balancer. The network has no NAT, because the container only needs the database. A deployment
+ * starts the new container before it stops the old one.
  */
 export function createStreamService(domain: string) {
   const vpc = new sst.aws.Vpc("StreamNetwork", {
@@ -40,7 +40,7 @@ export function createStreamService(domain: string) {
       rules: [{ listen: "443/https", forward: health }],
       health: { [health]: { path: "/health", interval: "10 seconds" } },
     },
-    // All streams must be in one process, which shares their polls and counts them for the budgets.
+    // All streams must be in one process, because that process counts them for the budgets and shares polls between them.
     scaling: { min: 1, max: 1, cpuUtilization: false, memoryUtilization: false },
     wait: true,
     transform: {

@@ -9,7 +9,7 @@ const OLDEST = [20, 19];
 
 export const root = path.resolve(import.meta.dirname ?? ".", "..");
 
-/** Whether this process already runs on a Node that is new enough. */
+/** Returns whether this process already runs on a Node that is new enough. */
 export const isCurrent = () => Number(process.versions.node.split(".")[0]) >= REQUIRED_MAJOR;
 
 /** Returns the folder with `node`, or ends the process with a line about what to install. */

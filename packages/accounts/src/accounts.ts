@@ -27,7 +27,7 @@ import * as tables from "./tables.sql.ts";
 
 type AccountsSettings = Settings & { auth: AccountsAuth };
 
-/** Precedes the session's cookie, so that the verifier can tell it from a bearer token, which never contains a blank. */
+/** Precedes the session's cookie, so that the verifier can distinguish it from a bearer token, which never contains a space. */
 const COOKIE_PREFIX = "cookie ";
 
 interface Account {
@@ -39,7 +39,7 @@ interface Account {
   subject: string;
 }
 
-/** The person who owns an account. An e-mail address counts only if it is verified. */
+/** Returns the person who owns an account. An e-mail address counts only if it is verified. */
 const toIdentity = ({ issuer, subject, email, emailVerified, name }: Account): Identity => ({
   issuer,
   subject,
@@ -48,11 +48,11 @@ const toIdentity = ({ issuer, subject, email, emailVerified, name }: Account): I
   email_unverified: !emailVerified,
 });
 
-/** The accounts of people in this service. `createContext` opens a context for work outside of a request. */
+/** Opens the accounts of people in this service. `openContext` creates a context for work outside of a request. */
 export function openAccounts(settings: Settings, openContext: () => Context) {
   requireAccountsMode(settings);
   const { db, mail, http, log } = openContext();
-  // The audit log notes the client's address, but the callbacks of the library do not get the request.
+  // The audit log records the client's address. The library does not pass the request to its callbacks, so it is stored here.
   const clients = new AsyncLocalStorage<NonNullable<Context["client"]>>();
   const createContext = (): Context => {
     const client = clients.getStore();
@@ -110,7 +110,8 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
   const isOwner = and(eq(tables.user.issuer, LOCAL_IDENTITY.issuer), eq(tables.user.subject, LOCAL_IDENTITY.subject))!;
 
   /**
-   * The account of the first owner, which is the same user as in local mode. Nobody can sign in to it until its link was used.
+   * Returns the account of the first owner, and creates it if needed. It belongs to the same user as in local mode. Nobody can sign
+   * in to it before its link was used.
    */
   async function ensureOwner(): Promise<Account> {
     const { internalAdapter } = await auth.$context;
@@ -120,13 +121,13 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     const email = `owner-${crypto.randomUUID()}@${UNKNOWN_DOMAIN}`;
     const owner = { name: "Owner", email, emailVerified: false, issuer, subject };
     await internalAdapter.createUser(owner, { method: "admin" }).catch((error: unknown) => {
-      // Another process has created it at the same time.
+      // Another process has created the account at the same time.
       if (!/unique|duplicate/i.test(String((error as Error).cause ?? error))) throw error;
     });
     return (await findAccount(isOwner))!;
   }
 
-  /** Makes a link with which somebody can sign in to this account once. */
+  /** Creates a link with which somebody can sign in to this account once. */
   async function createLink(account_id: string): Promise<string> {
     const { internalAdapter } = await auth.$context;
     const token = mintLinkToken();
@@ -139,8 +140,8 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
   const isOwnerToken = (token: string) => owner_token !== null && timingSafeEqual(digest(token), digest(owner_token));
 
   /**
-   * The person to whom a session belongs. Only a program's session token is renewed here, because this answer could not carry a
-   * renewed cookie.
+   * Returns the person to whom a session belongs. Only a program's session token is renewed here, because this answer could not
+   * carry a renewed cookie.
    */
   async function findSession(cookie: string, disableRefresh: boolean) {
     const found = await auth.api.getSession({ headers: new Headers({ cookie }), query: { disableRefresh } });
@@ -151,8 +152,8 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     `${(await auth.$context).authCookies.sessionToken.name}=${token.slice(SESSION_PREFIX.length)}`;
 
   /**
-   * The command line sends its session as a bearer token. The library reads sessions from a cookie, and checks the Origin header
-   * of requests, so both headers are set here.
+   * Moves the command line's session from its bearer token to a cookie, where the library expects it. The library also checks the
+   * Origin header, so that header is set too.
    */
   async function withSession(headers: Headers): Promise<Headers> {
     const [, token] = /^Bearer (\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
@@ -163,7 +164,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     return headers;
   }
 
-  /** The API key with which a connected program acts, and the only address that accepts the program's token. */
+  /** Returns the API key with which a connected program acts, and the only address that accepts the program's token. */
   async function findConnection(token: string): Promise<{ key_id: string; resource: string } | null> {
     const resource = mcpResource(settings);
     const { referenceId, resources } = oauthAccessToken;
@@ -196,7 +197,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       const answer = await clients.run(client, () =>
         pathname === MAIL_LINK_PATH ? answerMailLink(received, auth.handler) : auth.handler(received),
       );
-      // Only requests that change something add rows, so these remove them too.
+      // Only POST requests add rows, so only they have to remove outdated rows.
       if (request.method === "POST") await removeOldRows();
       return toRefusal(pathname, answer);
     },
@@ -215,7 +216,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     async createOwnerLink(): Promise<string> {
       return createLink((await ensureOwner()).id);
     },
-    /** The link for the owner's first visit; null once the owner has another way to sign in. */
+    /** Creates the link for the owner's first visit. Returns null once the owner has another way to sign in. */
     async createFirstLink(): Promise<string | null> {
       const { id } = await ensureOwner();
       const [password] = await db
@@ -235,10 +236,10 @@ function requireAccountsMode(settings: Settings): asserts settings is AccountsSe
 
 export type Accounts = ReturnType<typeof openAccounts>;
 
-/** Nobody can have an address in this domain (RFC 2606). */
+/** Nobody can have an e-mail address in this domain (RFC 2606). */
 const UNKNOWN_DOMAIN = "accounts.invalid";
 
-/** The scope of the counters of attempts, and the account in them. */
+/** The scope of the rate counters for attempts to sign in. Within it, the counters are keyed by a digest of the e-mail address. */
 const ATTEMPTS = "sign-in";
 const toKey = (email: string) => digest(email).toString("base64url");
 

@@ -8,7 +8,7 @@ const STATUSES: Partial<Record<ErrorKind, ConstructorParameters<typeof APIError>
   limited: "TOO_MANY_REQUESTS",
 };
 
-/** Runs work of the service within the library, which knows only its own errors. */
+/** Runs work inside a callback of the library. Converts a `DomainError` to the library's error, the only one that it can answer. */
 export async function asApiCall<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -21,7 +21,7 @@ export async function asApiCall<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** For a passkey that is not valid, the library answers as if the service had failed. */
+/** Answers an invalid passkey with 400, because the library answers it with 500, as if the service had failed. */
 export const toRefusal = (pathname: string, answer: Response): Response =>
   answer.status === 500 && pathname.endsWith("/passkey/verify-registration")
     ? Response.json({ message: "The passkey is not valid." }, { status: 400 })

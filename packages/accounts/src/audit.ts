@@ -1,14 +1,16 @@
 import type { GenericEndpointContext } from "better-auth";
 import { APIError, getSessionFromCtx } from "better-auth/api";
 
-/** Records what happened to an account, if its person is in an organization whose log can have it. */
+/**
+ * Records what happened to an account in the audit log of its person's organization. Without an organization, nothing is recorded.
+ */
 export type AuditAccount = (
   account_id: string,
   action: "account.changed" | "sign_in.ended" | "sign_in.failed" | "sign_in.succeeded",
   after?: object | null,
 ) => Promise<void>;
 
-/** What the audit log says after a successful request to one of these paths. */
+/** What the audit log calls the change that a successful request to each of these paths has made. */
 const CHANGES: Readonly<Record<string, string>> = {
   "/add-password": "password",
   "/change-email": "email",
@@ -19,7 +21,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   "/update-user": "name",
 };
 
-/** Records a change of the account by the request that `returned` this. */
+/** Records a change of the account, if this request has changed one. `returned` is the result of the request. */
 export async function auditChange(ctx: GenericEndpointContext, returned: unknown, audit: AuditAccount): Promise<void> {
   const changed = CHANGES[ctx.path ?? ""];
   if (changed === undefined || returned instanceof APIError) return;

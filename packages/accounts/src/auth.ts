@@ -30,7 +30,7 @@ export const ADDRESS_HEADER = "x-board-client-address";
 
 const DAY_SECONDS = 86_400;
 const SESSION_DAYS = 30;
-/** Attempts per minute from one address. The number is low, because each attempt costs the derivation of a key. */
+/** Allows `max` attempts in `window` seconds from one address. The number is low, because hashing a password is slow on purpose. */
 const ATTEMPTS = { window: 60, max: 10 };
 const GUARDED = [
   "/sign-in/*",
@@ -62,13 +62,13 @@ export interface Attempts {
    * which ones have an account.
    */
   count(email: string): Promise<void>;
-  /** Takes back the attempt that succeeded. */
+  /** Subtracts an attempt that succeeded. */
   forget(email: string): Promise<void>;
 }
 
 export type Auth = ReturnType<typeof createAuth>;
 
-/** The sign-in of people by better-auth. Accounts are made by invites, so nobody can sign up. */
+/** Creates the sign-in of people with better-auth. Accounts are created by invites, so nobody can sign up. */
 export function createAuth(options: AccountsOptions) {
   const { settings, db, http, mail, log, invites, attempts, connections, createMemberLink, audit } = options;
   const { github, google } = settings.auth;
@@ -100,7 +100,7 @@ export function createAuth(options: AccountsOptions) {
       ...(github && { github: toProvider(github) }),
       ...(google && { google: toProvider(google) }),
     },
-    // A different e-mail address is allowed, because only a signed-in person can add an account elsewhere to their own.
+    // A different e-mail address is allowed, because only a signed-in person can link an external account to their own.
     account: { accountLinking: { enabled: true, trustedProviders: [], allowDifferentEmails: true } },
     plugins: [
       accessLink(),
@@ -145,16 +145,16 @@ export function createAuth(options: AccountsOptions) {
 }
 
 /**
- * No way to sign in may create an account, even if the library takes it for a sign-up. The first owner is created outside of any
- * request.
+ * Throws if a request other than accepting an invite would create an account, which the library does for some ways to sign in. The
+ * first owner is created outside of any request.
  */
 async function requireInvite(_user: unknown, ctx: GenericEndpointContext | null): Promise<void> {
   if (ctx && ctx.path !== "/sign-up/invite") throw new APIError("FORBIDDEN", { message: "An account needs an invite." });
 }
 
 /**
- * When a mail proves the e-mail address of an account for the first time, the library ends the account's passwords and sessions,
- * because somebody else may have entered that address. It does not remove the passkeys, so this does.
+ * Removes passkeys when a mail first proves the account's e-mail address, because somebody else may have entered that address. The
+ * library itself removes only the account's passwords and sessions.
  */
 async function endUnprovenPasskeys({ id }: { id: string }, ctx: GenericEndpointContext | null): Promise<void> {
   if (ctx?.path !== "/magic-link/verify") return;
@@ -165,11 +165,11 @@ const toProvider = ({ client_id, client_secret }: { client_id: string; client_se
   clientId: client_id,
   clientSecret: client_secret,
   disableSignUp: true,
-  // Otherwise a sign-in with an id token would create an account.
+  // Without this, a sign-in with an id token would create an account.
   disableIdTokenSignIn: true,
 });
 
-/** A service on this machine is reached by several names, such as localhost and 127.0.0.1. */
+/** Returns the origins of the service. On this machine it can be reached as localhost and as 127.0.0.1. */
 function ownOrigins(origin: string): string[] {
   const { hostname, port, protocol } = new URL(origin);
   if (!["127.0.0.1", "localhost", "[::1]", "0.0.0.0"].includes(hostname)) return [origin];
@@ -182,7 +182,7 @@ const emailOf = (body: unknown): string | null => {
   return typeof email === "string" ? email.trim().toLowerCase() : null;
 };
 
-/** Refuses common passwords wherever one is set, and counts the attempts to sign in with a password. */
+/** Refuses common passwords wherever a password is set, and counts the attempts to sign in with a password. */
 const checkPassword = (attempts: Attempts) =>
   createAuthMiddleware(async (ctx) => {
     const { newPassword } = (ctx.body ?? {}) as { newPassword?: unknown };
@@ -192,7 +192,7 @@ const checkPassword = (attempts: Attempts) =>
     await asApiCall(attempts.count(email));
   });
 
-/** A failed sign-in is written to the audit log of the account's organization, so there must be an account. */
+/** Records the result of a request in the audit log. A failed sign-in is recorded only if the account exists. */
 const noteResult = (attempts: Attempts, audit: AuditAccount) =>
   createAuthMiddleware(async (ctx) => {
     await auditChange(ctx, ctx.context.returned, audit);
@@ -204,8 +204,8 @@ const noteResult = (attempts: Attempts, audit: AuditAccount) =>
   });
 
 /**
- * The mail is sent after the answer, so that the time of the answer does not show whether the account exists. Only accounts get
- * mails.
+ * Signs in by a link in a mail, which only existing accounts get. The mail is sent after the answer, so that the response time does
+ * not show whether the account exists.
  */
 const signInByMail = (mail: Mailer, log: Log, origin: string) =>
   magicLink({

@@ -3,8 +3,8 @@ import type { HttpClient } from "@board/core/context/http-client";
 const LIMITS = { connect_ms: 3_000, total_ms: 5_000, max_bytes: 65_536 };
 
 /**
- * Fetches the documents by which clients describe themselves, from public hosts only. Anybody can name such an address in a request
- * to sign in.
+ * Fetches the metadata document of a client. Only public hosts are contacted, because anybody can name an address in a request to
+ * sign in.
  */
 export const fetchClientDocument =
   (http: HttpClient) =>

@@ -18,11 +18,11 @@ export interface Connection {
 
 /** What the service does when a person connects a program. */
 export interface Connections {
-  /** Creates the key as which the program acts, and returns its id. Throws a `DomainError` if the account may not. */
+  /** Creates the key with which the program acts, and returns its id. Throws a `DomainError` if the account may not. */
   create(account_id: string, connection: Connection): Promise<string>;
 }
 
-/** What the person chose on the page that asks. The library ignores these fields. */
+/** What the person chose on the consent page. The library ignores these fields. */
 const Choice = z.object({
   access: z.enum(["read", "write"]).default("write"),
   board_ids: z.array(z.guid()).min(1).max(MAX_IDS).nullable().default(null),
@@ -44,9 +44,8 @@ const parseChoice = (body: unknown): z.infer<typeof Choice> => {
 const NO_KEY = "00000000-0000-0000-0000-000000000000";
 
 /**
- * The API key to which the tokens of an authorization belong. If nobody agreed in this request, it is a key that does not exist,
- * so that the library finds no earlier consent and asks again: otherwise a program could claim to be one to which the person
- * agreed earlier.
+ * Returns the API key for the tokens of an authorization. Without consent in this request, it returns a key that does not exist, so
+ * that the library asks again. Otherwise a program could pretend to be one with an earlier consent.
  */
 export async function keyOfConsent(db: Db, connections: Connections, account_id: unknown, scopes: string[]): Promise<string> {
   const chosen = await agreed.get();
@@ -70,18 +69,18 @@ async function createKey(
   return asApiCall(connections.create(account_id, { name, access: granted, board_ids }));
 }
 
-/** The API key to which the tokens for a device's code belong; null for a code that nobody has approved. */
+/** Returns the API key for the tokens of a device code, or null if nobody has approved the code. */
 export async function keyOfDevice(db: Db, code: string): Promise<string | null> {
   const [row] = await db
     .select({ key_id: deviceCode.keyId, status: deviceCode.status })
     .from(deviceCode)
     .where(eq(deviceCode.deviceCode, code));
-  // The person has just agreed, and the key is still being made.
+  // The person has just agreed, and the key is still being created.
   if (row?.status === "approved" && row.key_id === null) throw new APIError("BAD_REQUEST", { error: "authorization_pending" });
   return row?.key_id ?? null;
 }
 
-/** Makes an API key for a program when a person agrees to connect it, on the page of an authorization or for a device's code. */
+/** Creates an API key for a program when a person agrees to connect it, on the consent page or with a device code. */
 export const connection = (db: Db, connections: Connections) =>
   ({
     id: "connection",
@@ -126,7 +125,7 @@ async function connectDevice(
     eq(deviceCode.userId, account_id),
     eq(deviceCode.status, "approved"),
     isNull(deviceCode.keyId),
-    // The command line signs in its person and needs no API key.
+    // The command line signs in as its person and needs no API key.
     isNotNull(deviceCode.oauthClientId),
   );
   const [row] = await db.select().from(deviceCode).where(isApproved);

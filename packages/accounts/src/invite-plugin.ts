@@ -12,13 +12,13 @@ const MAX_NAME = 200;
 export interface Invites {
   /** The address of an open invite; null if there is none with this token. */
   findEmail(token: string): Promise<string | null>;
-  /** Makes the account a member. Throws a `DomainError` if the invite no longer counts. */
+  /** Makes the account a member. Throws a `DomainError` if the invite is no longer valid. */
   accept(token: string, user: User): Promise<void>;
 }
 
 /**
- * Creates an account by the link of an invite, joins the organization and signs in. The holder of the link counts as the invited
- * person, but the address counts as verified only when the person has verified it.
+ * Creates an account by the link of an invite, joins the organization and signs in. The link alone makes a person a member, but it
+ * does not verify the invited e-mail address.
  */
 export const invitation = (invites: Invites) =>
   ({

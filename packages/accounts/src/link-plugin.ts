@@ -8,8 +8,7 @@ const MAX_TOKEN = 200;
 
 /**
  * Signs in by a link that works once: for the owner's first visit, and for accounts whose person has lost every other way to sign
- * in. The link carries its token behind a #, and its page posts the token, so that a program that merely opens links does not use
- * it up.
+ * in. The token is behind the #, and the page posts it, so that a program that merely opens the link does not use it up.
  */
 export const accessLink = () =>
   ({

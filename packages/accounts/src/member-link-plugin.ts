@@ -6,7 +6,7 @@ import { asApiCall } from "./api-error.ts";
 /** Makes a link for another member, on behalf of this account. Throws a `DomainError` if the account is not allowed to. */
 export type CreateMemberLink = (account_id: string, member_id: string) => Promise<string>;
 
-/** A link with which a member who has lost every other way to sign in can sign in once. Owners make it and pass it on. */
+/** Lets an owner create a link with which a member can sign in once, after that member has lost every other way to sign in. */
 export const memberLink = (create: CreateMemberLink) =>
   ({
     id: "member-link",

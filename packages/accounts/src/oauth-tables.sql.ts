@@ -46,7 +46,7 @@ export const oauthClient = accounts.table(
   (t) => [index("oauth_client_by_user").on(t.userId), index("oauth_client_by_creation").on(t.createdAt)],
 );
 
-/** What tokens are issued for: the MCP endpoint, under every address that the service has had. */
+/** The resources for which tokens are issued: the MCP endpoint, under every address that the service has had. */
 export const oauthResource = accounts.table("oauth_resource", {
   ...id,
   identifier: text().notNull().unique(),
@@ -88,7 +88,7 @@ export const oauthClientResource = accounts.table(
 );
 
 /**
- * The API key with which the connected program acts. When the key is revoked, everything that was issued for it becomes invalid.
+ * Declares the column for the API key with which a program acts. When the key is revoked, everything issued for it becomes invalid.
  */
 const ofKey = () => uuid("reference_id").references(() => api_keys.id, { onDelete: "cascade" });
 const ofSession = () => text("session_id").references(() => session.id, { onDelete: "set null" });

@@ -28,21 +28,26 @@ const CODE_SECONDS = 600;
 /** A client that did not receive the answer to a refresh may repeat the refresh for this long. */
 const REPEAT_SECONDS = 30;
 
-/** The page of the console that asks a person to agree. The request stands behind the #, so that it is not written to any log. */
+/**
+ * The page of the console that asks a person to agree. The request is behind the #, which browsers do not send, so no log contains
+ * it.
+ */
 const CONSENT_PAGE = "/#connect";
 const DEVICE_PAGE = "/#device";
 
-/** The id of the command line, which signs its person in. Other programs are separate clients. */
+/** The client id of the command line, which signs in as its person. Every other program has its own client id. */
 export const COMMAND_LINE_ID = "board";
 
-/** The address for which the tokens of programs are issued. They are accepted nowhere else. */
+/** Returns the address for which the tokens of programs are issued. Such a token is accepted at no other address. */
 export const mcpResource = ({ service_url }: Pick<Settings, "service_url">): string => `${service_url}/mcp`;
 
-/** The digest by which a token is found. */
+/** Returns the digest under which a token is stored. */
 export const toStored = ({ token_pepper }: Pick<Settings, "token_pepper">, type: string, token: string): string =>
   tokenLookup(token_pepper, `${type}:${token}`);
 
-/** The authorization server for MCP clients: RFC 6749 with PKCE, RFC 7591, RFC 8628, RFC 8707 and client metadata documents. */
+/**
+ * Creates the authorization server for MCP clients: RFC 6749 with PKCE, RFC 7591, RFC 8628, RFC 8707 and client metadata documents.
+ */
 export function oauthPlugins(
   settings: Settings,
   { db, http }: Pick<Context, "db" | "http">,
@@ -81,7 +86,7 @@ export function oauthPlugins(
   ] as BetterAuthPlugin[];
 }
 
-/** The device grant. Its tokens belong to the API key that was made when the person agreed. */
+/** Creates the device grant. Its tokens belong to the API key that was created when the person agreed. */
 function deviceGrant(db: Context["db"], origin: string) {
   const device = oauthDeviceAuthorization({
     verificationUri: `${origin}${DEVICE_PAGE}`,

@@ -26,13 +26,12 @@ const { clientId } = oauth.oauthClient;
 const hasNone = (table: PgTable, client: PgColumn): SQL => sql`not exists (select 1 from ${table} where ${client} = ${clientId})`;
 
 /**
- * Anybody may register a client or ask for a code, so one that was never used is soon removed. A client that was removed
- * registers again.
+ * Anybody may register a client or request a code, so unused clients and codes are soon removed. A removed client registers again.
  */
 const OLD_ROWS: readonly OldRows[] = [
   { table: tables.verification, since: tables.verification.expiresAt, kept_ms: HOUR_MS },
   { table: tables.session, since: tables.session.expiresAt, kept_ms: DAY_MS },
-  // Guesses leave a row for each address and path.
+  // The rate limit stores a row for each address and path, so guessing leaves many rows.
   { table: tables.rateLimit, since: sql`to_timestamp(${tables.rateLimit.lastRequest} / 1000.0)`, kept_ms: HOUR_MS },
   { table: oauth.deviceCode, since: oauth.deviceCode.expiresAt, kept_ms: HOUR_MS },
   { table: oauth.oauthClientAssertion, since: oauth.oauthClientAssertion.expiresAt, kept_ms: HOUR_MS },

@@ -21,8 +21,8 @@ export function requireUncommonPassword(password: string): void {
 }
 
 /**
- * Whether a password is among those that guessers try first: common words, alone or repeated, with a few digits or signs, or one
- * character or a short group over and over.
+ * Returns whether a password is among those that guessers try first: common words with a few other characters, a short group of
+ * characters over and over, or a sequence such as `abcdef…`.
  */
 export function isCommonPassword(password: string): boolean {
   const plain = password.toLowerCase();
@@ -32,11 +32,11 @@ export function isCommonPassword(password: string): boolean {
   return rest.length <= MAX_REST || isRun(plain);
 }
 
-/** Whether the text repeats a group of at most four characters. */
+/** Returns whether the text repeats one group of at most four characters. */
 const isRepetition = (text: string): boolean =>
   [1, 2, 3, 4].some((size) => text.replaceAll(text.slice(0, size), "").length <= MAX_REST - 1);
 
-/** Whether each character follows the one before it, such as `abcdef…` or `987654…`. */
+/** Returns whether each character follows the one before it, such as `abcdef…` or `987654…`. */
 function isRun(text: string): boolean {
   const steps = Array.from(text.slice(1), (char, index) => char.charCodeAt(0) - text.charCodeAt(index));
   return Math.max(...steps) - Math.min(...steps) === 0 && Math.abs(steps[0]!) <= 1;

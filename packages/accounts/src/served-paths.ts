@@ -3,7 +3,7 @@ import { AUTH_PATH } from "./auth-path.ts";
 /** Where clients find out what the authorization server offers. By RFC 8414, the issuer's path comes last in this address. */
 const METADATA_PATH = `/.well-known/oauth-authorization-server${AUTH_PATH}`;
 
-/** The addresses of the OAuth provider that the service offers. The others manage clients, and nobody here owns clients. */
+/** The paths of the library's OAuth provider that the service offers. Its other paths manage clients, which no person owns here. */
 const OAUTH_PATHS = new Set([
   "/oauth2/authorize",
   "/oauth2/consent",
@@ -13,7 +13,7 @@ const OAUTH_PATHS = new Set([
   "/oauth2/token",
 ]);
 
-/** Whether requests to this path are answered by the library. */
+/** Returns whether the library answers requests to this path. */
 export function isServed(pathname: string): boolean {
   if (pathname === METADATA_PATH) return true;
   const path = pathname.slice(AUTH_PATH.length);

@@ -20,7 +20,7 @@ export const sessionToken = () =>
             const { returned } = ctx.context;
             const { verification_uri, user_code } = (returned ?? {}) as Record<string, unknown>;
             if (typeof verification_uri !== "string" || typeof user_code !== "string") return;
-            // The library puts the code before the #, where it would be written to logs.
+            // The library puts the code into the query, where it would be written to logs. Here it is put behind the #.
             return ctx.json({ ...(returned as object), verification_uri_complete: `${verification_uri}?user_code=${user_code}` });
           }),
         },

@@ -1,8 +1,8 @@
 import { bigint, boolean, index, integer, pgSchema, text, timestamp, unique } from "drizzle-orm/pg-core";
 
 /*
- * The tables of better-auth, in a separate schema. Only the library writes them, and it knows their columns by the names of
- * these properties, so they are spelled as in its documentation. Those of its OAuth provider are in oauth-tables.sql.ts.
+ * The tables of better-auth, in a separate schema. Only the library writes them, and it knows their columns by the names of these
+ * properties, so they are spelled as in its documentation. The tables of its OAuth provider are in oauth-tables.sql.ts.
  */
 export const accounts = pgSchema("accounts");
 

@@ -116,7 +116,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       if (isSuspect(c.var.ctx, c.var.client_address)) await c.var.slot.take(c.var.ctx, c.var.client_address);
       const actor = await authenticate(c.var.ctx, { role, resource }, c.req.raw.headers, c.var.client_address, verifyUser);
       c.var.slot.end();
-      // Stored before the role is checked, because the form of a 403 response depends on whether the caller is an agent.
+      // The actor is stored before the role is checked, because agents and people get different forms of a 403 response.
       c.set("ctx", { ...c.var.ctx, actor });
       if (isStream(endpoint)) c.set("ctx", { ...c.var.ctx, actor: await resumeOrganization(c.var.ctx, role, c.req.raw.headers) });
       // The board in the path replaces the agent's own board in the log, because a main agent works on other boards.
@@ -152,7 +152,7 @@ const createOnce = <T>(open: () => Promise<T>): (() => Promise<T>) => {
 
 const proceed: MiddlewareHandler<Env> = (_, next) => next();
 
-/** A response that waits for its first event is limited like an open stream, not like a running request. */
+/** Returns whether the response waits for its first event. It then counts as an open stream and takes no request slot. */
 const isHeld = (endpoint: Endpoint, { streams }: Runtime) => isStream(endpoint) && (streams.hold_seconds ?? 0) > 0;
 
 const takesSlot = (endpoint: Endpoint, runtime: Runtime): boolean =>
@@ -198,7 +198,10 @@ async function runEndpoint(endpoint: Endpoint, c: AppContext, known: KnownReques
   }
 }
 
-/** The organization of the board in the path is used first, because the caller may work on boards of several organizations. */
+/**
+ * Reports a change to the open streams of the organization. The board in the path comes first, because a user may have several
+ * organizations.
+ */
 function noteChange({ changes }: Runtime, { actor, prefetched_board }: Context): void {
   const organization_id =
     prefetched_board?.organization_id ??

@@ -18,7 +18,7 @@ export interface HttpExchange<A extends Actor = Actor> {
   source_ip: string;
   /** Reads the body. Throws `too_large` if it has more than `max_bytes`. */
   read(max_bytes: number): Promise<Uint8Array>;
-  /** The body's bytes as they arrive, for files. Throws `too_large` if there are more than `max_bytes`. */
+  /** Returns the body's bytes as they arrive, for files. Throws `too_large` if there are more than `max_bytes`. */
   chunks(max_bytes: number): AsyncIterable<Uint8Array>;
   /** Reads a static file of the API reference page. */
   readAsset(name: string): Promise<Uint8Array>;
@@ -75,9 +75,9 @@ interface Spec<A extends Actor, Path, Q, B, R> {
   authorize?: (ctx: Context<A>, params: Params<Path>) => Promise<unknown>;
   /** If true, path parameters are not validated, and a malformed id leads to 404 instead of 422. */
   lenient_params?: boolean;
-  /** The write may send the fence of a lease. The OpenAPI document then shows that header. */
+  /** The client may send the fence of its lease with the write. The OpenAPI document then shows that header. */
   fenced?: true;
-  /** The write may send the expected ETag in If-Match. */
+  /** The client may send the expected ETag in If-Match with the write. */
   conditional?: Conditional<A, Params<Path>>;
   /** The operation calls a host or another server while the caller waits, so it must not hold a transaction or a request slot. */
   calls_out?: true;
@@ -132,7 +132,7 @@ export function endpoint<
   ) => Promise<z.output<R> | Answer | Response>,
 ): Endpoint {
   const paths: readonly string[] = typeof path === "string" ? [path] : path;
-  // Drops the specific types of an operation, because the table contains operations of all types. This happens only here.
+  // The specific types of an operation are dropped here and nowhere else, because the table contains operations of all types.
   const erased = { spec, run } as unknown as Pick<Endpoint, "spec" | "run">;
   return { method, paths, params: paramsSchema(paths[0]!, spec.lenient_params ?? false), ...erased };
 }

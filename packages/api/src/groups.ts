@@ -51,8 +51,8 @@ import { users } from "./routes/users.ts";
 import { webhooks } from "./routes/webhooks.ts";
 
 /**
- * All operations by resource group. Each Lambda function in packages/functions/src/api lists the operations of its group again,
- * so that its bundle contains nothing else. A test compares these lists with the deployed routes.
+ * All operations by resource group. Each Lambda function in packages/functions/src/api lists the operations of its group again, so
+ * that its bundle contains no others. A test compares those lists with the deployed routes.
  */
 export const groups = {
   health,

@@ -13,7 +13,7 @@ import type { LoadAccounts } from "./sign-in/accounts.ts";
 /** Everything that differs between Lambda, the local server and the tests. The app receives it when it is created. */
 export interface Runtime {
   settings: Settings;
-  /** Whether all requests share one connection to the database, as they do with the embedded database. */
+  /** Whether all requests share one connection to the database, as with the embedded database. */
   shares_connection?: boolean;
   /** Creates the context of one request, without a signed-in actor and without pending wake-ups. */
   createContext(): Context<Public>;
@@ -50,12 +50,13 @@ export interface StreamOptions {
   /** Aborted when the process stops, which ends all streams at once. */
   shutdown_signal: AbortSignal;
   /**
-   * Where open streams and waiting responses are counted; by default in the process. To count them in the database, streams must
-   * have a time limit.
+   * Where open streams and waiting responses are counted; by default in the process. Counting in the database needs a time limit
+   * for streams, or a `process_id`.
    */
   count_in?: "process" | "database";
   /**
-   * With `count_in: "database"`, the process that keeps its streams counted while it is running, so that they need no time limit.
+   * With `count_in: "database"`, the id of this process. While the process is running, it renews the entries of its streams, so
+   * that they need no time limit.
    */
   process_id?: string;
   poll_ms?: number;
@@ -92,7 +93,7 @@ export type OpenApiDocument = Record<string, unknown>;
  */
 export type Follow<A extends Actor = Actor> = (ctx: Context<A>) => Promise<Source | null>;
 
-/** Like `Follow`, but for many callers with few statements. It is used for streams that many callers will probably share. */
+/** Does the same as `Follow` for many callers with few statements. It is used for streams that many callers probably follow. */
 export interface BatchFollow<A extends Actor = Actor> {
   followAll(ctx: Context, callers: readonly A[]): Promise<GrantResult[]>;
 }

@@ -89,7 +89,10 @@ export function writePrivateFile(file: string, text: string): void {
   }
 }
 
-/** Whether other users of the machine may read a file, or null if it does not exist. Windows has no permission bits for this. */
+/**
+ * Returns whether other users of the machine may read a file, or null if it does not exist. Windows has no permission bits for
+ * this.
+ */
 export function isReadableByOthers(file: string): boolean | null {
   try {
     return process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0;

@@ -28,7 +28,7 @@ export const addUsageOptions = (command: Command): Command =>
     .option("--model <name>", "name of the model")
     .option("--usage-key <key>", "repeated reports with the same key count once");
 
-/** Whether any of the options was given. */
+/** Returns whether any of the options was given. */
 export const hasUsage = ({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens, cost }: UsageOptions): boolean =>
   [inputTokens, outputTokens, cachedInputTokens, reasoningTokens, cost].some((value) => value !== undefined);
 

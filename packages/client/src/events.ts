@@ -41,7 +41,7 @@ export async function* follow(
   }
 }
 
-/** Whether a retry may succeed: after a network error (a broken body is a TypeError), a server error or a rate limit. */
+/** Returns whether a retry may succeed: after a network error (a broken body is a TypeError), a server error or a rate limit. */
 const isTransient = (error: unknown): boolean =>
   error instanceof ApiError
     ? error.status >= 500 || error.status === 429

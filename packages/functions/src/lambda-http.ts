@@ -56,7 +56,7 @@ function toHead({ status, headers }: Response) {
 /** Content types whose bytes are UTF-8 text, which Lambda passes on unchanged. Everything else is passed on in Base64. */
 const TEXT = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)|application\/javascript)/i;
 
-/** Whether the body is passed on as text. A response without a content type has no body. */
+/** Returns whether the body is passed on as text. A response without a content type has no body. */
 const isText = ({ headers }: Response) => !headers.has("content-encoding") && TEXT.test(headers.get("content-type") ?? "text/");
 
 /** Creates a handler that returns complete responses. */

@@ -22,7 +22,7 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
   return (await import("@board/core/db/postgres")).openPostgres(url, options);
 }
 
-/** Whether the folder of the embedded database is absent or empty. */
+/** Returns whether the folder of the embedded database is absent or empty. */
 export const isMissing = (folder: string): Promise<boolean> =>
   readdir(folder).then(
     (names) => names.length === 0,

@@ -41,7 +41,7 @@ export async function openMachineAgent(
   return { agent, is_new: true };
 }
 
-/** Whether the agent still exists. If it was removed, its token is no longer valid. */
+/** Returns whether the agent still exists. If it was removed, its token is no longer valid. */
 async function isStillValid(url: string, { token }: MachineAgent): Promise<boolean> {
   try {
     await createClient({ url, agent_token: token }).get("/api/v1/agent/healthz");

@@ -65,7 +65,7 @@ export interface BoardService {
 export const handleOf = ({ board_id, task_id, fence }: RunFacts): TaskHandle => ({ board_id, task_id, fence });
 
 const LEASE_LOST = ["task_lease_lost", "task_already_claimed"];
-/** Whether the error says that the caller no longer holds the task. */
+/** Returns whether the error says that the caller no longer holds the task. */
 export const isLeaseLost = (error: unknown): boolean => hasCode(error, ...LEASE_LOST);
 
 const TASK_PATH = "/api/v1/boards/{board_id}/tasks/{task_id}";

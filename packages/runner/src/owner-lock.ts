@@ -30,7 +30,7 @@ export function takeOwnership(file: string): OwnerLock | null {
   }
 }
 
-/** Whether a living process holds a lock. */
+/** Returns whether a living process holds a lock. */
 export const isOwned = (file: string): boolean => isHeld(readText(file) ?? "");
 
 function isHeld(text: string): boolean {

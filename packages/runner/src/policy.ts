@@ -99,7 +99,7 @@ function doesCommandMatch(prefix: string, line: string, allows: boolean): boolea
 const MAX_MATCHED = 1_000;
 
 /**
- * Whether a pattern matches. A text longer than MAX_MATCHED counts as a match if the pattern denies or asks, but not if it
+ * Returns whether a pattern matches. A text longer than MAX_MATCHED counts as a match if the pattern denies or asks, but not if it
  * allows.
  */
 const doesGlobMatch = (glob: string, text: string, isPath: boolean, allows: boolean): boolean =>

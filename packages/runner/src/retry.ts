@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const FIRST_DELAY_MS = 1_000;
 const MAX_DELAY_MS = 60_000;
 
-/** Whether a call failed for a reason that will pass: no connection, or a service that is overloaded or restarting. */
+/** Returns whether a call failed for a reason that will pass: no connection, or a service that is overloaded or restarting. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof ConnectionError || (error instanceof ApiError && (error.status === 429 || error.status >= 500));
 

@@ -6,7 +6,7 @@ import type { ToolRequest } from "./policy.ts";
 /** Folders of version control: a file in them can make the next command of git run a program. */
 const CONTROL_FOLDER = /(^|[\\/])\.(git|hg|svn|board)([\\/]|$)/i;
 
-/** Whether the file is inside the folder, even when symbolic links are followed. */
+/** Returns whether the file is inside the folder, even when symbolic links are followed. */
 export function isInside(folder: string, file: string): boolean {
   const root = toReal(folder);
   const relative = path.relative(root, toReal(path.resolve(folder, expandHome(file))));

@@ -7,7 +7,7 @@ export interface ShellCommand {
 /** Characters that the shell of Windows interprets even in quotes, or that end quotes. */
 const SHELL_SIGNS = /["%!^&|<>()\r\n]/;
 
-/** Whether a file is a script of the shell of Windows, such as npx.cmd. */
+/** Returns whether a file is a script of the shell of Windows, such as npx.cmd. */
 export const isShellScript = (file: string, platform: NodeJS.Platform = process.platform): boolean =>
   platform === "win32" && /\.(cmd|bat)$/i.test(file);
 

@@ -33,10 +33,7 @@ export function mountAccounts(app: Hono<Env>, load: LoadAccounts): void {
   });
 }
 
-/**
- * Refuses input that the library would answer with a failure of the service: text that no database can store, or a body that is
- * not JSON.
- */
+/** Refuses input that makes the library answer with 500: text that the database cannot store, or a body that is not JSON. */
 function requireStorable(sent: unknown, place: "query" | "body"): void {
   const problem = findUnstorable(sent, [place]);
   if (problem) throw new InvalidInput([problem]);

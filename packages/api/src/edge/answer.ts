@@ -33,7 +33,7 @@ export function serialize(schema: z.ZodType, value: unknown, max_bytes: number):
 /** Longer lists are serialized item by item, so that a list that is too large is never serialized as a whole. */
 const LONG_LIST = 500;
 
-/** The JSON of a value, or null if it has more than `max_bytes`. */
+/** Returns the JSON of a value, or null if it has more than `max_bytes`. */
 function toBoundedJson(value: unknown, max_bytes: number): string | null {
   const text =
     Array.isArray(value) && value.length > LONG_LIST ? toBoundedList(value, max_bytes) : toJsonOfParts(value, max_bytes);

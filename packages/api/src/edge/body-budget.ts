@@ -6,15 +6,15 @@ import { usedUp } from "@board/core/values/request-limits";
 export interface HeldBody {
   readonly address: string;
   bytes: number;
-  /** Bytes that were passed on and not kept. They count for the pace of the body, but not for the memory. */
+  /** Bytes that were passed on and not kept. They count toward the minimum speed of the body, but not toward the memory limit. */
   passed: number;
   /**
-   * Refuses the body. Null before reading starts. Also null after the body is complete, because the answer then needs its bytes.
+   * Refuses the body. Null before reading starts. Also null after the body is complete, because the request is then being handled.
    */
   refuse: ((error: DomainError) => void) | null;
   /**
-   * When reading began; null if the body may take any time as long as it makes progress. The next two fields describe the last
-   * check of its pace.
+   * When reading began, for the time limit; null if only a minimum speed is required. The next two fields store the last check of
+   * the speed.
    */
   begun_at: number | null;
   checked_at: number;
@@ -27,7 +27,10 @@ type Limits = Pick<
 >;
 
 const SWEEP_MS = 1_000;
-/** The period in which a body must make progress. A shorter one would refuse senders whose connection stalls briefly. */
+/**
+ * The period over which the speed of a body is measured. With a shorter period, a brief stall of the connection would refuse the
+ * body.
+ */
 const PACE_WINDOW_MS = 5_000;
 const RETRY_AFTER = 5;
 
@@ -77,7 +80,7 @@ export function createBodyBudget(limits: Limits) {
 
   const unfinished = () => [...bodies].filter((body) => body.refuse !== null);
 
-  /** The oldest unfinished body of the address that holds the most bytes. */
+  /** Finds the oldest unfinished body of the client address whose bodies have the most bytes. */
   function findLargest(): HeldBody | undefined {
     let found: HeldBody | undefined;
     for (const body of unfinished()) if (!found || bytesOf(body.address) > bytesOf(found.address)) found = body;

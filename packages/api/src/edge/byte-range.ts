@@ -1,14 +1,13 @@
 import type { ByteRange } from "@board/core/context/file-storage";
 
 /**
- * A single range. Several ranges would need an answer with several parts, which no client of files asks for, so the whole file is
- * sent.
+ * A single range. A request for several ranges gets the whole file, because no client of files needs an answer in several parts.
  */
 const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
 /**
- * The part of a file that a request asks for. Null means the whole file, and "unsatisfiable" that the file ends before the part
- * begins. If-Range must contain the tag of this version, because a part of an older version cannot be continued.
+ * Returns the part of a file that a request asks for, or null for the whole file. "unsatisfiable" means that the file ends before
+ * the part. If-Range must contain the tag of this version, because a part of an older version cannot be continued.
  */
 export function requestedRange(headers: Headers, size: number, tag: string): ByteRange | "unsatisfiable" | null {
   const [, first, last] = RANGE.exec(headers.get("range")?.trim() ?? "") ?? [];

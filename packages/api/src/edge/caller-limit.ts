@@ -22,8 +22,7 @@ const tooMany = (max_waiting: number) =>
 
 /**
  * Limits how many requests of one credential run at the same time in each process, so that a caller with thousands of requests
- * leaves database connections to others. More requests wait; if too many are waiting, they get 429. An open stream does not
- * count.
+ * leaves database connections to others. Further requests wait, and get 429 if too many are waiting. Open streams do not count.
  */
 export function limitRequestsOfCaller(limits: Pick<Budgets, "caller_running_requests" | "caller_waiting_requests">) {
   const { caller_running_requests: max, caller_waiting_requests: max_waiting } = limits;

@@ -14,7 +14,8 @@ export function createProxyMatcher(trusted: readonly string[], log: Log): (addre
 const MAX_RECORDED_PROXIES = 4;
 
 /**
- * `recordUntrustedProxy` is called with addresses that look like proxies but are not trusted. Each of them is also logged once.
+ * Creates a resolver. It logs each address that looks like a proxy but is not trusted, and passes it to `recordUntrustedProxy`,
+ * once.
  */
 export function createClientAddressResolver(
   trusted: readonly string[],
@@ -48,7 +49,7 @@ export function createClientAddressResolver(
   };
 }
 
-/** The description that the log and the doctor show. */
+/** Describes an untrusted proxy, for the log and for the doctor. */
 export const describeUntrustedProxy = (address: string): string =>
   `Requests from ${address} name other clients in X-Forwarded-For, but TRUSTED_PROXIES does not list it`;
 export const UNTRUSTED_PROXY_REMEDY =
@@ -56,7 +57,7 @@ export const UNTRUSTED_PROXY_REMEDY =
 
 function namesOthers(peer: string, headers: Headers): boolean {
   const hops = headers.get("x-forwarded-for")?.split(",").map(parseAddress) ?? [];
-  // API Gateway itself adds the address of the peer.
+  // API Gateway adds the address of the peer, even if no proxy is involved.
   if (hops.at(-1) === peer) hops.pop();
   return hops.some(Boolean);
 }

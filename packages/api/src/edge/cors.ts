@@ -11,8 +11,8 @@ const PREFLIGHT_SECONDS = 600;
 export const REFUSED_ORIGIN = "cors.origin_refused";
 
 /**
- * CORS for the listed origins, also for errors and streams. Without a list, no header is sent. It does not use hono/cors, because
- * preflights are answered with 200 or 400 and fixed texts (docs/reference/conventions.md#cors).
+ * Handles CORS for the listed origins, also for errors and streams. Without a list, no header is sent. It does not use hono/cors,
+ * because preflights are answered with 200 or 400 and fixed texts (docs/reference/conventions.md#cors).
  */
 export function cors({ cors_origins: origins, base_url }: Settings, log: Log): MiddlewareHandler {
   const logRefused = createRefusalLog(log);
@@ -40,13 +40,13 @@ export function cors({ cors_origins: origins, base_url }: Settings, log: Log): M
   };
 }
 
-/** Whether the page comes from the service itself. For writes, browsers also send the origin of such a page. */
+/** Returns whether the page comes from the service itself, because browsers send an origin with writes of such a page too. */
 function isOwn(origin: string, c: HonoContext, own_host: string | null): boolean {
   const host = origin.slice(origin.indexOf("://") + 3);
   return host === own_host || host === (c.req.header("host") ?? new URL(c.req.url).host);
 }
 
-/** Any other text cannot be the address of a page, and is not repeated in the log. */
+/** The form of a page's origin. Any other text is not repeated in the log. */
 const PAGE_ORIGIN = /^https?:\/\/[\w.:[\]-]{1,253}$/;
 /** A client can invent origins, so the number of logged origins is limited. */
 const MAX_LOGGED = 20;

@@ -27,7 +27,7 @@ export function findMatchingTag(header: string | undefined, tag: string): string
 /** A strong tag. Proxies turn the tags of texts that they encode into weak tags, and a weak tag does not allow a write. */
 const STRONG_TAG = /^"([\w-]{43})(?:-(?:br|gzip))?"$/;
 
-/** Whether an If-Match header contains one of the current tags, in any encoding, or `*` (RFC 9110, section 13.1.1). */
+/** Returns whether an If-Match header contains one of the current tags, in any encoding, or `*` (RFC 9110, section 13.1.1). */
 export function isListedTag(header: string, tags: readonly string[]): boolean {
   if (header.trim() === "*") return true;
   const current = tags.map(digestOf);

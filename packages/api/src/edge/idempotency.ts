@@ -38,13 +38,13 @@ export const IdempotencyKeyHeader = lazyObject(() => ({
 /** The header of a repeated answer, as the OpenAPI document shows it. */
 export const REPLAYED = "Idempotent-Replayed";
 
-/** Whether an operation accepts a key. Every documented POST of people and agents does. */
+/** Returns whether an operation accepts a key. Every documented POST of people and agents does. */
 export const isRepeatable = ({ method, spec }: Endpoint): boolean =>
   method === "POST" && (spec.as.users || spec.as.agents) && spec.hidden !== true;
 
 /**
- * Returns what identifies a request with a key, or null if it has no key. `asked` is the input, which must be the same in a
- * repetition.
+ * Returns what identifies a request with a key, or null if it has no key. `asked` is the input, which must not change when the
+ * request is repeated.
  */
 export function toRepeatableRequest(
   endpoint: Endpoint,
@@ -58,7 +58,7 @@ export function toRepeatableRequest(
   const actor = ctx.actor as User | Agent;
   const organization_id = actor.type === "agent" ? actor.organization_id : (actor.active?.organization_id ?? null);
   const caller_id = actor.type === "agent" ? actor.agent_id : actor.user_id;
-  // If a different organization is active, the same request means something else.
+  // The same request means something else if another organization is active, so the organization is part of the hash.
   const place = endpoint.spec.as.organization ? organization_id : null;
   return {
     caller_id,
@@ -76,7 +76,8 @@ export interface KnownRequests {
 }
 
 /**
- * An entry takes about 150 bytes. A repetition without an entry is answered correctly too, but costs as much as a first request.
+ * An entry takes about 150 bytes. Without an entry, a repeated request is still answered correctly, but costs as much as the first
+ * one.
  */
 const MAX_ANSWERED = 10_000;
 
@@ -128,8 +129,8 @@ export async function runOnce(
 }
 
 /**
- * The stored answer, so that the operation does not run only to be rolled back. Null if the answer has expired. Also null if
- * access is refused, since the operation decides what such a caller gets.
+ * Returns the stored answer, so that the operation need not run and be rolled back. Returns null if the answer has expired, or if
+ * access is refused: the operation then creates the error.
  */
 async function findAllowedAnswer(
   ctx: Context,
@@ -162,9 +163,8 @@ class KeyIsUsed extends Error {}
 type Run = (ctx: Context) => Promise<StoredAnswer>;
 
 /**
- * Runs the operation and stores its answer in one transaction. A repeated request runs too and is rolled back, which checks the
- * caller's rights again. In this way, the first request does not have to look for its key. Most repetitions are answered by
- * `findAllowedAnswer` instead. Returns null if the key is already used.
+ * Runs the operation and stores its answer in one transaction. If the key is already used, it rolls back and returns null, so that
+ * a first request needs no query for its key. Most repeated requests are answered by `findAllowedAnswer` instead.
  */
 async function runInTransaction(
   ctx: Context,
@@ -190,8 +190,7 @@ async function runInTransaction(
 }
 
 /**
- * Reserves the key, runs the operation and stores its answer. If the operation has already stored the answer together with its
- * change, this does not store it again.
+ * Reserves the key, runs the operation and stores its answer, unless the operation has stored the answer together with its change.
  */
 async function runClaimed(
   ctx: Context,
@@ -224,7 +223,7 @@ async function runClaimed(
 /** Statuses of refusals that would not change if the same request were sent again. */
 const STORED_REFUSALS = [403, 404, 409, 410, 422];
 
-/** Returns the answer to a refused request, which is stored too. Null means that the request failed and may run again. */
+/** Returns the answer to store for a refused request, or null if the request failed and may run again. */
 async function toRefusal(ctx: Context, error: unknown): Promise<StoredAnswer | null> {
   if (!(error instanceof DomainError || error instanceof InvalidInput || isForeignKeyViolation(error))) return null;
   // A request without the necessary rights has changed nothing, and the caller may get the rights later.

@@ -39,7 +39,7 @@ export function createValidators(endpoint: Endpoint): MiddlewareHandler<Env>[] {
 
 type OnInvalid = (c: AppContext, issues: z.core.$ZodIssue[]) => Promise<never>;
 
-/** The type of `zValidator` depends on each schema, but the table contains operations with any schema, so casts are needed. */
+/** Creates a validator. It needs casts, because the type of `zValidator` depends on the schema, and endpoints have any schema. */
 function createValidator(target: "param" | "query", schema: z.ZodType, onInvalid: OnInvalid): MiddlewareHandler<Env> {
   return zValidator(target, schema as z.ZodObject, async (result, c) => {
     if (!result.success) await onInvalid(c as unknown as AppContext, result.error.issues as z.core.$ZodIssue[]);
@@ -72,7 +72,7 @@ async function rejectInput(endpoint: Endpoint, c: AppContext, problems: InvalidI
 
 /** Reads the params and query that the validators have stored in the request, and then its body. */
 export async function readInput(endpoint: Endpoint, c: AppContext): Promise<Input> {
-  // Without a schema the body is not read, unless the client wants unknown keys to be refused.
+  // Without a schema, the body is read only if the client wants unknown keys to be refused.
   const isEmpty = endpoint.method !== "GET" && !endpoint.spec.takes_file && isStrict(endpoint, c.req);
   const schema = endpoint.spec.body ?? (isEmpty ? NO_KEYS : undefined);
   const { sent, body } = schema ? await parseBody(endpoint, schema, c) : { sent: null, body: undefined };

@@ -2,17 +2,14 @@ import type { Actor } from "@board/core/context/actor";
 import { DomainError } from "@board/core/values/errors";
 import type { Endpoint } from "../endpoint.ts";
 
-/**
- * The operations of people that a key may call. All other operations of people change a person's profile, memberships and own
- * keys.
- */
+/** The operations for people that a key may call too. All others change a person's profile, memberships or own keys. */
 const OF_A_PERSON: ReadonlySet<string> = new Set([
   "GET /api/v1/users/me",
   "GET /api/v1/auth/bootstrap",
   "POST /api/v1/auth/bootstrap",
 ]);
 
-/** Operations that are not GET but change nothing by themselves. The tools of `/mcp` check the right to the board. */
+/** Operations that are not GET and still count as reads. The tools behind `/mcp` check the access to the board themselves. */
 const READS: ReadonlySet<string> = new Set(["POST /api/v1/auth/bootstrap", "POST /mcp"]);
 
 /** Throws `forbidden` if a key calls what only people may call, or if a key with read access changes something. */

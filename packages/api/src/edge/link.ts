@@ -1,6 +1,6 @@
 import { NEXT_CURSOR } from "@board/core/lists/page";
 
-/** Returns the headers for a page of a list: a link to the next page (RFC 8288), if there is one. */
+/** Returns the headers for a page of a list: a link to the next page (RFC 8288), if there is a next page. */
 export function linkHeaders(value: unknown, request_url: string, base_url: string | null): Record<string, string> {
   const cursor = typeof value === "object" && value !== null ? (value as { [NEXT_CURSOR]?: string | null })[NEXT_CURSOR] : null;
   if (!cursor) return {};

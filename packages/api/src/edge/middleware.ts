@@ -17,8 +17,8 @@ export function pathLogFields(c: HonoContext): LogFields {
 }
 
 /**
- * Returns the caller for the log. A user's active organization is logged only if the operation works on it. A board may belong to
- * another organization, which is logged after the board was read.
+ * Returns the caller for the log. A user's active organization is logged only if the operation works on it. For a board, its own
+ * organization is logged once the board was read.
  */
 export function actorLogFields(actor: Actor, role: Role): LogFields {
   if (actor.type === "user")
@@ -32,8 +32,8 @@ export function actorLogFields(actor: Actor, role: Role): LogFields {
 }
 
 /**
- * The attributes of a request in traces and metrics. They contain its route but not its path, because there are as many paths as
- * rows.
+ * Returns the attributes of a request in traces and metrics. They contain the route and not the path, because each row has its own
+ * path.
  */
 export function requestAttributes(c: HonoContext<Env>): SpanAttributes {
   const { route } = c.var;

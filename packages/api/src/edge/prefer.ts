@@ -1,10 +1,11 @@
 import { Answer } from "./answer.ts";
 
-/** Whether the client asked for `Prefer: respond-async` (RFC 7240), alone or in a list. */
+/** Returns whether the client asked for `Prefer: respond-async` (RFC 7240), alone or in a list. */
 export const prefersAsync = (headers: Headers): boolean => /(^|,)\s*respond-async\s*(;|,|$)/i.test(headers.get("prefer") ?? "");
 
 /**
- * Whether the client asked for `Prefer: handling=strict`, which makes the service refuse keys that an operation does not know.
+ * Returns whether the client asked for `Prefer: handling=strict`, which makes the service refuse keys that an operation does not
+ * know.
  */
 export const prefersStrict = (headers: Headers): boolean =>
   /(^|,)\s*handling\s*=\s*"?strict"?\s*(;|,|$)/i.test(headers.get("prefer") ?? "");

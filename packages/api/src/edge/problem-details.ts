@@ -27,7 +27,7 @@ export const problemDetails: MiddlewareHandler = async (c, next) => {
   c.res = jsonResponse(toJson(toProblem(body, status)), status, { ...Object.fromEntries(headers), "content-type": PROBLEM });
 };
 
-/** Whether Accept lists problem details and does not prefer plain JSON to them. */
+/** Returns whether Accept lists problem details and does not prefer plain JSON to them. */
 function prefersProblem(accept: string | undefined): boolean {
   if (accept === undefined) return false;
   const qualityOf = (type: string) => parseAccept(accept).find((part) => part.type.toLowerCase() === type)?.q ?? 0;
@@ -36,11 +36,12 @@ function prefersProblem(accept: string | undefined): boolean {
 }
 
 /**
- * Not imported at the top: Node reads all exports of an imported module, and one export of node:http loads fetch and WebSocket.
+ * Returns the reason phrase of a status. node:http is not imported, because an import reads all its exports, one of which loads
+ * fetch and WebSocket.
  */
 const titleOf = (status: number): string => process.getBuiltinModule("node:http").STATUS_CODES[status] ?? "Error";
 
-/** The fields of an error become extension members, but the standard members take precedence. */
+/** Converts an error to problem details. Its fields become extension members, but the standard members take precedence. */
 function toProblem({ detail, ...others }: ErrorBody, status: number): object {
   const standard = { type: "about:blank", title: titleOf(status), status };
   if (typeof detail === "string") return { ...others, ...standard, detail };
@@ -49,7 +50,7 @@ function toProblem({ detail, ...others }: ErrorBody, status: number): object {
   return { ...others, ...fields, ...standard, detail: message };
 }
 
-/** How many problems the text lists. A body can have many more. */
+/** The maximum number of problems that the text lists. A body can have many more. */
 const MAX_NAMED = 5;
 
 function summarize(problems: readonly FieldProblem[]): string {

@@ -67,9 +67,7 @@ const TYPE_KINDS: Readonly<Record<string, { type: string; kind: string }>> = {
   record: { type: "dict_type", kind: "object" },
 };
 
-/**
- * For a union, returns the issues of the intended branch. This is the first branch whose literal key is present, else the last.
- */
+/** Returns the issues of the branch of a union that the client meant: the first whose literal keys are present, else the last. */
 function issuesOfIntendedBranch(issue: Issue, input: unknown): readonly Issue[] {
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return [issue];
   const branches = issue.errors.map((branch) => branch.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })));

@@ -2,7 +2,7 @@ import type { LimitStatus } from "@board/core/values/request-limits";
 import type { MiddlewareHandler } from "hono";
 import type { Env } from "../runtime.ts";
 
-/** Adds headers for the limits that a request counted toward, in the form of draft-ietf-httpapi-ratelimit-headers-11. */
+/** Adds headers about the limits that the request counted toward, as draft-ietf-httpapi-ratelimit-headers-11 defines them. */
 export const rateLimitHeaders: MiddlewareHandler<Env> = async (c, next) => {
   await next();
   const limits = [...c.var.ctx.limits.values()];

@@ -20,7 +20,7 @@ export function markComplete(response: Response): Response {
 /** The texts of JSON answers, because reading them from the responses would take time. */
 const texts = new WeakMap<Response, string>();
 
-/** A response with JSON that is already serialized. */
+/** Creates a response from JSON that is already serialized. */
 export function jsonResponse(text: string, status: number, headers: Record<string, string>): Response {
   const response = new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
   texts.set(response, text);
@@ -52,7 +52,7 @@ export const representation: MiddlewareHandler<Env> = async (c, next) => {
   };
 
   if ((method === "GET" || method === "HEAD") && hasTag(answer)) {
-    // An operation may set its own ETag. That tag is not derived from the text.
+    // An operation may set an ETag that is not derived from the text.
     const chosen = headers.get("ETag");
     const tag = chosen === null ? toEntityTag(text, encoding) : encodedTag(chosen, encoding);
     const match = findMatchingTag(c.req.header("if-none-match"), tag);
@@ -66,14 +66,14 @@ export const representation: MiddlewareHandler<Env> = async (c, next) => {
   }
   if (encoding) {
     const tag = headers.get("ETag");
-    // The ETag of a read already includes the encoding. For a write, it is so far only the tag of the text.
+    // The ETag of a read already includes the encoding. The ETag of a write does not, so the encoding is added.
     if (tag !== null && method === "PATCH") headers.set("ETag", encodedTag(tag, encoding));
     headers.set("Content-Encoding", encoding);
     replace(method === "HEAD" ? null : await compress(encoding, text));
   } else if (known === undefined) replace(text);
 };
 
-/** Whether an answer gets an ETag. Only JSON answers do, and only if the operation did not set other caching. */
+/** Returns whether an answer gets an ETag. Only JSON answers do, and only if the operation did not set other caching. */
 const hasTag = ({ status, headers }: Response): boolean =>
   status === 200 &&
   headers.get("content-type") === "application/json" &&

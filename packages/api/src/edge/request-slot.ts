@@ -9,14 +9,12 @@ const RETRY_AFTER = 5;
 /** The share of all slots that requests with a credential may occupy. The same share applies to requests without one. */
 const KIND_SHARE = 0.75;
 
-/**
- * With a single connection, more concurrent requests would not do more work. They would only wait for each other's statements.
- */
+/** Limits for a single database connection, over which more concurrent requests would only wait for each other's statements. */
 const MAX_OF_SHARED_CONNECTION = { running: 4, of_organization: 1 };
 
 /**
- * The queue in which the requests of a process wait for a slot. It is fair between organizations and, within each of them,
- * between callers.
+ * Creates the queue in which the requests of a process wait for a slot. It is fair between organizations, and between the callers
+ * of an organization.
  */
 export function createRequestQueue({ settings: { budgets }, shares_connection = false }: Runtime): FairQueue {
   const most = (limit: number, max: number) => (shares_connection && limit > 0 ? Math.min(limit, max) : limit);
@@ -33,7 +31,7 @@ export function createRequestQueue({ settings: { budgets }, shares_connection = 
   });
 }
 
-/** The slot of one request. The request holds none while its body arrives or while it waits for a host or for events. */
+/** The slot of one request. It is free while the body arrives, and while the request waits for a host or for events. */
 export class RequestSlot {
   readonly #queue: FairQueue;
   #keys: readonly string[] | null = null;
@@ -42,7 +40,7 @@ export class RequestSlot {
     this.#queue = queue;
   }
 
-  /** Waits until a request of this context's caller may run. */
+  /** Waits until a request of this caller may run. */
   async take({ actor }: Pick<Context, "actor">, address: string, path_board_id = ""): Promise<void> {
     await this.#enter(
       actor.type === "user"
@@ -58,7 +56,7 @@ export class RequestSlot {
     this.#slot = null;
   }
 
-  /** Frees the slot during work that only waits. Afterwards, it waits for a slot again. */
+  /** Frees the slot during work that only waits, and then waits for a slot again. */
   async pauseDuring<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#slot) return work();
     this.end();

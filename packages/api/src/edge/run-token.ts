@@ -3,8 +3,8 @@ import { outOfRunScope, requireInRunScope } from "@board/core/context/run-scope"
 import type { Endpoint } from "../endpoint.ts";
 
 /**
- * What a run token may call (docs/runner.md#the-token-of-a-run): its task, the memory of its board, approvals and usage.
- * Everything else is refused, including operations that are added later. Ids in a body are checked where they are used.
+ * The operations that a run token may call (docs/runner.md#the-token-of-a-run): its task, the memory of its board, approvals and
+ * usage. Everything else is refused, including operations that are added later. Ids in a body are checked where they are used.
  */
 const ALLOWED: ReadonlySet<string> = new Set([
   "GET /api/v1/agent/healthz",

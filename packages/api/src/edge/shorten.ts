@@ -23,9 +23,9 @@ interface Parts {
 
 /** Fields are not shortened below this size. Ids, times, numbers and names are smaller anyway. */
 const MIN_FIELD_BYTES = 256;
-/** A text is cut slightly shorter than the average size of its characters suggests, so that it rarely has to be cut twice. */
+/** A text is cut slightly shorter than the average size of its characters requires, so that it rarely has to be cut twice. */
 const CUT_FACTOR = 0.98;
-/** The bytes that `truncated_fields` adds: brackets, quotes and one name. */
+/** The bytes that `truncated_fields` adds to an object, apart from further names: brackets, quotes and one name. */
 const SIGN_BYTES = 24;
 const NAME_BYTES = 4;
 
@@ -92,7 +92,7 @@ const hasRequiredFields = ({ shape }: z.ZodObject, value: unknown): boolean =>
 
 const truncatable = new WeakMap<z.ZodType, boolean>();
 
-/** Whether values of the schema have objects that can be shortened. */
+/** Returns whether values of the schema have objects that can be shortened. */
 function hasTruncatable(schema: z.ZodType): boolean {
   const known = truncatable.get(schema);
   if (known !== undefined) return known;
@@ -105,7 +105,7 @@ function hasTruncatable(schema: z.ZodType): boolean {
   return found;
 }
 
-/** Strings, arrays and free-form objects can be shortened, but not objects with fixed fields. */
+/** Returns whether a value can be shortened. Strings, arrays and free-form objects can, but objects with fixed fields cannot. */
 const isShortenable = (schema: z.ZodType | undefined, value: unknown): boolean =>
   typeof value === "string" || (typeof value === "object" && value !== null && !(schema instanceof z.ZodObject));
 

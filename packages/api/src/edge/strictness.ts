@@ -12,8 +12,8 @@ import { lazyObject } from "@board/core/values/wire";
 export const NO_KEYS = lazyObject(() => ({}));
 
 /**
- * Whether unknown parameters and body keys of a request are refused (docs/reference/conventions.md#strict-handling). Webhook
- * ingestion and MCP accept any keys.
+ * Returns whether unknown parameters and body keys of a request are refused (docs/reference/conventions.md#strict-handling).
+ * Webhook ingestion and MCP accept any keys.
  */
 export const isStrict = ({ spec }: Endpoint, request: HonoRequest): boolean =>
   !spec.lenient_params && !spec.hidden && prefersStrict(request.raw.headers);

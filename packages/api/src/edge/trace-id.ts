@@ -7,7 +7,7 @@ const ALL_ZEROS = /^0+$/;
 const MAX_HEADER_CHARS = 1_000;
 
 /**
- * Returns the id with which a request and its jobs are logged: the trace id of a load balancer or of the caller, else the request
+ * Returns the id with which a request and its jobs are logged: the trace id from a load balancer or the client, else the request
  * id. It is stored in logs and in the database, so only well-formed trace ids are accepted.
  */
 export function traceIdOf(headers: Headers, request_id: string): string {

@@ -18,8 +18,8 @@ export interface AgentHints {
 type Entry = Pick<AgentHints, "when_to_use" | "routing_policy"> & Partial<Omit<AgentHints, "required_actor">>;
 
 /**
- * The hints by intent. An operation refers to its intent as `agent`. `hintsOf` adds the defaults for whatever an entry leaves
- * out.
+ * The hints by intent. An operation names its intent in its field `agent`. `hintsOf` adds defaults for the fields that an entry
+ * leaves out.
  */
 const HINTS = {
   agent_management: {
@@ -281,7 +281,7 @@ const HINTS = {
 
 export type AgentIntent = keyof typeof HINTS;
 
-/** The hints of an operation. The defaults fit a read that every agent may call. */
+/** Returns the hints of an operation. The defaults fit a read that every agent may call. */
 export function hintsOf(intent: AgentIntent): AgentHints {
   const entry: Entry = HINTS[intent];
   const { roles = ["main", "lead", "worker"] } = entry;

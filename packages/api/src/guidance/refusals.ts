@@ -1,5 +1,6 @@
 /**
- * What an agent should do after a refusal with one of these codes. These are not for people, who do not have the tool next_task.
+ * What an agent should do after a refusal with one of these codes. People do not get these texts, because they have no tool
+ * next_task.
  */
 export const AGENT_STEPS_BY_CODE: Readonly<Record<string, string>> = {
   task_already_claimed: "Another agent has the task: take another one with next_task and do not retry.",

@@ -19,7 +19,7 @@ export function toApprovalRow(approval: Approval): z.infer<typeof ApprovalRow> {
 const reasonOf = ({ board_id }: Approval, description: string): Beginning =>
   beginningOf(description, `GET /api/v1/boards/${board_id}/approvals`);
 
-/** What the agent in a permission request wants to do, and the options with their ids. */
+/** Describes what the agent wants to do in a permission request, and the options with their ids. */
 function permissionText({ action_type, payload }: Approval): string[] {
   if (action_type !== RUN_PERMISSION || payload === null) return [];
   const { tool, excerpt, options } = payload;
@@ -30,7 +30,7 @@ function permissionText({ action_type, payload }: Approval): string[] {
   ];
 }
 
-/** The answers that a question offers, and the answer it got. */
+/** Describes the answers that a question offers, and the answer that was given. */
 function questionText(approval: Approval): string[] {
   if (!isQuestion(approval)) return [];
   const { options, allow_text } = questionOf(approval);

@@ -22,11 +22,11 @@ export const commentsText = (comments: readonly TaskComment[]): string[] =>
     fenced(`Comment ${comment.id} by ${commenterText(comment)}, ${comment.created_at}`, withPlace(comment, contentOf(comment))),
   );
 
-/** The path of an anchor was written by the author of the comment, so it is put inside the fence. */
+/** Puts the path of the anchor inside the fence, because the author of the comment wrote the path. */
 const withPlace = ({ anchor }: TaskComment, text: Beginning): Beginning =>
   anchor ? { ...text, shown: `[${anchorText(anchor)}]\n${text.shown}` } : text;
 
-/** Only people and agents comment. If its author was removed, a comment has no author id. */
+/** Names the author of a comment. Only people and agents comment; the comment of a removed author has no author id. */
 function commenterText({ agent_id, user_id }: TaskComment): string {
   if (agent_id !== null) return authorText({ type: "agent", id: agent_id });
   return user_id === null ? "a removed author" : authorText({ type: "user", id: user_id });

@@ -12,10 +12,10 @@ export const fenced = (about: string, { shown, rest }: Beginning): string[] => [
   ...(rest === null ? [] : [rest]),
 ];
 
-/** Like `fenced`, but for data from outside the organization, none of which may be treated as an instruction. */
+/** Fences data from outside the organization like `fenced`, but tells the model to take no instruction from it. */
 export const fencedData = (about: string, text: string): string[] => [`${about}:`, fence(toPlainText(text))];
 
-/** Short texts that others wrote, one per line, each with a label. */
+/** Formats short texts that others wrote, one per line, each with a label. */
 export const labelled = (lines: Readonly<Record<string, string>>): string =>
   Object.entries(lines)
     .map(([label, text]) => `${label}: ${oneLine(text)}`)

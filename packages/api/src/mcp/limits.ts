@@ -22,10 +22,7 @@ export function beginningOf(text: string, way: Way): Beginning {
   return { shown, rest: left === 0 ? null : `${left} more characters: ${typeof way === "string" ? way : way(shown.length)}` };
 }
 
-/**
- * Like `beginningOf`, but for a text of the service. The text may contain fences, and if it is cut inside one, the fence is
- * closed.
- */
+/** Cuts a text of the service like `beginningOf`. If the cut is inside a fence, it also closes the fence. */
 export const beginningOfMessage = (text: string, way: string): Beginning => ({
   ...beginningOf(text, way),
   shown: truncateMessage(text, MAX_CHARS),
@@ -36,7 +33,7 @@ export const inline = ({ shown, rest }: Beginning): string => (rest === null ? s
 
 export const cut = (text: string, way: Way): string => inline(beginningOf(text, way));
 
-/** Like `cut`, but for a text of the service. The instruction is on a separate line, since the last line may end a fence. */
+/** Cuts a text of the service like `cut`. The instruction is on a separate line, since the last line may end a fence. */
 export function cutMessage(text: string, way: string): string {
   const { shown, rest } = beginningOfMessage(text, way);
   return rest === null ? shown : `${shown}\n[... ${rest}]`;
@@ -46,5 +43,5 @@ export function cutMessage(text: string, way: string): string {
 export const smallObject = (value: Record<string, unknown>, way: string): Record<string, unknown> =>
   JSON.stringify(value).length <= MAX_CHARS ? value : { "...": way };
 
-/** The first `MAX_ROWS` rows of a list. */
+/** Returns the first `MAX_ROWS` rows of a list. */
 export const firstRows = <T>(rows: readonly T[]): T[] => rows.slice(0, MAX_ROWS);

@@ -62,7 +62,8 @@ function register(server: McpServer, tool: Tool, ctx: Context<Caller>, signal: A
 }
 
 /**
- * A schema that the SDK lists unchanged and does not check. The tool checks it itself and reports the same problems as the API.
+ * Creates a schema that the SDK lists but does not check. The tool checks its arguments itself and reports problems as the API
+ * does.
  */
 const asListed = (schema: JsonSchema): StandardSchemaWithJSON<Record<string, unknown>> => ({
   "~standard": {

@@ -56,14 +56,14 @@ type Agents = "assigned_agent_id" | "submitted_by_agent_id";
 type ListedTask = Omit<TaskRow, Agents> & Partial<Pick<TaskRow, Agents>> & { lease?: Lease | null };
 type Lease = Pick<NonNullable<Task["lease"]>, "fence" | "expires_at">;
 
-/** Tasks in a list. */
+/** Describes tasks in a list. */
 export const taskRowsText = (about: string, tasks: readonly ListedTask[]): string[] =>
   fencedRows(
     about,
     tasks.map((task) => ({ fact: factsOf(task).join(", "), name: `${task.title} (priority ${task.priority})` })),
   );
 
-/** What the service knows about a task, without text that others wrote. */
+/** Returns what the service knows about a task, without text that others wrote. */
 const factsOf = ({
   id,
   board_id,

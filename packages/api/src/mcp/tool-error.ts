@@ -16,7 +16,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: "unavailable",
 };
 
-/** How many problems a message lists. A body can have many more. */
+/** The maximum number of problems that a message lists. A body can have many more. */
 const MAX_PROBLEMS = 5;
 
 type Detail = string | Problem[] | ({ message?: string; code?: string } & Record<string, unknown>);

@@ -77,15 +77,15 @@ export function tool<A extends Caller, Input extends z.ZodObject, Output extends
 
 const isRun = (actor: Actor): boolean => actor.type === "agent" && actor.run !== undefined;
 
-/** The board and the task in the arguments must be those of the run. Core checks all other ids. */
+/** Throws unless a run token may call the tool, for the run's board and task. Core checks all other ids. */
 function requireRunMayCall(actor: Actor, for_runs: boolean, named: { board_id?: string; task_id?: string }): void {
   if (!for_runs) throw outOfRunScope();
   requireInRunScope(actor, { board_id: named.board_id, task_id: named.task_id });
 }
 
 /**
- * If a hint is missing, clients assume the worst and ask a person, or refuse if no person can be asked. Hints that repeat a
- * default, or that have no meaning for a tool that only reads, are left out, because the list of tools costs tokens.
+ * Returns the hints for clients. Without a hint, a client assumes the worst and asks a person. Hints that repeat a default, or that
+ * mean nothing for a read, are left out, because the list of tools costs tokens.
  */
 const annotationsOf = ({ title, read_only, idempotent, destructive }: Hints): ToolAnnotations => ({
   title,
@@ -103,7 +103,7 @@ function isAdmitted(role: Role, actor: Actor, settings: Settings): boolean {
   }
 }
 
-/** Unlike in an HTTP request, an unknown argument is an error: a model that guessed a name must learn that it had no effect. */
+/** Parses the arguments. Unlike in an HTTP request, an unknown argument is an error, because a model may have guessed the name. */
 function parseArguments<Input extends z.ZodObject>(schema: Input, sent: unknown): z.output<Input> {
   const problem = findUnstorable(sent, ["body"]);
   if (problem) throw new InvalidInput([problem]);
@@ -127,7 +127,9 @@ export function toQuery<S extends z.ZodObject>(schema: S, values: Record<string,
   return result.data;
 }
 
-/** The board in the call, or else the agent's own board. People and main agents must send it. */
+/**
+ * Returns the board in the call, or else the agent's own board. People and main agents have no own board, so they must send one.
+ */
 export function boardIdOf({ actor }: Context<Caller>, { board_id }: { board_id?: string | undefined }): string {
   const id = board_id ?? (actor.type === "agent" ? actor.board_id : null);
   if (id !== null) return id;

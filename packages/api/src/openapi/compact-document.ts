@@ -34,7 +34,7 @@ const REFUSED = {
   },
 };
 
-/** Hints that repeat others, or that apply to all operations. Only the complete document contains them. */
+/** Hints that repeat other hints, or that apply to all operations. Only the complete document contains them. */
 const LEFT_OUT = [
   "x-when-not-to-use",
   "x-prerequisites",

@@ -14,7 +14,7 @@ import { placeholderNames } from "../edge/path.ts";
 import { IfMatchHeader } from "../edge/precondition.ts";
 import type { OpenApiDocument } from "../runtime.ts";
 
-/** `base_url` is null if the API has the same origin as the document, and `stream_url` is null if the streams have. */
+/** The addresses of the API and of the streams. An address is null if its origin is the same as that of the document. */
 export type Addresses = Pick<Settings, "base_url" | "stream_url">;
 
 /** Builds the OpenAPI 3.1 document from the endpoint table, with the schemas that also validate the requests. */
@@ -137,7 +137,7 @@ function toOperation(endpoint: Endpoint, path: string): ZodOpenApiOperationObjec
   };
 }
 
-/** The request headers that an operation reads, except credentials. */
+/** Returns the request headers that an operation reads, except credentials. */
 function headersOf(endpoint: Endpoint): { header?: z.ZodObject } {
   const shape = {
     ...(isStream(endpoint) ? LastEventIdHeader.shape : {}),
@@ -152,14 +152,14 @@ const ETAG = z.string().describe("Strong tag of the resource, for If-None-Match 
 const REPLAY = z.literal("true").optional().describe("Present when this is the stored answer to an earlier request.");
 const OMISSION = z.string().optional().describe("Fields that are null because this is a stored answer, which holds no secrets.");
 
-/** The headers of a successful answer that clients need. */
+/** Returns the headers of a successful answer that clients need. */
 function answerHeadersOf(endpoint: Endpoint): { headers?: z.ZodObject } {
   const omitted = endpoint.spec.secrets ? { [OMITTED]: OMISSION } : {};
   if (isRepeatable(endpoint)) return { headers: z.object({ [REPLAYED]: REPLAY, ...omitted }) };
   return endpoint.method === "PATCH" && endpoint.spec.conditional ? { headers: z.object({ ETag: ETAG }) } : {};
 }
 
-/** The error statuses of an operation, as references to shared components. */
+/** Returns the error statuses of an operation. The responses are shared components. */
 function errorsOf(endpoint: Endpoint, path: string): number[] {
   const { method, spec } = endpoint;
   const secured = spec.as.users || spec.as.agents;
@@ -188,16 +188,16 @@ function errorsOf(endpoint: Endpoint, path: string): number[] {
   return [...new Set(errors)].toSorted((a, b) => a - b);
 }
 
-/** Whether the answer has an ETag, so that a later answer may be 304. */
+/** Returns whether the answer has an ETag, so that a later answer may be 304. */
 const isTaggedRead = (method: Endpoint["method"], { media_type }: Endpoint["spec"]): boolean =>
   method === "GET" && media_type === undefined;
 
-/** Roles that all authenticated callers have. */
+/** Roles that every authenticated caller has. A credential of a kind that the role does not accept already gets 401. */
 const UNRESTRICTED_ROLES: readonly RoleName[] = ["PUBLIC", "USER", "MEMBER", "AGENT", "USER or AGENT", "MEMBER or AGENT"];
 
 /**
- * Whether an authenticated caller may get 403: because of the role, because of the access of a key, or because a visible board or
- * group is not writable.
+ * Returns whether an authenticated caller may get 403: because of the role, because of the access of a key, or because a visible
+ * board or group is not writable.
  */
 function canBeForbidden({ name, users, agents }: Endpoint["spec"]["as"], path: string, writes: boolean): boolean {
   const hasBoardOrGroup = /\{(?:board|group)_id\}/.test(path);

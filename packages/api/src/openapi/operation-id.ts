@@ -44,7 +44,9 @@ export function operationIdOf({ method, paths, spec }: Pick<Endpoint, "method" |
   return isUnversionedTwin({ paths }, path) ? `${name}_unversioned` : name;
 }
 
-/** Whether this is the path outside of `/api/v1` of an operation that clients should call under `/api/v1`. */
+/**
+ * Returns whether this path is outside of `/api/v1`, while the operation also has a path under `/api/v1`, which clients should use.
+ */
 export const isUnversionedTwin = ({ paths }: Pick<Endpoint, "paths">, path: string): boolean =>
   !isVersioned(path) && (path.startsWith("/api/") || paths.some(isVersioned));
 

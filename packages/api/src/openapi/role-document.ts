@@ -6,7 +6,7 @@ import { isUnversionedTwin } from "./operation-id.ts";
 import { rolesThatMayCall } from "./tags.ts";
 import type { OpenApiDocument } from "../runtime.ts";
 
-/** The callers for which there is a document of their operations. */
+/** The roles that have their own OpenAPI document. */
 export type DocumentRole = `agent-${AgentRole}` | "user";
 
 /**
@@ -25,8 +25,8 @@ type AgentRole = AgentHints["roles"][number];
 const isForUsers = ({ spec }: Endpoint): boolean => spec.as.users || !spec.as.agents;
 
 /**
- * Selects operations that are intended for agents. An agent may also call operations of people, but most of these have an agent
- * variant.
+ * Selects operations that are intended for agents. Agents may also call some operations of people, but most of them have a variant
+ * for agents.
  */
 const isForAgent =
   (role: AgentRole) =>

@@ -43,7 +43,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   any_agent: "All agents may call it.",
 };
 
-/** The descriptions of the tags that are used. */
+/** Returns the descriptions of the tags that are used. */
 export const describeTags = (used: ReadonlySet<string>): { name: string; description: string }[] =>
   Object.entries(DESCRIPTIONS)
     .filter(([name]) => used.has(name))
@@ -54,7 +54,7 @@ export const tagsOf = ({ spec }: Endpoint, path: string): string[] =>
 
 const ALL_AGENTS = ["main", "lead", "worker"] as const;
 
-/** The agents that may call an operation with this role. */
+/** Returns the agents that may call an operation with this role. */
 export const rolesThatMayCall = (name: RoleName): AgentHints["roles"] => AGENT_ROLES[name];
 
 const AGENT_ROLES: Readonly<Record<RoleName, AgentHints["roles"]>> = {
@@ -72,7 +72,7 @@ const AGENT_ROLES: Readonly<Record<RoleName, AgentHints["roles"]>> = {
   READER: ALL_AGENTS,
 };
 
-/** Tags by which agents filter: their role, and tags of operations that several roles share. */
+/** Returns the tags by which agents filter operations: one tag for each role, and tags for operations that several roles share. */
 function roleTags(roles: AgentHints["roles"]): string[] {
   const shared = roles.includes("lead") && roles.includes("worker");
   return [
@@ -82,7 +82,7 @@ function roleTags(roles: AgentHints["roles"]): string[] {
   ];
 }
 
-/** Nested resources that have their own tag instead of that of the board or organization. */
+/** Nested resources that have their own tag instead of the tag of their board or organization. */
 const NESTED_TAGS = [
   "approvals",
   "artifacts",

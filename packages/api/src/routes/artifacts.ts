@@ -22,7 +22,7 @@ const item = "/api/v1/boards/{board_id}/artifacts/{artifact_id}";
 
 const all = "/api/v1/artifacts";
 
-/** Files of tasks, and what people have reviewed of them. */
+/** Files of tasks, and the reviews of these files by people. */
 export const artifacts = [
   endpoint(
     "GET",

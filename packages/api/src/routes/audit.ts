@@ -10,7 +10,7 @@ import { endpoint } from "../endpoint.ts";
 const paths = "/api/v1/audit";
 const MEDIA_TYPES = { ndjson: "application/x-ndjson", csv: "text/csv; charset=utf-8" };
 
-/** The log contains entries about all boards, so a key that is limited to some boards may not read it. */
+/** Throws for a key that is limited to some boards, because the log contains entries about all boards. */
 function requireAllBoards(actor: Admin): void {
   if (actor.key && !mayReadAll(actor)) throw new DomainError("forbidden", "Only keys for all boards can read the audit log");
 }

@@ -15,7 +15,7 @@ import { getTaskDetail, TaskDetail } from "@board/core/task/task-detail";
 import { getWebhook, Webhook } from "@board/core/webhook/webhook";
 import type { Conditional } from "../endpoint.ts";
 
-/** A resource whose PATCH and DELETE accept If-Match: the row to lock, and the reads that return it. */
+/** Declares a resource whose PATCH and DELETE accept If-Match: the row to lock, and the reads that return the resource. */
 const define = <A extends Actor, P>(resource: Conditional<A, P>) => resource;
 
 interface OnBoard {

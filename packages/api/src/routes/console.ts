@@ -7,7 +7,10 @@ import { json } from "../edge/errors.ts";
 import { answerPublicFile, type EncodedFile, type PublicFile } from "../edge/public-file.ts";
 import { lazyObject } from "@board/core/values/wire";
 
-/** Shown until the console is built, which takes some seconds. This is the case after an installation without install scripts. */
+/**
+ * Shown while the console is being built, which takes some seconds at the first start after an installation without install
+ * scripts.
+ */
 const NOT_BUILT_HTML = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -28,7 +31,10 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 const YEAR_SECONDS = 31_536_000;
 const DAY_SECONDS = 86_400;
-/** The icons of the installed console. Their names stay the same, since the manifest contains them. */
+/**
+ * The icons of the console as an installed app. Their names stay the same in every build, because the web app manifest contains
+ * them.
+ */
 const ICON = /^[a-z]+-\d{2,3}\.png$/;
 const SUFFIXES = { br: ".br", gzip: ".gz" } as const;
 
@@ -46,7 +52,7 @@ const ConsoleConfig = lazyObject(() => ({
   ]),
 })).meta({ id: "ConsoleConfig", description: "How people sign in to the console." });
 
-/** A file of the console whose name stays the same in every build. */
+/** Declares the operation for a file of the console whose name stays the same in every build. */
 const file = <Path extends `/${string}`>(path: Path, summary: string, headers: PublicFile["headers"]) =>
   endpoint("GET", path, { as: anyone, in_memory: true, summary, returns: z.string(), hidden: true }, (_ctx, { http }) =>
     answerFile(http, path.slice(1), headers),

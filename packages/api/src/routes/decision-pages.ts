@@ -26,7 +26,7 @@ const DECIDED = { approved: "Approved", rejected: "Rejected", pending: "Not deci
 const outcome = ({ status, decided_by }: Pick<DecisionResult, "status" | "decided_by">) =>
   `<p>${DECIDED[status]}${decided_by === null ? "" : ` by ${escapeHtml(decided_by)}`}.</p>`;
 
-/** The page with the buttons for a decision. Opening the page decides nothing. */
+/** Creates the page with the buttons for a decision. Opening the page decides nothing. */
 export function decisionPage(token: string, preview: DecisionPreview): Response {
   const { action_type, description, board_name, status, question } = preview;
   const title = question ? "Question" : action_type;

@@ -22,7 +22,7 @@ const sessionPaths = withPrefixes(prefixes, "/sessions/{session_id}");
 
 const MAX_SESSION_KEY_CHARS = 1_000;
 
-/** Sessions are identified by keys that hosts can choose freely, not by UUIDs. */
+/** Declares the path parameter for a session key, because hosts choose the keys freely and do not use UUIDs. */
 const withSessionKeyParam = (operation: Endpoint): Endpoint => ({
   ...operation,
   params: lazyObject(() => ({

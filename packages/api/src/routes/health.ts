@@ -52,7 +52,7 @@ export const health = [
 ];
 
 /**
- * Returns the age of the oldest due job. If the service is not ready, logs that and returns null. Late jobs do not make it
+ * Returns the age of the oldest due job. If the service is not ready, logs the reason and returns null. Late jobs do not make it
  * unready: taking instances out of service would reject webhooks and leave fewer instances for the jobs.
  */
 async function readReadiness(ctx: Context): Promise<number | null> {

@@ -43,7 +43,7 @@ function subscriptionsOf<A extends User & Actor>(
   of: string,
   readOwner: (ctx: Context<A>, ids: Ids) => Owner | Promise<Owner>,
 ) {
-  /** The path is not a literal type, so its parameters have no types. */
+  /** Casts the parameters, which have no types, because the path is not a literal type here. */
   const toIds = (params: object) => params as Ids;
   const ownerOf = (ctx: Context<A>, params: object) => Promise.resolve(readOwner(ctx, toIds(params)));
   const itemPath = `${path}/{subscription_id}`;

@@ -19,8 +19,8 @@ interface Access {
 }
 
 /**
- * Identifies the caller by the headers, using only the credentials that the role accepts. Only an invalid credential counts
- * against the client's address. A missing one, or one that cannot be checked now, does not.
+ * Identifies the caller by the headers, using only the credentials that the role accepts. Only an invalid credential counts against
+ * the client's address. A missing credential, or one that cannot be checked now, does not.
  */
 export async function authenticate(
   ctx: Context,
@@ -53,7 +53,7 @@ export function organizationOf(role: Role, actor: Actor): string | null {
   return actor.type === "agent" ? actor.organization_id : actor.type === "user" ? (actor.active?.organization_id ?? null) : null;
 }
 
-/** A resumed stream keeps the organization in its Last-Event-ID, even if a different one is active now. */
+/** Returns the actor of a resumed stream. It keeps the organization in Last-Event-ID, even if a different one is active now. */
 export async function resumeOrganization(ctx: Context, role: Role, headers: Headers): Promise<Actor> {
   const { actor } = ctx;
   const organization_id = parseEventId(headers.get("last-event-id") ?? "")?.organization_id ?? null;
@@ -122,8 +122,8 @@ async function reverifyUser(
   const { verified } = request;
   const signedIn = verified && now < verified.recheck_at ? "unchecked" : await verifyUser(bearer);
   if (signedIn === "unchecked") {
-    // While the issuer's keys cannot be read, the last check still counts. If there was none, this poll fails, and the next poll
-    // tries again.
+    // While the issuer's keys cannot be read, the last check still counts. Without an earlier check, this poll fails, and the next
+    // poll tries again.
     if (!verified) throw identityProviderUnavailable();
     return verified.expires_at && verified.expires_at <= now ? null : verified;
   }
@@ -173,7 +173,10 @@ async function authenticateUser(
   return { ...user, active: await ensureActiveOrganization({ ...ctx, actor: user }) };
 }
 
-/** Anyone's program can ask for a token for this resource, so a person's token must have been issued for this service. */
+/**
+ * Throws unless the settings restrict the audience of tokens: any program can ask for a token for this resource, so tokens must be
+ * issued for this service.
+ */
 function requireAudienceSetting({ settings: { auth } }: Context): void {
   if (auth.mode !== "oidc" || auth.audience !== null) return;
   throw new DomainError(
@@ -185,8 +188,8 @@ function requireAudienceSetting({ settings: { auth } }: Context): void {
 async function authenticateAgent(ctx: Context, token: string, address: string): Promise<Agent | null> {
   const agent = await findAgentByToken(ctx, token);
   if (agent) return agent;
-  // The failure is counted before the imported hashes are tried, so that a caller above the limit cannot make the service derive
-  // keys.
+  // The failure is counted before the imported hashes are tried, so that a caller above the limit cannot make the service compute
+  // slow hashes.
   await countFailure(ctx, address);
   await adoptImportedToken(ctx, token);
   // The token is looked up again even if no hash matched, because a concurrent request may have adopted it.
@@ -222,7 +225,7 @@ function noteSuspect(ctx: Context, address: string): void {
   suspects.addresses.add(toCounterKey(address));
 }
 
-/** Whether an address seems to be guessing credentials. Such an address may only try a few at a time. */
+/** Returns whether an address seems to be guessing credentials. Such an address may only try a few at a time. */
 export function isSuspect(ctx: Context, address: string): boolean {
   const { minute, addresses } = suspectsOf(ctx);
   return addresses.size > 0 && minute === startOfMinute(ctx.now()).getTime() && addresses.has(toCounterKey(address));

@@ -13,7 +13,8 @@ const RETRY_MS = 1_000;
 const STALE_RETRY_MS = 30_000;
 const READ_TIMEOUT_MS = 5_000;
 /**
- * How long a token with a known key waits for newer keys. A Lambda function is frozen between requests and cannot read keys then.
+ * How long a token with a known key waits for newer keys. It waits at all because a Lambda function is frozen between requests and
+ * cannot read keys then.
  */
 const STALE_WAIT_MS = 1_000;
 const MAX_BYTES = 1_048_576;
@@ -78,7 +79,7 @@ export function createKeySet(url: string, log: Log): JWTVerifyGetKey {
 }
 
 async function readKeySet(url: string): Promise<JSONWebKeySet> {
-  // Reads are minutes apart, so the other side may have closed a connection that was kept open.
+  // Reads are minutes apart, so the provider may have closed a connection that was kept open.
   const headers = { connection: "close" };
   const answer = await fetch(url, { redirect: "manual", headers, signal: AbortSignal.timeout(READ_TIMEOUT_MS) });
   if (!answer.ok) {
@@ -90,7 +91,7 @@ async function readKeySet(url: string): Promise<JSONWebKeySet> {
   return keys;
 }
 
-/** An empty set is treated as a failure, because no token could be checked with it. */
+/** Returns whether the value is a set of keys. An empty set counts as a failure, because no token could be checked with it. */
 function isKeySet(value: unknown): value is JSONWebKeySet {
   const keys = (value as { keys?: unknown } | null)?.keys;
   return Array.isArray(keys) && keys.length > 0 && keys.every((key) => typeof key === "object" && key !== null);

@@ -79,7 +79,7 @@ function readEmail(claims: JWTPayload, isVerified: ClaimsCheck): Pick<Identity, 
   return { email, email_unverified: email === null && entries.length > 0 };
 }
 
-/** An entry is a string or an object whose fields depend on the provider. */
+/** Reads an entry of a claim with several addresses. It is a string, or an object whose fields depend on the provider. */
 function toEmailEntry(value: unknown, isVerified: ClaimsCheck) {
   if (typeof value === "string") return { address: toClaimText(value), primary: false, verified: isVerified([]) };
   const entry = (value ?? {}) as Record<string, unknown>;
@@ -97,7 +97,7 @@ const isNotDenied: ClaimsCheck = (claims) => !claims.some(isDenied);
 const isConfirmed: ClaimsCheck = (claims) => isNotDenied(claims) && claims.some(isSaid);
 
 const isSaid = (claim: unknown): boolean => claim !== undefined && claim !== null;
-/** Whether a claim about verification is present but not true. Some providers send it as a string. */
+/** Returns whether a claim about verification is present but not true. Some providers send the claim as a string. */
 const isDenied = (claim: unknown): boolean =>
   isSaid(claim) && !(typeof claim === "string" ? /^\s*true\s*$/i.test(claim) : claim === true);
 

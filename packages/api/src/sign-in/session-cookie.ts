@@ -4,7 +4,7 @@ import { DomainError } from "@board/core/values/errors";
 /** The name of a session's cookie, with the prefix that browsers require for https. */
 const NAME = /(?:^|;\s*)((?:__Secure-)?board\.session_token=[^;\s]{1,500})/;
 
-/** The cookie of a session as a credential. A bearer token never contains a space, so it cannot be mistaken for a cookie. */
+/** Returns the cookie of a session as a credential. It contains a space, so it cannot be confused with a bearer token. */
 export function sessionCookie(headers: Headers): string | undefined {
   const cookie = NAME.exec(headers.get("cookie") ?? "")?.[1];
   return cookie === undefined ? undefined : `cookie ${cookie}`;
@@ -42,7 +42,7 @@ const isOwnOrigin = (
 
 const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]", "0.0.0.0"]);
 
-/** A service on this machine can be reached under several host names. */
+/** Returns whether both addresses are the same service on this machine, which can be reached under several host names. */
 function isOwnLoopback(origin: string, service_url: string): boolean {
   if (!URL.canParse(origin)) return false;
   const [page, own] = [new URL(origin), new URL(service_url)];

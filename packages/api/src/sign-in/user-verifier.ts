@@ -5,7 +5,7 @@ import { acceptsAnyAudience, type Settings, SettingsError } from "@board/core/co
 import type { LoadAccounts } from "./accounts.ts";
 import type { UserVerifier } from "./verified-identity.ts";
 
-/** Creates the verifier for AUTH_MODE. The code of the other modes is not loaded. */
+/** Creates the verifier for the configured AUTH_MODE. The code for other modes is not loaded. */
 export function createUserVerifier({ auth }: Pick<Settings, "auth">, log: Log, accounts?: LoadAccounts): UserVerifier {
   if (auth.mode === "accounts") {
     if (!accounts) throw new SettingsError("AUTH_MODE=accounts is not available on this platform. Use AUTH_MODE=oidc.");
@@ -27,5 +27,8 @@ export function createUserVerifier({ auth }: Pick<Settings, "auth">, log: Log, a
   };
 }
 
-/** Digests have a fixed length, so comparing them reveals nothing about the length of the secret. */
+/**
+ * Returns a digest to compare instead of the token. Digests have a fixed length, so the comparison does not reveal the secret's
+ * length.
+ */
 const digest = (token: string) => createHash("sha256").update(token).digest();

@@ -16,7 +16,8 @@ export const formatEvent = ({ cursor, name, data }: StreamEvent, organization_id
   `id: ${formatEventId(cursor, organization_id)}\nevent: ${name}\ndata: ${data}\n\n`;
 
 /**
- * Tells the client when to reconnect and where to resume. A client remembers an id without data, but does not dispatch an event.
+ * Tells the client when to reconnect and where to resume. A client stores the id of a frame without data, but does not dispatch an
+ * event.
  */
 export const formatRetry = (resume: Cursor | null, retry_ms: number, organization_id: string | null): string =>
   `${resume ? `id: ${formatEventId(resume, organization_id)}\n` : ""}retry: ${retry_ms}\n\n`;
@@ -67,12 +68,12 @@ interface ConnectionHandlers {
   onClosed(): Promise<void>;
 }
 
-/** If a stream belongs to an organization, its event ids contain `organization_id`. */
+/** Opens a connection. If the stream belongs to an organization, its event ids contain `organization_id`. */
 export function openConnection(ping_ms: number, on: ConnectionHandlers, organization_id: string | null = null): Connection {
   const isNew = createDeduplicator();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   let open = true;
-  /** Events of the same tick. They are written to the socket as one chunk. */
+  /** Events of the current turn of the event loop. They are written to the socket as one chunk. */
   let pendingChunks: Uint8Array[] = [];
   let pending_bytes = 0;
 

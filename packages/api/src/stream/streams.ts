@@ -57,8 +57,8 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
   shutdown_signal.addEventListener("abort", () => open.forEach((end) => end()));
 
   /**
-   * Without streaming, a response starts here if the client sends no position, so that it contains what happened during the
-   * client's pause.
+   * Returns where a response that is not streamed starts if the client sends no position: early enough to contain what happened
+   * during the client's pause.
    */
   const startOfPause = (ctx: Context) => (hold_seconds === 0 ? null : new Date(ctx.now().getTime() - PAUSE_MS));
 
@@ -101,7 +101,7 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     return retry_ms === null ? text : text + formatRetry(resumeCursor(follower), retry_ms, organization_id);
   }
 
-  /** Follows new rows until `ended` settles, but for at most `hold_seconds`. It holds no database connection while it waits. */
+  /** Follows new rows until `ended` settles, but for at most `hold_seconds`. It occupies no database connection while it waits. */
   async function hold(
     ctx: Context,
     follower: Follower,
@@ -159,8 +159,8 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
   }
 
   /**
-   * Creates the grant that is renewed at every poll with the caller's current permissions. It keeps the organization from the
-   * start of the stream, even if a different one becomes active later.
+   * Creates the grant that is renewed at every poll with the caller's current permissions. The stream keeps its organization, even
+   * if a different one becomes active later.
    */
   function createGrant(c: HonoContext<Env>, role: Role, batchFollow: BatchFollow): RequestGrant {
     const { headers } = c.req.raw;
@@ -191,7 +191,7 @@ function toClientKey(c: HonoContext<Env>, { kind, organization_id }: RequestGran
   return client_id === undefined ? null : digestOf([client_id, kind, organization_id]);
 }
 
-/** A stream without a source belongs to the organization of the caller. */
+/** Returns the owner of a stream. A stream without a source belongs to the organization of the caller. */
 function toOwner(actor: Actor, source: Source | null): StreamOwner {
   if (actor.type !== "user" && actor.type !== "agent") throw unauthenticated();
   const own = actor.type === "agent" ? actor.organization_id : (actor.active?.organization_id ?? null);

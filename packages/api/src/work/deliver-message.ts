@@ -10,15 +10,15 @@ import { errorText } from "@board/core/values/log";
 export type DeliveryOutcome = "handled" | "crashed" | "not_taken";
 
 /**
- * Handles one message of the queue, which contains the id of a job. The outcome is "crashed" if the job crashed, which `runJob`
- * has logged, and "not_taken" for example if the database cannot be reached.
+ * Handles one message of the queue, which contains the id of a job. The outcome is "crashed" if the job crashed, which `runJob` has
+ * logged. It is "not_taken" if, for example, the database cannot be reached.
  */
 export const deliverMessage = (ctx: Context<System>, job_id: string): Promise<DeliveryOutcome> =>
   toOutcome(ctx, job_id, () => deliver(ctx, job_id));
 
 /**
- * Runs the first job of a lane that has got no wake-up, for a process with a queue in memory (see `leaseHead`). Returns null if no
- * job could be leased; the relay then decides what happens next.
+ * Runs the first job of a lane without a wake-up, for a process with a queue in memory (see `leaseHead`). Returns null if no job
+ * could be leased; the relay then finds the lane's next job.
  */
 export async function deliverHead(ctx: Context<System>, lane: string) {
   try {

@@ -27,8 +27,7 @@ import { REMEMBERED_DAYS } from "@board/core/webhook/delivery-id";
 import { isNotPending, removeOldPayloads } from "@board/core/webhook/retention";
 
 /**
- * How long rows are kept. The names are those in docs/reference/data-model.md#retention. Rows that are not listed are kept
- * forever.
+ * How long rows are kept. docs/reference/data-model.md#retention uses the same names. Rows that are not listed are kept forever.
  */
 export const RETENTIONS: Readonly<Record<string, Retention>> = {
   "done jobs": {
@@ -47,7 +46,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     remove: removeJobs,
     batch: 5_000,
   },
-  // Counters per minute are needed for ten minutes. Counters per day are stored under the end of their day.
+  // Counters per minute are needed for ten minutes. The minute of a counter per day is the end of its day.
   "rate counters": { table: rate_counters, since: rate_counters.minute, days: 10 / (24 * 60), batch: 5_000 },
   "template sync runs": { table: sync_runs, since: sync_runs.created_at, days: 7, batch: 5_000 },
   "pack syncs": { table: skill_pack_syncs, since: skill_pack_syncs.created_at, days: 7, batch: 5_000 },
@@ -60,7 +59,8 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     days: "activity_retention_days",
     removeBefore: removeEventsBefore,
   },
-  // A mirror that was offline for longer reads the lists again. That costs less than a longer feed would cost for everyone.
+  // A mirror that was offline for longer than a week reads the lists again. That costs less than a longer feed would cost for
+  // everyone.
   "entries of the changes feed": { table: changes, days: 7, removeBefore: removeChangesBefore },
   "delivery ids of webhooks": {
     table: webhook_delivery_ids,
@@ -109,7 +109,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
   },
   "keys after their end": { table: api_keys, since: api_keys.expires_at, days: 30, batch: 1_000 },
   "replaced tokens of keys": { table: api_key_tokens, since: api_key_tokens.ends_at, days: 1, batch: 5_000 },
-  // A repeated key is recognized for as long as its entry is kept.
+  // A repeated report is recognized by its key for as long as the entry is kept.
   "usage entries": { table: usage_entries, since: usage_entries.stored_at, days: 7, batch: 5_000 },
   // The longest range of a report is a year, and it may begin in the middle of a month.
   "sums of usage": { table: usage_counts, since: startOfUsageCounts, days: 400, batch: 5_000 },

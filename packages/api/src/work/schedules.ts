@@ -34,8 +34,7 @@ import { moveOldBodies } from "@board/core/body-storage/move-bodies";
  */
 export const scheduled = {
   async relay(ctx: Context<System>) {
-    // Both metrics are recorded first, and even if they are 0, because an alarm cannot distinguish a missing metric from a
-    // healthy one.
+    // Both metrics are recorded first, even if they are 0, because an alarm treats a missing value like a healthy one.
     ctx.meter.record("JobAge", await readJobAge(ctx));
     await recordHorizonAge(ctx);
     ctx.pendingWakeups.everything = true;

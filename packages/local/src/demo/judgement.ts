@@ -88,5 +88,5 @@ export const FACT = { key: "refunds/shipping", content: "Refunds within 30 days 
 export const findFlaw = (result: string): string | undefined =>
   result === REFUND.result ? "the receipt is missing, please attach it" : undefined;
 
-/** Whether the person approves the proposal of an agent. */
+/** Returns whether the person approves the proposal of an agent. */
 export const isApprovable = (proposal: string): boolean => proposal !== PARCEL.result;

@@ -6,7 +6,7 @@ const OPEN = "inbox,in_progress,review,blocked";
 const countTasks = async (api: Client, board_id: string, status: string): Promise<number> =>
   (await api.get("/api/v1/boards/{board_id}/tasks", { params: { path: { board_id }, query: { status, limit: 1 } } })).total;
 
-/** Whether the lead has handled every accepted post and every task is done. */
+/** Returns whether the lead has handled every accepted post and every task is done. */
 export async function isComplete({ api, posts }: Demo, board_id: string): Promise<boolean> {
   if ([...posts.values()].some(({ handled }) => handled === 0)) return false;
   return (await countTasks(api, board_id, OPEN)) === 0;

@@ -64,7 +64,7 @@ function withSettings(entry: unknown, settings: EntrySettings): Record<string, u
 }
 
 /**
- * Whether a host's path is the desired one. Hosts store paths as absolute: `~/a` becomes `/home/x/a`, and `a` becomes a
+ * Returns whether a host's path is the desired one. Hosts store paths as absolute: `~/a` becomes `/home/x/a`, and `a` becomes a
  * folder in a directory of the host's choice, so only the end of the path can be compared.
  */
 export function isSamePath(stored: string, desired: string): boolean {

@@ -50,7 +50,7 @@ const toText = (value: unknown): string | null => (typeof value === "string" ? v
 export const findEntry = (entries: readonly HostEntry[], id: string): HostEntry | undefined =>
   entries.find((entry) => entry.id.toLowerCase() === id.toLowerCase());
 
-/** Whether the host lists an agent other than its default one. If not, it lists the default agent only implicitly. */
+/** Returns whether the host lists an agent other than its default one. If not, it lists the default agent only implicitly. */
 export const hasAgentsBesideDefault = (entries: readonly HostEntry[]): boolean =>
   entries.some(({ id }) => id !== HOST_DEFAULT_AGENT);
 

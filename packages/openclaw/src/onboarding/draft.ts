@@ -65,7 +65,7 @@ function isAutonomousValue(value: string | null | undefined): boolean {
   return AUTONOMOUS.includes(level) || (level.includes("fully") && level.includes("autonom"));
 }
 
-/** Whether the lead may finish tasks without approval. */
+/** Returns whether the lead may finish tasks without approval. */
 export function isFullyAutonomous(draft: Completion | null): boolean {
   const { autonomy_level, identity_profile } = draft?.lead_agent ?? {};
   const { autonomy_level: level, autonomy, mode } = identity_profile ?? {};

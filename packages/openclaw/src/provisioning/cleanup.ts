@@ -35,8 +35,8 @@ export const cleanUpAgent: JobHandler<"agent.cleanup"> = {
 };
 
 /**
- * Whether another agent now uses the host entry: an agent with the same session key that was created later, or that moved between
- * gateways of the same host.
+ * Returns whether another agent now uses the host entry: an agent with the same session key that was created later, or that moved
+ * between gateways of the same host.
  */
 async function hasSuccessor(ctx: Context, removed: { gateway_id: string; session_key: string; url: string }): Promise<boolean> {
   const [successor] = await ctx.db

@@ -111,7 +111,7 @@ async function writeAgentFiles(ctx: Context, host: Host, subject: TemplateSubjec
   });
 }
 
-/** Whether the host is older than GATEWAY_MIN_VERSION. An unknown version does not count as older. */
+/** Returns whether the host is older than GATEWAY_MIN_VERSION. An unknown version does not count as older. */
 export function isBelowMinimum(ctx: Context, { hello }: Host, stored: { version: string | null }): boolean {
   const hasVersion = hello.version !== null && parseVersion(hello.version) !== null;
   return checkVersion(hasVersion ? hello.version : stored.version, ctx.settings.gateway_min_version).kind === "incompatible";

@@ -6,5 +6,5 @@ export interface SoulName {
 
 const MAX_NAME = 200;
 
-/** Whether a text can be a handle or a slug. */
+/** Returns whether a text can be a handle or a slug. */
 export const isSoulName = (text: string): boolean => text.length <= MAX_NAME && /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(text);

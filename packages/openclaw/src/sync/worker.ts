@@ -140,6 +140,9 @@ export async function processTargets(
   };
 }
 
-/** Whether concurrent writers changed the host's configuration first or undid our change, so that another attempt can succeed. */
+/**
+ * Returns whether concurrent writers changed the host's configuration first or undid our change, so that another attempt can
+ * succeed.
+ */
 const isTemporaryConflict = ({ failure: { retryable, code } }: GatewayError): boolean =>
   retryable === true && (code ?? null) === null;

@@ -37,8 +37,8 @@ export async function resolveHost(
 }
 
 /**
- * Whether a gateway with this url may be registered. A name that does not resolve is allowed: the host is only
- * unreachable, and every connection checks the address again.
+ * Returns whether a gateway with this url may be registered. A name that does not resolve is allowed: the host is only unreachable,
+ * and every connection checks the address again.
  */
 export async function isAllowedHost(url: string, rules: AddressRules, resolve: ResolveName = resolveName): Promise<boolean> {
   try {

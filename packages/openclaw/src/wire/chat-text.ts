@@ -54,7 +54,7 @@ const STOP_WORDS = new Set(
 const wordsOf = (text = ""): string[] => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 const areStopWords = (words: readonly string[]): boolean => words.every((word) => STOP_WORDS.has(word));
 
-/** Whether a text consists of stop words alone, apart from brackets and sender names, which hosts skip. */
+/** Returns whether a text consists of stop words alone, apart from brackets and sender names, which hosts skip. */
 function asksToStop(text: string): boolean {
   const words = withoutBrackets(text)
     .split(/[\n\r\u2028\u2029]|\\[nr]/)

@@ -67,7 +67,7 @@ function findEndOfLongString(bytes: Buffer, start: number): number {
   return end === -1 ? bytes.length : end;
 }
 
-/** Whether the character at the position is escaped: an odd number of backslashes precedes it. */
+/** Returns whether the character at the position is escaped: an odd number of backslashes precedes it. */
 function isEscaped(bytes: Buffer, position: number, start: number): boolean {
   let first = position;
   while (first > start && bytes[first - 1] === BACKSLASH) first -= 1;

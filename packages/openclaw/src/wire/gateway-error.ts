@@ -72,7 +72,7 @@ const TRANSIENT_TEXTS =
 const isTransientText = (text: string) => TRANSIENT_TEXTS.test(text) || (/websocket/i.test(text) && text.includes("503"));
 
 /**
- * Whether a retry may help (docs/reference/gateways.md#transient-failures). The host's `retryable` decides first, then the
+ * Returns whether a retry may help (docs/reference/gateways.md#transient-failures). The host's `retryable` decides first, then the
  * transport's failure, then the text. "timeout" in an error that has a code comes from the application, not from an unreachable
  * host.
  */

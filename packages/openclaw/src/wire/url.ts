@@ -6,7 +6,7 @@ export function gatewayOrigin(text: string): string {
   return `${protocol}//${host}`;
 }
 
-/** Whether the text can be a gateway's url: ws, wss, http or https with a host. */
+/** Returns whether the text can be a gateway's url: ws, wss, http or https with a host. */
 export function isGatewayUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && SCHEMES.test(url.protocol) && url.hostname !== "";

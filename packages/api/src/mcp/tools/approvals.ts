@@ -52,7 +52,7 @@ export const decideApprovalTool = tool({
   name: "decide_approval",
   description: "Decides what an agent has asked for; get_task shows the request.",
   as: user,
-  // The decision allows an action that cannot be undone, so a client must ask the person before its model decides.
+  // The decision may allow an action that cannot be undone, so a client must ask the person before its model decides.
   destructive: true,
   idempotent: true,
   input: z.object({ approval_id: Id, board_id, status: z.enum(["approved", "rejected"]), option_id: z.string().optional() }),

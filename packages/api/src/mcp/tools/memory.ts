@@ -21,7 +21,7 @@ const Entry = z.object({ id, author: AuthorView, key, content: z.string(), tags,
 
 const way = ({ board_id }: MemoryEntry) => `GET /api/v1/boards/${board_id}/memory`;
 
-/** Whether the service wrote the entry. Such an entry contains a webhook payload in a separate fence. */
+/** Returns whether the service wrote the entry. Such an entry contains a webhook payload in a separate fence. */
 const isOfService = ({ author }: AuthoredEntry) => author?.type === "system";
 
 function toEntry(entry: AuthoredEntry): z.infer<typeof Entry> {

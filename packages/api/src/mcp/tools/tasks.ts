@@ -30,7 +30,9 @@ const fence = Integer(0, MAX_INTEGER).optional();
 const usage = UsageOfCall.optional();
 const USAGE = "input_tokens, output_tokens, cost_usd, model";
 
-/** Counts what an agent used for a task, even if its change of the task fails, because the tokens were used anyway. */
+/**
+ * Runs a change and then counts what the agent used for the task, even if the change fails, because the tokens were used anyway.
+ */
 async function withUsage<T>(
   ctx: Context<Caller>,
   task_id: string,
@@ -54,7 +56,7 @@ const userOrLead: Role<User | Lead> = {
   narrow: (actor, settings) => (actor.type === "agent" ? lead.narrow(actor, settings) : user.narrow(actor, settings)),
 };
 
-/** Leads have no leases, unless a person assigns them a task. They return such a task with update_task. */
+/** Agents other than leads. A lead has a lease only if a person assigns it a task, which it returns with update_task. */
 const agentButLead: Role<Agent> = {
   ...agent,
   narrow(actor, settings) {
@@ -172,8 +174,8 @@ export const updateTaskTool = tool({
   output: z.object({ task: TaskView }),
   async run(ctx, { task_id, board_id, fence = null, usage, artifact, ...input }) {
     const on_board = boardIdOf(ctx, { board_id });
-    // Both are in one transaction. A run token ends when the task is submitted, and a refused change must not leave its file
-    // behind.
+    // The file and the change are in one transaction: the run token ends when the task is submitted, and a refused change must
+    // leave no file.
     const change = () =>
       artifact
         ? withDeadlockRetry(ctx, async (ctx) => {

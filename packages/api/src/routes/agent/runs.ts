@@ -6,8 +6,8 @@ import { storeStepsWithUsage } from "@board/core/usage/steps";
 import { endpoint } from "../../endpoint.ts";
 
 /**
- * What programs that run agents report about runs. These operations have no intents, which keeps the documents of agents short.
- * Models read those documents.
+ * Operations by which programs that run agents report about runs. They have no intent, so they are not in the documents of agents,
+ * which models read.
  */
 export const agentRuns = [
   endpoint(

@@ -3,7 +3,10 @@ import { ReportedUsage, ReportUsage } from "@board/core/usage/entry";
 import { reportUsage } from "@board/core/usage/report";
 import { endpoint } from "../../endpoint.ts";
 
-/** The tokens and costs that agents have used. Like the reports about runs, these operations have no intent. */
+/**
+ * The tokens and costs that agents have used. Like the reports about runs, these operations have no intent, which keeps the
+ * documents of agents short.
+ */
 export const agentUsage = [
   endpoint(
     "POST",
