@@ -1,4 +1,5 @@
-// Builds the package that is published by name into dist, or into the folder that is given: everything that runs, bundled.
+// Builds the published package, which bundles the service, the console and the command line, into dist or into the folder in the
+// argument.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,7 +14,10 @@ import { MCP_NAME, NAME, OLDEST_NODE, REPOSITORY } from "./name.mjs";
 const folder = import.meta.dirname;
 const TARGET = `node${OLDEST_NODE.join(".")}`;
 const PROGRAMS = ["main", "doctor", "jobs", "migrate", "accounts-migrate"];
-/** The files of Swagger UI that the reference at /docs loads. Its package has 12 MB and a script that runs after installing. */
+/**
+ * The files of Swagger UI that the reference at /docs loads. They are copied, because their package has 12 MB and runs a script
+ * when it is installed.
+ */
 const REFERENCE = ["swagger-ui.css", "swagger-ui-bundle.js"];
 
 const readJson = (...names) => JSON.parse(readFileSync(path.join(root, ...names), "utf8"));
@@ -72,7 +76,7 @@ async function addParts(staging) {
     createRequire(path.join(root, "packages/api/package.json")).resolve("swagger-ui-dist/package.json"),
   );
   copy(swagger, [...REFERENCE, "LICENSE", "NOTICE"], path.join(staging, "swagger-ui-dist"));
-  // Needs no other file, so that the health check of a container starts fast.
+  // The health check is a file without imports, so that it starts fast in a container.
   cpSync(path.join(root, "scripts/check-health.mjs"), path.join(staging, "service/health.mjs"));
   copyMigrations(staging);
   addDatabase(staging);
@@ -92,7 +96,7 @@ function copyMigrations(staging) {
   copy(migrations, [...listFiles(migrations, ".sql"), "meta/_journal.json"], path.join(staging, "migrations"));
 }
 
-/** The packed database of first starts. It is found by the digest of the migrations. */
+/** Adds the packed database that a first start unpacks. The service finds it by the digest of the migrations. */
 function addDatabase(staging) {
   execFileSync(node, [path.join(root, "scripts/build.mjs"), "service"], { stdio: ["ignore", "ignore", "inherit"] });
   const databases = path.join(root, "dist/database");

@@ -1,7 +1,7 @@
-/** How the command line is bundled: alone, and as a part of the package that is installed by name. */
+/** Returns the options for bundling the command line, which is published alone and in the package with the service. */
 export const commandLine = (version, define = {}) => ({
   entryPoints: [{ in: "src/main.ts", out: "board" }],
-  // What only one command needs, such as the runner, becomes a file that this command loads.
+  // Code that only one command needs, such as the runner, becomes a separate file that this command loads.
   splitting: true,
   chunkNames: "parts/[name]-[hash]",
   platform: "node",

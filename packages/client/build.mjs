@@ -1,4 +1,4 @@
-// Builds the package to publish, JavaScript for browsers and Node with its types, into dist or into the folder that is given.
+// Builds the package to publish, JavaScript for browsers and Node with its types, into dist or into the folder in the argument.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

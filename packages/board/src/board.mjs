@@ -1,4 +1,5 @@
-// The command of the published package. Without arguments it starts the service; other arguments are those of the command line.
+// The command of the published package. Without arguments it starts the service. All arguments but `start` and `service` go to the
+// command line.
 import module from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -21,14 +22,14 @@ else if (first === "service") {
 async function startProgram(program, args) {
   watchShell();
   hideWarningOfSqlite();
-  // If the folder of the package is not writable, every start compiles again.
+  // If the package's folder is not writable, nothing is cached and every start compiles the code again.
   module.enableCompileCache(path.join(root, "compiled"));
   const file = path.join(root, "service", `${program}.mjs`);
   process.argv = [process.execPath, file, ...args];
   await import(pathToFileURL(file).href);
 }
 
-/** Node 22 calls SQLite experimental. The service only locks its folder with it. */
+/** Hides Node 22's warning that SQLite is experimental, because the service uses SQLite only to lock its folder. */
 function hideWarningOfSqlite() {
   const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = (warning, ...args) =>

@@ -8,10 +8,10 @@ import { type Artifact, ApiError, type NewArtifact } from "@board/client";
 import { UsageError } from "./failure.ts";
 import type { Session } from "./session.ts";
 
-/** A longer file is uploaded on its own, since a request with its content would be too large. */
+/** A larger file is uploaded separately, since a request with its content would be too large. */
 const INLINE_BYTES = 262_144;
 
-/** The types that the service stores as they were sent. It finds out all other types from the content. */
+/** The types that the service stores as they were sent. It detects all other types from the content. */
 const TYPES: Readonly<Record<string, string>> = {
   ".md": "text/markdown",
   ".csv": "text/csv",
@@ -25,7 +25,7 @@ interface TaskPath {
   task_id: string;
 }
 
-/** Adds a file to a task, with its content or by an upload. */
+/** Adds a file to a task. Small files are sent in the request, larger files are uploaded. */
 export async function attachFile(session: Session, task: TaskPath, file: string): Promise<Artifact> {
   const found = await requireFile(file);
   const name = path.basename(file);
@@ -58,7 +58,7 @@ async function hashOf(file: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Sends the content to the service, or to the bucket, which must not see the caller's token. */
+/** Sends the content to the service or to the bucket. The bucket must not get the caller's token. */
 async function upload(session: Session, { upload: plan, size }: NewArtifact, file: string): Promise<void> {
   if (!plan) return;
   const headers = { ...plan.headers, ...(plan.authenticated ? credentialsOf(session) : {}), "content-length": String(size) };
@@ -72,7 +72,7 @@ interface ArtifactPath {
   artifact_id: string;
 }
 
-/** Saves the content of an artifact. A file with the same name is replaced when all of it has arrived. */
+/** Saves the content of an artifact. An existing file is replaced only when the whole content has arrived. */
 export async function saveContent(session: Session, artifact: ArtifactPath, file: string): Promise<void> {
   const body = await openContent(session, artifact);
   const part = `${file}.part-${process.pid}`;
@@ -87,7 +87,10 @@ export async function saveContent(session: Session, artifact: ArtifactPath, file
   }
 }
 
-/** The content of an artifact, from the service or from the bucket to which it redirects, which must not see the caller's token. */
+/**
+ * Opens the content of an artifact at the service, or in the bucket to which it redirects. The bucket must not get the caller's
+ * token.
+ */
 export async function openContent(session: Session, { board_id, artifact_id }: ArtifactPath): Promise<Readable> {
   const address = `${session.url}/api/v1/boards/${board_id}/artifacts/${artifact_id}/content`;
   const answer = await fetch(address, { headers: credentialsOf(session), redirect: "manual" });

@@ -9,7 +9,7 @@ export interface Host {
   stdout: NodeJS.WriteStream;
 }
 
-/** What a command works with. */
+/** The host of a command, with its session and output. */
 export interface Run extends Host {
   output: Output;
   options: GlobalOptions;

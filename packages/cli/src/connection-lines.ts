@@ -1,4 +1,4 @@
-/** The commands that connect one kind of agent, for copying. The console shows the same commands as the command line. */
+/** The commands to copy that connect one kind of agent. The console and the command line show the same commands. */
 export interface Connection {
   title: string;
   /** Where the connection applies, if that depends on the folder. */
@@ -7,17 +7,19 @@ export interface Connection {
   line: string;
   /** Starts the agent for a conversation with a person. */
   attended?: string;
-  /** Starts the agent so that it works on the tasks alone. */
+  /** Starts the agent so that it works on tasks without a person. */
   unattended?: string;
 }
 
-/** Where the commands get the token: they read it from a file, which keeps it out of the shell history, or they contain it. */
+/**
+ * Where the commands get the token. Reading it from a file keeps it out of the shell history; otherwise the commands contain it.
+ */
 export type TokenSource = { file: string } | { token: string };
 
 interface Facts {
   url: string;
   source: TokenSource;
-  /** The path of the command line, valid from the folder of the agent. */
+  /** The path of the command line, either absolute or relative to the folder of the agent. */
   program?: string;
 }
 
@@ -27,7 +29,7 @@ const EVERYWHERE = "in every folder";
 export function connectionLines({ url, source, program }: Facts): Connection[] {
   const token = "file" in source ? `$(cat ${quote(source.file)})` : source.token;
   const header = `"Authorization: Bearer ${token}"`;
-  // These clients would write the token into files that others may read, so they get it from the environment.
+  // These clients would write the token into files that others may read, so they read the token from the environment.
   const environment = "file" in source ? `BOARD_TOKEN="${token}"` : `BOARD_TOKEN=${token}`;
   const mcp = `${url}/mcp`;
   // opencode can read the token from a file at every start.

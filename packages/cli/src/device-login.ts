@@ -22,7 +22,7 @@ export interface DeviceCode {
   interval: number;
 }
 
-/** Asks for a code. Returns null when the service has no accounts, so that people sign in with a token. */
+/** Asks for a code. Returns null when the service has no accounts; people then sign in with a token. */
 export async function requestDeviceCode(url: string): Promise<DeviceCode | null> {
   const { status, body } = await post(`${url}/api/auth/device/code`, { client_id: CLIENT_ID });
   if (status === 404 || status === 405) return null;
@@ -67,7 +67,7 @@ export function openBrowser(address: string, environment: NodeJS.ProcessEnv, pla
   if (!command) return;
   const [name, ...parameters] = command;
   const child = spawn(name!, [...parameters, address], { stdio: "ignore", detached: true });
-  // The page is printed as well.
+  // Without a browser, the person can open the address that is printed as well.
   child.on("error", () => {});
   child.unref();
 }

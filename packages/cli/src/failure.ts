@@ -1,7 +1,7 @@
 import { ApiError } from "@board/client";
 import { toSafeText } from "./text.ts";
 
-/** A mistake that the caller can correct, such as a missing option. Its message says how. */
+/** A mistake that the user can correct, such as a missing option. Its message says how. */
 export class UsageError extends Error {}
 
 export const EXIT_FAILURE = 1;

@@ -2,7 +2,7 @@ import type { Approval } from "@board/client";
 import type { Output } from "./output.ts";
 import { toSafeLine, toSafeText } from "./text.ts";
 
-/** What a coding agent wants to do and its runner asks permission for, with the answers that a person can give. */
+/** What a coding agent wants to do, for which its runner asks permission, with the options that a person can choose. */
 export interface Permission {
   title: string;
   tool: string;
@@ -10,7 +10,7 @@ export interface Permission {
   options: { id: string; name: string; kind: string }[];
 }
 
-/** The permission that an approval is about, or null for an approval about something else. */
+/** Returns the permission that an approval asks for, or null for an approval of another kind. */
 export function permissionOf({ action_type, payload }: Approval): Permission | null {
   if (action_type !== "run.permission") return null;
   const { title, tool, excerpt, options } = (payload ?? {}) as Record<string, unknown>;

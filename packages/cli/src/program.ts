@@ -13,7 +13,8 @@ export const PUBLISHED_AS: string | null = typeof PACKAGE === "undefined" ? null
 export const PROGRAM = isNpx ? `npx ${PUBLISHED_AS ?? "board"}` : "board";
 
 /**
- * The words of the command that runs this program from any folder. Outside of a clone, npx would download another package with its name.
+ * The arguments that run this program from any folder. `npx board` works only in a clone: elsewhere npx would download another
+ * package.
  */
 export const programAnywhere: readonly string[] =
   (isNpx && PUBLISHED_AS !== null) || (!isNpx && path.basename(file) === "board") ? PROGRAM.split(" ") : [file];

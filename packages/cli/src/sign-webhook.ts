@@ -63,14 +63,17 @@ export function toWebhookHeaders({ webhook, body, secret, event, now }: Post): R
   }
 }
 
-/** https://www.standardwebhooks.com */
+/** Returns the headers that Standard Webhooks defines (https://www.standardwebhooks.com). */
 function standardHeaders(id: string, seconds: string, secret: string, body: Buffer): Record<string, string> {
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   const signature = digest(key, [`${id}.${seconds}.`, body]).toString("base64");
   return { "webhook-id": id, "webhook-timestamp": seconds, "webhook-signature": `v1,${signature}` };
 }
 
-/** Returns a small payload as the source sends it. Linear signs the time as a field of the body. */
+/**
+ * Returns a small payload as the source sends it. Linear's payload has a time, because Linear signs the time in the body and not in
+ * a header.
+ */
 export function samplePayload({ source }: Pick<BoardWebhook, "source">, event: string, now: Date): string {
   const text = "A test post of the command line";
   const bodies: Partial<Record<BoardWebhook["source"], object>> = {

@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
-/** Only addresses on this machine are accepted: a token will be sent there, and anybody may have created the folder's files. */
+/**
+ * Only addresses on this machine are accepted, because a token is sent there, and anybody may have created the file with the
+ * address.
+ */
 const ON_THIS_MACHINE = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost):\d+$/;
 /** A service that listens at all addresses also listens at 127.0.0.1. */
 const ALL_ADDRESSES = /\/\/(0\.0\.0\.0|\[::\]):/;

@@ -1,6 +1,6 @@
 /**
- * Characters that are removed from text of other people. A terminal obeys control characters, and a bidirectional override
- * changes the visible order. Line breaks and tabs are kept where they are harmless.
+ * Characters that are removed from text of other people: control characters, which a terminal obeys, and bidirectional overrides,
+ * which change the visible order. Line breaks and tabs are not among them.
  */
 const UNSAFE = /(?![\n\t])\p{Cc}|\p{Bidi_Control}|[\u2028\u2029]/gu;
 

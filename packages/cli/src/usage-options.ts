@@ -32,7 +32,7 @@ export const addUsageOptions = (command: Command): Command =>
 export const hasUsage = ({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens, cost }: UsageOptions): boolean =>
   [inputTokens, outputTokens, cachedInputTokens, reasoningTokens, cost].some((value) => value !== undefined);
 
-/** Reports what an agent used, for a task or as idle use. */
+/** Reports what an agent used, for a task or, without a task, as idle use. */
 export function reportUsage(session: Session, options: UsageOptions, task_id: string | null) {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens, cost, model, usageKey } = options;
   const entry = {

@@ -14,7 +14,7 @@ export interface ClientOptions {
   agent_token?: string;
   /** Address of streams if it differs from `url`, as on AWS. `/openapi.json` names it under `servers` of each stream. */
   stream_url?: string;
-  /** Number of repeats after a network error, 429, 502, 503 or 504, where a repeat is safe. The default is 3. */
+  /** Number of retries after a network error, 429, 502, 503 or 504, if a retry is safe. The default is 3. */
   retries?: number;
   /** Aborts all requests and streams. */
   signal?: AbortSignal;
@@ -55,7 +55,10 @@ export interface Client extends ClientMethods {
   changes(options?: ChangesOptions): AsyncGenerator<Change>;
 }
 
-/** The path to which senders of webhooks post. It gets no key, because the service ignores the key of some kinds of senders. */
+/**
+ * The path to which senders of webhooks post. It gets no Idempotency-Key, because the service ignores the key for some sources of
+ * webhooks.
+ */
 const INGESTION_PATH: keyof paths = "/api/v1/boards/{board_id}/webhooks/{webhook_id}";
 const LISTS_WITH_OWN_CURSORS = /\/(jobs|deliveries)$/;
 const CHANGES_PATH = "/api/v1/changes";
@@ -84,8 +87,8 @@ export function createClient(options: ClientOptions): Client {
     const request = http.request as unknown as UntypedRequest;
     const { data, error, response } = await request(verb, path, { ...input, fetch: tracked }).catch((cause: unknown) => {
       (input.signal ?? signal)?.throwIfAborted();
-      // Fetch throws a TypeError when the network fails, even while the body arrives. A TypeError before sending is a caller's
-      // mistake.
+      // Fetch throws a TypeError when the network fails, even while the body arrives. A TypeError before sending comes from wrong
+      // input.
       throw sent && cause instanceof TypeError ? new ConnectionError(input.baseUrl ?? url, cause) : cause;
     });
     if (!response.ok) throw new ApiError(response, error);
@@ -139,7 +142,7 @@ export function createClient(options: ClientOptions): Client {
   return { ...methods, send, list, stream, changes } as unknown as Client;
 }
 
-/** Adds a key that all attempts of a call share, unless the caller chose one. */
+/** Adds an Idempotency-Key that all attempts of a call share, unless the caller set one. */
 const withKey = (input: UntypedInput): UntypedInput =>
   hasKey(input)
     ? input

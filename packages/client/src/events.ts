@@ -68,7 +68,7 @@ async function* readFrames(
   });
   const decoder = new TextDecoder();
   const reader = body.getReader();
-  // The signal of the request is not enough: Node may collect it while the body is being read, and an abort then has no effect.
+  // The request's signal is not enough: it may be garbage collected while the body is being read, and an abort then has no effect.
   const cancel = () => void reader.cancel().catch(() => {});
   signal?.addEventListener("abort", cancel, { once: true });
   if (signal?.aborted) cancel();

@@ -8,8 +8,8 @@ export interface Page {
 type Position = { cursor: string } | { offset: number };
 
 /**
- * Yields the items of all pages. It follows cursors, which never miss or repeat a row that exists throughout, or offsets where a
- * list has no cursors. Lists with their own cursors put them into the body and do not accept an empty one.
+ * Yields the items of all pages. It follows cursors, which never miss or repeat a row that exists the whole time, or offsets if a
+ * list has no cursors. Lists with their own cursors return them in the body and do not accept an empty cursor.
  */
 export async function* readPages(
   read: (query: Record<string, unknown>) => Promise<Page>,

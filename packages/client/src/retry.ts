@@ -6,14 +6,14 @@ export const IDEMPOTENCY_KEY = "Idempotency-Key";
 
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 8_000;
-/** A longer wait is left to the caller, who then gets the error with `retry_after_seconds`. */
+/** If the service asks for a longer wait, the call rejects with the error, whose `retry_after_seconds` the caller can use. */
 const MAX_RETRY_AFTER_SECONDS = 60;
 
 export interface RetryPolicy {
   verb: HttpMethod;
   /** Whether the request has an Idempotency-Key, so that repeating it has no second effect. */
   has_key: boolean;
-  /** Number of repeats after the first attempt. */
+  /** Number of retries after the first attempt. */
   retries: number;
   signal: AbortSignal | undefined;
 }
@@ -33,14 +33,20 @@ export async function withRetries<T>(attempt: () => Promise<T>, policy: RetryPol
   }
 }
 
-/** Returns the time before a repeat: at least what the service asks for, randomized so that clients do not return together. */
+/**
+ * Returns the delay before a retry in milliseconds: at least what the service asks for, with a random part, so that clients do not
+ * retry together.
+ */
 function delayBefore(repeat: number, retry_after_seconds: number | undefined): number {
   const backoff = Math.min(FIRST_DELAY_MS * 2 ** repeat, MAX_DELAY_MS);
   if (retry_after_seconds === undefined) return backoff * (0.5 + Math.random() / 2);
   return retry_after_seconds * 1000 + FIRST_DELAY_MS * Math.random();
 }
 
-/** A 429 has had no effect. After other errors the effect is unknown, so repeating the request must be harmless. */
+/**
+ * Returns whether to retry. A request with a 429 had no effect. After other errors its effect is unknown, so a repetition must be
+ * harmless.
+ */
 function isRepeatable(error: unknown, { verb, has_key }: RetryPolicy): boolean {
   const harmless = verb === "post" ? has_key : verb !== "patch";
   if (error instanceof ConnectionError) return harmless;

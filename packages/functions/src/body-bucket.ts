@@ -19,7 +19,7 @@ export interface BodyBucketOptions {
 /** Keeps each body in an object of S3 or a compatible service. */
 export function createBodyBucket({ bucket, prefix, endpoint }: BodyBucketOptions): BodyStorage {
   const client = new S3Client({
-    // Compatible services rarely provide one host name per bucket.
+    // Compatible services rarely provide a host name per bucket, so the bucket is in the path.
     ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
     ...awsClientOptions(LIMITS),
   });

@@ -14,8 +14,8 @@ export async function consume(event: SQSEvent): Promise<SQSBatchResponse> {
 }
 
 /**
- * Returns the message id when the record must be delivered again, else null. Each record has its own context and relay, so that
- * the next jobs of quick lanes are sent while a slow job of the same batch still runs.
+ * Returns the message id when the record must be delivered again, else null. Each record has its own context and relay, so that the
+ * next job of a lane is sent while slower jobs of the batch still run.
  */
 async function processRecord({ messageId: message_id, attributes, body }: SQSRecord): Promise<string | null> {
   const ctx = createSystemContext();

@@ -50,7 +50,8 @@ export const StreamEnvironment = z.object({
 });
 
 /**
- * A migration connects to the direct host of the database, because its lock belongs to a session, which a pooler does not keep.
+ * A migration connects to the direct host of the database, because its lock belongs to a session, and a pooler does not keep
+ * sessions.
  */
 export const MigrateEnvironment = z.object({
   DATABASE_URL: z.string().describe("Connection string with the direct host, not the pooled one."),

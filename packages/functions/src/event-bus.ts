@@ -9,7 +9,9 @@ const SOURCE = "board-coordination";
 /** The limits of one PutEvents call. */
 const MAX_ENTRIES = 10;
 const MAX_BYTES = 256 * 1024 - 1;
-/** How long an event waits for others to share its call. The jobs of one batch do not start at exactly the same time. */
+/**
+ * How long an event waits for other events to share its call, because the jobs of a batch do not start at exactly the same time.
+ */
 const BATCH_WINDOW_MS = 20;
 /** Short, because a bus that does not respond must not delay the other jobs of a batch. */
 const LIMITS = { connect_ms: 1_000, request_ms: 2_000, attempts: 2 };
@@ -73,7 +75,7 @@ const toEntry = (EventBusName: string, event: BoardEvent): PutEventsRequestEntry
   Detail: JSON.stringify(event),
 });
 
-/** The size by which EventBridge limits a call: 14 bytes for the time, plus the UTF-8 lengths of the strings. */
+/** Returns the size of an entry as EventBridge counts it: 14 bytes for the time, plus the UTF-8 lengths of the strings. */
 const entryBytes = ({ Source = "", DetailType = "", Detail = "" }: PutEventsRequestEntry): number =>
   14 + Buffer.byteLength(Source) + Buffer.byteLength(DetailType) + Buffer.byteLength(Detail);
 

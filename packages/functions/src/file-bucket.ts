@@ -91,6 +91,6 @@ async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The message of an error may quote the service's response, so only the name of the error is kept. */
+/** Converts an error of the bucket. Its message may quote the bucket's response, so only its name is kept. */
 const toStorageError = (error: unknown): BodyStorageError =>
   new BodyStorageError(`The bucket of files failed: ${error instanceof Error ? error.name : "unknown error"}`);

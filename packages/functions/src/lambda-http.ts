@@ -12,12 +12,12 @@ type Fetch = App["fetch"];
 const UNSAFE_IN_PATH = /[\0- "#<>?\\^`{|}\x7f]|%(?![\da-f]{2})/gi;
 
 /**
- * Encodes the path, because HTTP APIs pass it on decoded. An encoded slash cannot be restored, so a client that needs one inside
- * a segment must encode it twice.
+ * Encodes the path, because HTTP APIs pass it on decoded. An encoded slash cannot be restored, so clients must encode a slash
+ * inside a segment twice.
  */
 const encodePath = (path: string) => path.replaceAll(UNSAFE_IN_PATH, encodeURIComponent);
 
-/** A header of a web request contains bytes, so a value with other characters is percent-encoded. */
+/** Percent-encodes a value with characters above U+00FF, which a header of a web request cannot contain. */
 const toHeaderValue = (value: string) => (/[^\0-\xff]/.test(value) ? encodeURIComponent(value) : value);
 
 /** Throws a TypeError when a web request cannot represent the event, for example for the method TRACE. */

@@ -27,7 +27,9 @@ const anyMethodBelow = (...paths: string[]) => paths.flatMap((path) => [`ANY ${p
  */
 const defaultSize = { memory_mb: 512, timeout_seconds: 15 };
 
-/** For groups with streams. Behind API Gateway, the response of a stream waits up to `stream.hold_seconds` for an event. */
+/**
+ * The size for groups with streams. Behind API Gateway, the response of a stream waits up to `stream.hold_seconds` for an event.
+ */
 const streamSize = { memory_mb: 512, timeout_seconds: 28 };
 
 export const groups = {
@@ -42,7 +44,7 @@ export const groups = {
       { from: "node_modules/swagger-ui-dist/swagger-ui-bundle.js", to: "docs/swagger-ui-bundle.js" },
     ],
   },
-  /** The console's built files. Browsers cache all but some small ones, and an open page requests no file. */
+  /** The console's built files. Browsers cache all but some small files, and an open page requests none. */
   console: {
     routes: [
       "GET /",
@@ -189,7 +191,7 @@ export interface Queue {
 
 /**
  * Provisioning an agent may take 90 s. A batch occupies its sandbox until its slowest job ends, so batches are small: an
- * organization with 16 running jobs, the default limit, occupies less than half of the sandboxes. Smaller batches would cost more
+ * organization at the default limit of 16 running jobs occupies less than half of the sandboxes. Smaller batches would cost more
  * (docs/costs.md).
  */
 export const deliveries = {
@@ -202,7 +204,7 @@ export const deliveries = {
 } as const satisfies Queue;
 
 /**
- * Probes of hosts. An unreachable host takes 5 s of its batch, so 200 such hosts, probed every five minutes, occupy less than one
+ * Probes of hosts. The probe of an unreachable host takes 5 s, so 200 such hosts, probed every five minutes, occupy less than one
  * sandbox.
  */
 export const probes = {
@@ -215,8 +217,8 @@ export const probes = {
 } as const satisfies Queue;
 
 /**
- * Deliveries to subscriptions, whose receivers belong to the tenants. A receiver that does not respond takes 15 s of its batch.
- * An organization then has at most eight deliveries to such receivers at a time, in a fifth of the sandboxes.
+ * Deliveries to subscriptions, whose receivers belong to the tenants. A delivery to a receiver that does not respond takes 15 s. An
+ * organization has at most eight such deliveries at a time, which occupy a fifth of the sandboxes.
  */
 export const outbound = {
   batch_size: 5,
@@ -229,7 +231,7 @@ export const outbound = {
 
 /**
  * Template and skill pack syncs that continue after their request, with the same timeouts as deliveries. The agents of one run
- * share the lock of one host, so a higher concurrency would not help. Rendering and unpacking need more memory.
+ * share one host's config lock, so a higher concurrency would not help. Rendering and unpacking need more memory.
  */
 export const syncs = {
   batch_size: 5,

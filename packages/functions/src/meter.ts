@@ -38,7 +38,7 @@ export function createEmfMeter(stage: string, log: Log): EmfMeter {
   };
 }
 
-/** Writes one line per set of dimensions, with all its values. */
+/** Writes one log line per set of dimensions, with all values of the set. */
 async function writeMetrics(stage: string, measurements: readonly Measurement[]): Promise<void> {
   const { Metrics } = await import("@aws-lambda-powertools/metrics");
   const metrics = new Metrics({ namespace: NAMESPACE, serviceName: SERVICE, defaultDimensions: { stage } });

@@ -28,8 +28,8 @@ export function createWakeUpSender(urls: Readonly<Record<QueueName, string>>): W
 }
 
 /**
- * Returns the ids that the queue rejected. The message group is the organization: on a standard queue this gives fair
- * scheduling, so one tenant's backlog does not delay the others.
+ * Returns the ids that the queue rejected. The message group is the organization: on a standard queue this gives fair scheduling,
+ * so one tenant's backlog does not delay other tenants.
  */
 async function sendBatch(client: SQSClient, queueUrl: string, wakeUps: readonly WakeUp[]): Promise<string[]> {
   const result = await client.send(

@@ -43,7 +43,7 @@ const { db } = openNeon(settings.database.url!, {
   ...(environment.NEON_PROXY ? { proxy: environment.NEON_PROXY } : {}),
 });
 
-/** Loaded on the first call. Most functions call no gateway, and the socket library would slow down their start. */
+/** The socket library is loaded on the first call, because most functions call no gateway and it would slow down their start. */
 const gateways = createLazyGateways(async () => {
   const [{ createGateways }, { getOrCreateDevice }, resolve] = await Promise.all([
     import("@board/openclaw/wire/websocket"),
@@ -69,13 +69,13 @@ function createLazyGateways(open: () => Promise<Gateways>): Gateways {
 
 let nameResolver: Promise<ResolveName> | undefined;
 
-/** One resolver for all invocations of this sandbox, since it limits their look-ups together. */
+/** Returns the only resolver of this sandbox, since it limits the look-ups of all invocations together. */
 const getNameResolver = () =>
   (nameResolver ??= import("@board/core/dns/resolver").then(({ createNameResolver }) => createNameResolver(settings.budgets)));
 
 let webClient: Promise<HttpClient> | undefined;
 
-/** Loaded on the first request. */
+/** Returns the HTTP client, which is loaded on the first request. */
 const getWebClient = () =>
   (webClient ??= (async () => {
     const [{ createHttpClient, locateAllowedReceiver, locatePublicHost }, resolve] = await Promise.all([
@@ -92,14 +92,14 @@ const http: HttpClient = {
   checkReceiver: async (...call) => (await getWebClient()).checkReceiver(...call),
 };
 
-/** Loaded when the first event is published. Without a bus, events that are still queued are dropped. */
+/** The bus is loaded when the first event is published. Without EVENT_BUS_NAME, events that are still queued are dropped. */
 const bus: EventBus = environment.EVENT_BUS_NAME ? openEventBus(environment.EVENT_BUS_NAME) : createLocalBus();
 
 function openEventBus(name: string): EventBus {
   return createLazyBus(async () => (await import("./event-bus.ts")).createEventBus({ name }));
 }
 
-/** Loaded when a body is read or moved. */
+/** The storage of bodies is loaded when a body is read or moved. */
 const bodies = openBodyStorage(settings.body_storage?.place);
 
 function openBodyStorage(place: BodyStorageLocation | undefined): BodyStorage | null {
@@ -115,7 +115,7 @@ function openFileStorage(place: BodyStorageLocation | undefined): FileStorage | 
   return createLazyFileStorage(async () => (await import("./file-bucket.ts")).createFileBucket(place));
 }
 
-/** Loaded when the first mail is sent. */
+/** Opens the mailer, whose library is loaded when the first mail is sent. */
 function openMailer(): Mailer | null {
   const mail = settings.mail;
   if (!mail) return null;
@@ -146,7 +146,7 @@ const MAX_BATCHES_PER_REQUEST = 20;
 
 let wakeUpSender: Promise<WakeUpSender> | undefined;
 
-/** All invocations of this sandbox share one sender, and so one SQS client with its connections. */
+/** Returns the only sender of this sandbox, so that all invocations share one SQS client with its connections. */
 const getWakeUpSender = () =>
   (wakeUpSender ??= import("./queue.ts").then(({ createWakeUpSender }) => createWakeUpSender(environment.QUEUE_URLS)));
 
@@ -186,15 +186,15 @@ export const runtime: Runtime = {
   streams: { max_seconds: 0, hold_seconds: stream.hold_seconds, count_in: "database", shutdown_signal: NEVER_ABORTED },
 };
 
-/** The runtime for streamed responses, which end after `max_seconds`. */
+/** Creates the runtime for streamed responses, which end after `max_seconds`. */
 export const createStreamingRuntime = (max_seconds: number): Runtime => ({
   ...runtime,
   streams: { max_seconds, count_in: "database", shutdown_signal: NEVER_ABORTED },
 });
 
 /**
- * The runtime of a server of streams. It notices when a client disconnects, so its streams need no time limit. All its streams
- * share one process, so it has the budgets of a local server.
+ * Creates the runtime of the stream server. The server notices when a client disconnects, so its streams need no time limit. All
+ * streams share one process, so the budgets of a local server apply.
  */
 export function createServerRuntime(shutdown_signal: AbortSignal): Runtime {
   const serverSettings = { ...settings, budgets: parseSettings(process.env, "local").budgets };

@@ -8,7 +8,7 @@ import { createServerRuntime, log, settings, withMetricFlush } from "./runtime.t
 
 /** Longer than the load balancer keeps an idle connection (60 s), so that it never sends a request to a closed one. */
 const KEEP_ALIVE_MS = 65_000;
-/** Time for clients to read the last frame of their streams. */
+/** Time that clients get to read the last frame of their streams. */
 const STOP_MS = 10_000;
 const IDLE_SWEEP_MS = 50;
 
@@ -25,7 +25,8 @@ server.listen(settings.port, settings.host, () => {
 process.once("SIGTERM", () => {
   stopping.abort();
   server.close(() => process.exit(0));
-  // A connection becomes idle when its stream has ended. The server would then wait for the client to close it.
+  // A connection becomes idle when its stream has ended. Without this, the server would wait until the client closes the
+  // connection.
   setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS).unref();
   setTimeout(() => process.exit(0), STOP_MS).unref();
 });

@@ -63,7 +63,7 @@ function checkBack(people: People): string[] {
 const sum = (entries: readonly (readonly [string, number])[]) => entries.reduce((total, [, count]) => total + count, 0);
 const toPeople = (count: number) => (count === 1 ? "1 person" : `${count} people`);
 
-/** Early versions did not store the provider. */
+/** Lists the identity providers. The issuer is blank in rows of early versions, which did not store it. */
 function toNames(entries: readonly (readonly [string, number])[]): string {
   const names = entries.map(([issuer]) => issuer).filter(Boolean);
   return names.length === 0 ? "" : ` (${names.join(", ")})`;

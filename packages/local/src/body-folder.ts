@@ -22,7 +22,7 @@ export function createBodyFolder(folder: string): BodyStorage & FileStorage {
     return { part, handle: await open(part, "wx", FILE_MODE) };
   }
 
-  /** An error of `chunks` is not an error of the folder, so only calls to the file system are wrapped. */
+  /** Writes a file. Only calls to the file system are wrapped, because an error of `chunks` is not an error of the folder. */
   async function write(key: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
     const file = toFile(key);
     const { part, handle } = await withStorageErrors(() => openPart(file));

@@ -1,9 +1,9 @@
-/** The name of the published package. The bundle of the package defines it; in a clone there is none. */
+/** The name of the published package. Its bundle defines this constant; in a clone the constant is undefined. */
 declare const PACKAGE: string | undefined;
 
 const name = typeof PACKAGE === "undefined" ? null : PACKAGE;
 
-/** Whether this was installed by name, without a clone. */
+/** Whether this runs from the published package and not from a clone. */
 export const isPublished: boolean = name !== null;
 
 /** The command line as a person types it. In a clone, npx finds it in the workspace. */

@@ -10,7 +10,7 @@ import { answerInOrder } from "./pipelining.ts";
 const HEAD_MS = 10_000;
 const CHECK_MS = 2_000;
 
-/** Limits for requests whose body is never read. A body that is read has its own limits, with clearer errors. */
+/** Limits for requests whose body is never read. Bodies that are read have separate limits with clearer errors. */
 export function serverOptions({ budgets }: Settings): ServerOptions {
   const requestTimeout = budgets.request_body_seconds === 0 ? 0 : budgets.request_body_seconds * 1_000 + HEAD_MS;
   return { headersTimeout: HEAD_MS, requestTimeout, connectionsCheckingInterval: CHECK_MS };
@@ -20,7 +20,7 @@ const TOO_MANY = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nContent-Le
 
 const WARN_INTERVAL_MS = 60_000;
 
-/** Limits the open connections in total and by address. A trusted proxy has no limit, because it carries many clients. */
+/** Limits the open connections in total and per address. A trusted proxy has no limit, because many clients share its address. */
 export function limitConnections(server: Server, { budgets, trusted_proxies }: Settings, log: Log): void {
   const { max_connections, max_connections_per_address: limit } = budgets;
   const isProxy = createProxyMatcher(trusted_proxies, silentLog);

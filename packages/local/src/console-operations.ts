@@ -4,8 +4,8 @@ import { endpoints } from "@board/api/groups";
 import { buildRoleDocument } from "@board/api/openapi/role-document";
 
 /**
- * `npm run docs:console` writes the table of the operations that people may call, and keeps the places that the file already
- * names. The file holds the places, so a new operation is placed by editing its row; a test refuses a row without one.
+ * The table of operations for people, which `npm run docs:console` writes. Its last column says where the console offers an
+ * operation. People edit that column, so it is kept; a test refuses a row without it.
  */
 export const OPERATIONS_FILE = fileURLToPath(new URL("../../../docs/console-operations.md", import.meta.url));
 
@@ -27,7 +27,7 @@ interface Operation {
   summary?: string;
 }
 
-/** The places that the file names, by operation. */
+/** Reads the last column of the file: where the console offers each operation. */
 function readPlaces(): Map<string, string> {
   return new Map(readFileSync(OPERATIONS_FILE, "utf8").split("\n").flatMap(placeOf));
 }
@@ -37,7 +37,7 @@ function placeOf(row: string): [string, string][] {
   return match ? [[match[1]!, match[2]!.trim()]] : [];
 }
 
-/** Renders the table of this version. */
+/** Renders the table for the operations of this version. */
 export function renderOperations(): string {
   const { paths } = buildRoleDocument(endpoints, { base_url: null, stream_url: null }, "user") as {
     paths: Record<string, Record<string, Operation>>;

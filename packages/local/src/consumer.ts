@@ -53,8 +53,7 @@ export function startConsumer(
   let pending = createPendingWakeups();
   let stopped = false;
   /**
-   * Lanes with a job that runs or waits for a slot in this process. When that job ends, the lane's next job is started without a
-   * relay.
+   * Lanes with a job that runs or waits for a slot in this process. When the job ends, the lane's next job starts without a relay.
    */
   const busyLanes = new Set<string>();
 
@@ -71,7 +70,7 @@ export function startConsumer(
     runAfter(ms, () => receive(wakeUp, receives));
   }
 
-  /** The pool rotates between organizations, and within an organization between its subscriptions. */
+  /** Adds work to the pool, which rotates between organizations, and between the subscriptions of an organization. */
   const addWork = ({ queue, organization_id, subscription_id }: WakeUp, work: () => Promise<void>) =>
     pools[queue].add({ group: organization_id ?? "", member: subscription_id ?? "" }, work);
 
@@ -90,7 +89,7 @@ export function startConsumer(
 
   function repeatUnlessHandled(wakeUp: WakeUp, receives: number, outcome: DeliveryOutcome): void {
     if (outcome === "crashed" && receives < MAX_RECEIVES) receiveAfter(REDELIVERY_DELAY_MS, wakeUp, receives + 1);
-    // These repeats are not counted. A wake-up that is dropped while the database is down would be sent again only after it
+    // These repetitions are not counted. If a wake-up were dropped while the database is down, it would be sent again only after it
     // counts as lost.
     if (outcome === "not_taken") receiveAfter(DATABASE_RETRY_MS, wakeUp, receives);
   }
@@ -130,7 +129,7 @@ export function startConsumer(
     return { failed: [] };
   }
 
-  /** Only one relay runs at a time. The next relay sends the wake-ups that arrive while it runs. */
+  /** Starts a relay unless one is running. Wake-ups that arrive while a relay runs are sent by the next relay. */
   function requestRelay(wakeups: PendingWakeups): void {
     mergePendingWakeups(pending, wakeups);
     for (const lane of pending.lanes) if (busyLanes.has(lane)) pending.lanes.delete(lane);

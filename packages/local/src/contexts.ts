@@ -19,11 +19,11 @@ interface Shared {
   db: Db;
   log: Log;
   telemetry?: Telemetry | null;
-  /** Functions that end the connections of the contexts; the contexts add them here. */
+  /** Functions that end the connections of the contexts. `openContexts` adds to this list. */
   cleanups: (() => unknown)[];
 }
 
-/** What requests, jobs and programs on this machine work with. It connects to nothing before that is used. */
+/** Opens the contexts of requests, jobs and programs on this machine. Each connection is opened at first use. */
 export function openContexts(settings: Settings, { db, log, telemetry, cleanups }: Shared) {
   const resolve = createNameResolver(settings.budgets);
   const gateways = createGateways({

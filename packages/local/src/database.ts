@@ -5,7 +5,7 @@ import { SERVICE_TIMEOUTS } from "@board/core/db/pool";
 import type { Log } from "@board/core/values/log";
 import type { DatabaseSettings } from "@board/core/config/settings";
 
-/** The folder of the embedded database. */
+/** Returns the folder of the embedded database. */
 export const databaseFolder = ({ data_dir }: DatabaseSettings): string => path.resolve(data_dir, "database");
 
 /** Opens the database with the driver of the settings. Only that driver is loaded. */

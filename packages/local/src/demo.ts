@@ -28,7 +28,7 @@ const CHECK_MS = 500;
 async function openService(folder: string) {
   const { PORT, HOST, LOG_LEVEL, CORS_ORIGINS, LOCAL_AUTH_TOKEN } = process.env;
   const level = LOG_LEVEL?.trim() || "error";
-  // Only one person uses the data before it is deleted, and their token is wanted in a shell too.
+  // Only one person uses the data before it is deleted, and a shell needs a token, so accounts are off.
   const chosen = {
     AUTH_MODE: "local",
     DATA_DIR: folder,
@@ -95,12 +95,15 @@ async function runDemo(demo: Demo, board: DemoBoard, folder: string, seconds: nu
   const scenario = runScenario(demo, board, seconds).then(async () => {
     while (!(await isComplete(demo, board.board_id))) await demo.wait(CHECK_MS);
   });
-  // When Otto has spent the budget and stops, the demo continues.
+  // Otto stops when its budget is spent. It is in one promise with the person, who goes on, so that the demo continues.
   const people = Promise.all([runPerson(demo, board), runSpender(demo, board)]);
   await Promise.race([scenario, runLead(demo, board), people, ...workers, ...runner]);
 }
 
-/** DEMO_SECONDS limits the scenario, for tests and recordings. The first step always runs, and its last task is completed. */
+/**
+ * Reads DEMO_SECONDS, which limits the scenario in tests and recordings. The first step always runs, and all its tasks are
+ * completed.
+ */
 function readDurationSeconds(): number | null {
   const text = process.env["DEMO_SECONDS"]?.trim();
   if (!text) return null;

@@ -21,8 +21,8 @@ interface Group {
 }
 
 /**
- * Serves groups with waiting work in rotation, and the members of a group likewise. The backlog of one group delays the next work
- * item of another by one item at most.
+ * Serves groups with waiting work in rotation, and the members of a group likewise. The backlog of a group delays the next work
+ * item of another group by at most one item.
  */
 export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
   const groups = new Map<string, Group>();
@@ -30,7 +30,7 @@ export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
   let stopped = false;
   let resolveIdle = () => {};
 
-  /** The map keeps the order in which groups are served. */
+  /** Moves a group to the end of the map, whose order is the order in which groups are served. */
   function moveToEnd(name: string, group: Group): void {
     groups.delete(name);
     groups.set(name, group);

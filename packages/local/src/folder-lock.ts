@@ -15,7 +15,7 @@ const SQLITE_BUSY = 5;
 
 /**
  * Locks a folder for this process and returns the unlock function, because two processes on one embedded database lose data
- * silently. SQLite's lock ends with its process. A file with a process id would not do: ids are reused and differ between
+ * silently. SQLite's lock ends with its process. A file with a process id is not enough, because ids are reused and differ between
  * containers.
  */
 export function lockFolder(folder: string): () => void {

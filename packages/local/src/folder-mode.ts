@@ -7,18 +7,21 @@ export type FolderMode = "accounts" | "local";
 
 export interface FoundMode {
   mode: string;
-  /** What decided: AUTH_MODE, the mark in the folder, LOCAL_AUTH_TOKEN, or whether the folder has data. */
+  /** What decided: AUTH_MODE, the folder's file `auth_mode` (its mark), LOCAL_AUTH_TOKEN, or whether the folder has data. */
   by: "setting" | "mark" | "token" | "new folder" | "old folder";
 }
 
 const markFile = (folder: string): string => path.join(folder, "auth_mode");
 const MODES: readonly string[] = ["accounts", "local"] satisfies FolderMode[];
 
-/** Folders from before accounts have no mark, and their people know the shared token, so these folders go on in local mode. */
+/**
+ * Finds the mode. A folder from before accounts has no file `auth_mode`. Its users know the shared token, so it stays in local
+ * mode.
+ */
 export function findMode(environment: NodeJS.ProcessEnv, folder: string): FoundMode {
   const setting = environment["AUTH_MODE"]?.trim();
   if (setting) return { mode: setting, by: "setting" };
-  // Looked at before the mark, which a concurrent first start writes before its data.
+  // Checked before the mark is read, because a concurrent first start writes the mark before its data.
   const isOld = hasData(folder);
   const mark = readMark(folder);
   if (mark !== null) return { mode: mark, by: "mark" };
@@ -26,7 +29,7 @@ export function findMode(environment: NodeJS.ProcessEnv, folder: string): FoundM
   return isOld ? { mode: "local", by: "old folder" } : { mode: "accounts", by: "new folder" };
 }
 
-/** What a service keeps in its folder. Without both, no service has been started there. */
+/** Returns whether a service was started in the folder: each service stores a database or secrets there. */
 const hasData = (folder: string): boolean => ["database", "secrets"].some((name) => existsSync(path.join(folder, name)));
 
 export function readMark(folder: string): FolderMode | null {
@@ -37,7 +40,7 @@ export function readMark(folder: string): FolderMode | null {
 
 export function writeMark(folder: string, mode: FolderMode): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Renamed when it is complete, so that a killed process leaves no empty mark.
+  // The file is renamed when it is complete, so that a killed process leaves no empty mark.
   const draft = `${markFile(folder)}.${process.pid}`;
   writeFileSync(draft, `${mode}\n`);
   renameSync(draft, markFile(folder));
@@ -47,7 +50,7 @@ function readIfExists(file: string): string | null {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {
-    // A file in place of the folder is reported by what writes to it.
+    // If the folder is a file (ENOTDIR), the code that writes to the folder reports the error.
     if (!["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     return null;
   }

@@ -3,7 +3,7 @@ import type { Context } from "@board/core/context/context";
 import { markUnsent, renewSent } from "@board/core/job/relay";
 import { errorText } from "@board/core/values/log";
 
-/** Well below the time after which another process assumes that this process lost its wake-ups. */
+/** Renewal interval, well below the time after which another process assumes that this process lost its wake-ups. */
 const RENEW_MS = 12_000;
 
 /** The wake-ups that this process has received but not yet worked on. No other process runs their jobs. */
@@ -22,7 +22,7 @@ export function createHeldWakeups(createContext: () => Context<System>): HeldWak
   async function update(write: (ctx: Context, ids: readonly string[]) => Promise<void>): Promise<void> {
     if (ids.size === 0) return;
     const ctx = createContext();
-    // If the database does not respond, other processes take over the wake-ups when their time is over.
+    // If the database does not respond, the wake-ups expire, and other processes take them over.
     await write(ctx, [...ids]).catch((error: unknown) => ctx.log.warn("jobs.wake_ups_not_renewed", errorText(error)));
   }
 

@@ -4,7 +4,10 @@ import { errorText } from "@board/core/values/log";
 import { hasPendingWakeups, type PendingWakeups } from "@board/core/context/pending-wakeups";
 import { expireLeases, readNextLeaseEnd } from "@board/core/task/lease/lease-expiry";
 
-/** No lease is shorter than this, so even a lease that another process began is noticed before it ends. */
+/**
+ * The longest time between two reads of the lease ends. No lease is shorter, so a lease of another process is noticed before it
+ * ends.
+ */
 const LOOK_MS = 60_000;
 const MARGIN_MS = 100;
 /** Wait before the next attempt when a lease has ended but its task is locked by another change. */

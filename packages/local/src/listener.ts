@@ -10,15 +10,15 @@ export interface Listener {
   url: string;
   /** Starts answering requests. Before that, every request gets an error that asks the client to retry. */
   serve(fetch: App["fetch"]): void;
-  /** Lets a balancer send new requests elsewhere: /readyz answers 503, and each answer ends its connection. */
+  /** Makes a balancer send new requests elsewhere: /readyz answers 503, and each answer ends its connection. */
   drain(): void;
-  /** Waits for open requests. It may be called twice. */
+  /** Waits for open requests and closes the port. It may be called twice. */
   close(): Promise<void>;
 }
 
 /**
- * Time for open requests to finish. Afterwards connections are aborted. On a busy machine requests take seconds, and those that
- * are cut off are sent again, to processes that are then even busier.
+ * Time for open requests to finish. Afterwards connections are aborted. On a busy machine requests take seconds, and clients would
+ * send aborted requests again, to processes that are then even busier.
  */
 const REQUEST_GRACE_MS = 10_000;
 /** While the server closes, connections become idle after their last response and must be closed explicitly. */

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** The program with which this system opens a file in the browser, or null on a machine without a screen. */
+/** Returns the program with which this system opens a file in the browser, or null on a machine without a screen. */
 function browserCommand({ platform, env }: Pick<NodeJS.Process, "platform" | "env">): string[] | null {
   if (env["CI"] || env["SSH_CONNECTION"] || env["BROWSER"] === "none") return null;
   if (platform === "darwin") return ["open"];
@@ -12,15 +12,15 @@ function browserCommand({ platform, env }: Pick<NodeJS.Process, "platform" | "en
 }
 
 /**
- * Opens an address that contains a token. The browser gets a file that leads there, because every user of the machine sees the
- * arguments of a program, and only the owner may read the file.
+ * Opens an address that contains a token. The browser opens a private file that redirects to the address, because every user of the
+ * machine can see the arguments of a program.
  */
 export function openBrowser(url: string, folder: string): void {
   const [program, ...args] = browserCommand(process) ?? [];
   if (program === undefined) return;
   const file = path.join(folder, "secrets", "open.html");
   writeFileSync(file, `<!doctype html><meta http-equiv="refresh" content="0;url=${url}">\n`, { mode: 0o600 });
-  // Without a browser, the printed link remains.
+  // Without a browser, the person can use the printed link.
   spawn(program, [...args, pathToFileURL(file).href], { stdio: "ignore", detached: true })
     .on("error", () => {})
     .unref();

@@ -6,7 +6,7 @@ import { openContexts } from "./contexts.ts";
 import { openDatabase } from "./database.ts";
 import { lockFolder } from "./folder-lock.ts";
 
-/** Runs a command of the operator on the database of the settings. An embedded one must not be in use. */
+/** Runs a command of the operator on the database in the settings. An embedded database must not be in use. */
 export async function asOperator<T>(settings: Settings, work: (createContext: () => Context) => Promise<T>): Promise<T> {
   const unlock = settings.database.driver === "pglite" ? lockFolder(path.resolve(settings.data_dir)) : () => {};
   const cleanups: (() => unknown)[] = [unlock];

@@ -2,7 +2,7 @@ import { parseSettings, SettingsError } from "@board/core/config/settings";
 import { asOperator } from "./operator.ts";
 import { withGeneratedSecrets } from "./secrets.ts";
 
-/** Makes a link by which the owner signs in once, after every other way in was lost. */
+/** Creates a link by which the owner signs in once, after losing every other way to sign in. */
 export async function createOwnerLink(environment: NodeJS.ProcessEnv): Promise<string> {
   const settings = parseSettings(withGeneratedSecrets(environment), "local");
   if (settings.auth.mode !== "accounts")

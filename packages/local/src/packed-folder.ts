@@ -3,7 +3,7 @@ import path from "node:path";
 
 interface Contents {
   folders: string[];
-  /** The files, in the order in which their bytes follow. */
+  /** The files, in the order of their bytes in the packed folder. */
   files: { name: string; size: number }[];
 }
 
@@ -12,8 +12,8 @@ const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
 /**
- * Packs a folder as the length of a JSON list, the list, and the bytes of the files. Tar packages take three times as long for
- * the thousand files of a database, and every first start waits for it.
+ * Packs a folder as the length of a JSON list, the list, and the bytes of the files. A tar library takes three times as long for
+ * the thousand files of a database, and every first start waits for the unpacking.
  */
 export function packFolder(folder: string): Buffer {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => ({

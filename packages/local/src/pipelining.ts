@@ -11,8 +11,8 @@ type Limits = Pick<Budgets, "connection_waiting_requests" | "waiting_requests">;
 
 /**
  * Answers the requests of a connection in order. Node passes on all requests that a client sends without waiting (pipelining), so
- * one connection could run thousands. A connection beyond the limits is closed and reported to `onClosed`, because refusals, too,
- * would wait in memory for the first answer.
+ * one connection could run thousands. A connection beyond the limits is closed and reported to `onClosed`. A refusal would not
+ * help, because it would also wait in memory for the first answer.
  */
 export function answerInOrder(listener: RequestListener, limits: Limits, onClosed: () => void): RequestListener {
   const { connection_waiting_requests: max, waiting_requests: max_in_all } = limits;
@@ -48,7 +48,7 @@ export function answerInOrder(listener: RequestListener, limits: Limits, onClose
 
   return (request, response) => {
     const { socket } = request;
-    // Even after a connection was closed, Node passes on the requests that it has already read from it.
+    // Node passes on the requests that it has already read, even after their connection was closed.
     if (socket.destroyed) return;
     const connection = connectionOf(socket);
     if (!connection.isAnswering) return answer(connection, request, response);

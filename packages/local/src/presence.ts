@@ -6,7 +6,7 @@ import { errorText } from "@board/core/values/log";
 
 const MAX_NAME = 200;
 
-/** Announces this process to the others that use the database. Returns a function that ends this. */
+/** Announces this process to other processes that use the database. Returns a function that ends the announcement. */
 export async function startPresence(createContext: () => Context<System>, id: string): Promise<() => Promise<void>> {
   const self = { id, name: `${hostname()}:${process.pid}`.slice(-MAX_NAME) };
   const warn = (error: unknown) => createContext().log.warn("process.presence_not_stored", errorText(error));

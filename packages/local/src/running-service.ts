@@ -9,8 +9,8 @@ const fileIn = (folder: string) => path.join(folder, "service.url");
 export const announceService = (folder: string, url: string): void => writeFileSync(fileIn(folder), `${url}\n`, { mode: 0o600 });
 
 /**
- * Also called at the start, because a service that was killed leaves its address behind. Another program that listens there now
- * could otherwise receive the token.
+ * Removes the stored address. It is also called at the start, because a killed service leaves its address behind, and another
+ * program that now listens there could receive the token.
  */
 export const withdrawService = (folder: string): void => rmSync(fileIn(folder), { force: true });
 
@@ -22,7 +22,7 @@ export interface RunningService {
   redriveJobs(): Promise<number>;
 }
 
-/** Finds the service that uses a folder. Null while it starts or stops, and when it does not accept the local token. */
+/** Finds the service that uses a folder. Returns null while it starts or stops, and if it does not accept the local token. */
 export function findRunningService(folder: string): RunningService | null {
   const { LOCAL_AUTH_TOKEN: token, AUTH_MODE: mode } = findSecrets(process.env).filled;
   const url = readUrl(folder);

@@ -21,13 +21,16 @@ export interface Tick {
 interface SchedulerOptions {
   createContext: () => System;
   requestRelay: Consumer["requestRelay"];
-  /** The id of this process where several share the database; null where it is alone. */
+  /** The id of this process if several processes share the database, else null. */
   process_id: string | null;
-  /** Called after each tick that this process ran. */
+  /** Called after each scheduled run (tick) in this process. */
   onTick?: (ctx: System, tick: Tick) => Promise<void>;
 }
 
-/** Runs the schedules of the manifest, each tick in one of the processes. Returns a function that stops it. */
+/**
+ * Runs the schedules of the manifest. Each scheduled run (tick) takes place in only one process. Returns a function that stops the
+ * schedules.
+ */
 export function startSchedules(options: SchedulerOptions): () => Promise<void> {
   const running = new Set<Promise<void>>();
   const track = (work: Promise<void>): Promise<void> => {
@@ -49,7 +52,7 @@ export function startSchedules(options: SchedulerOptions): () => Promise<void> {
 
 async function runTick(options: SchedulerOptions, name: ScheduleName): Promise<void> {
   const { createContext, process_id } = options;
-  // Timers fire a little early or late, but all processes must compute the same time for a tick.
+  // Timers fire a little early or late, but all processes must compute the same time for a scheduled run.
   const tick_at = new Date(Math.round(Date.now() / MINUTE_MS) * MINUTE_MS);
   if (process_id === null) return run(options, name, tick_at);
   const turn = { name, tick_at, process_id };
@@ -90,7 +93,7 @@ async function runTurn(options: SchedulerOptions, turn: Turn): Promise<void> {
 
 async function run({ createContext, requestRelay, onTick }: SchedulerOptions, name: ScheduleName, tick_at: Date): Promise<void> {
   const ctx = createContext();
-  // `runScheduled` has logged the error, and the next tick does the work.
+  // `runScheduled` has logged the error, and the next scheduled run does the work.
   await runScheduled(ctx, name).catch(() => {});
   requestRelay(ctx.pendingWakeups);
   const tick = { name, tick_at, every_ms: schedules[name].every_minutes * MINUTE_MS };

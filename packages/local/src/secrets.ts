@@ -19,14 +19,17 @@ const OWNER_ONLY = 0o600;
 export function withGeneratedSecrets(given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const folder = dataFolder(given);
   const { mode, by } = findMode(given, folder);
-  // Marked before anything else, because a folder with data and without a mark counts as old.
+  // The mark is written before anything else, because a folder with data and without a mark counts as old.
   if (by === "new folder") writeMark(folder, "accounts");
   const environment = { ...given, AUTH_MODE: mode };
   const secrets = missingSecrets(environment).map(({ name, generate, file }) => [name, readOrCreate(file, generate)]);
   return { ...environment, ...Object.fromEntries(secrets) };
 }
 
-/** Does the same without creating files. Secrets without a file are listed in `missing` and get temporary values. */
+/**
+ * Does the same as `withGeneratedSecrets` without creating files. Secrets without a file are listed in `missing` and get temporary
+ * values.
+ */
 export function findSecrets(given: NodeJS.ProcessEnv): { filled: NodeJS.ProcessEnv; missing: string[] } {
   const environment = { ...given, AUTH_MODE: findMode(given, dataFolder(given)).mode };
   const secrets = missingSecrets(environment).map(({ name, generate, file }) => ({ name, generate, value: readIfExists(file) }));
@@ -39,11 +42,13 @@ export function findSecrets(given: NodeJS.ProcessEnv): { filled: NodeJS.ProcessE
   };
 }
 
-/** The file with the link that signs in as the owner, for starts whose output no terminal shows. */
+/**
+ * Returns the file with the link that signs in as the owner. It is used when the output of the start is not shown on a terminal.
+ */
 export const ownerLinkFile = (environment: NodeJS.ProcessEnv): string =>
   path.join(dataFolder(environment), "secrets", "owner_link");
 
-/** Stores the link of this start, and removes that of an earlier one. */
+/** Stores the link of this start, and removes the link of an earlier start. */
 export function storeOwnerLink(environment: NodeJS.ProcessEnv, link: string | null): void {
   const file = ownerLinkFile(environment);
   rmSync(file, { force: true });
@@ -52,7 +57,7 @@ export function storeOwnerLink(environment: NodeJS.ProcessEnv, link: string | nu
   writeFileSync(file, `${link}\n`, { mode: OWNER_ONLY });
 }
 
-/** The folder that contains the embedded database and the secrets. */
+/** Returns the folder that contains the embedded database and the secrets. */
 export const dataFolder = (environment: NodeJS.ProcessEnv): string => path.resolve(environment["DATA_DIR"]?.trim() || "./.data");
 
 function missingSecrets(environment: NodeJS.ProcessEnv) {

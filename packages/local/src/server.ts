@@ -29,7 +29,7 @@ import { announceService, withdrawService } from "./running-service.ts";
 
 export interface LocalServer {
   url: string;
-  /** The token of the link by which the owner signs in for the first time, in accounts mode. */
+  /** The token of the link by which the owner signs in for the first time. Only accounts mode has it. */
   first_link: string | null;
   /** Tells balancers that this process ends soon. */
   drain(this: void): void;
@@ -38,7 +38,7 @@ export interface LocalServer {
 
 /** Time for deliveries to finish. Afterwards calls to gateways are aborted. */
 const DELIVERY_GRACE_MS = 3_000;
-/** Interval at which a process looks for jobs of processes that were stopped or killed. */
+/** Interval at which a process looks for jobs that stopped or killed processes have left. */
 const LOOK_MS = 10_000;
 
 /**
@@ -81,8 +81,8 @@ export async function startServer(
 }
 
 /**
- * Creates the database quickly. Errors are ignored here, because opening the database creates it too, and then reports the
- * problem.
+ * Creates the database from the template, which is fast. Errors are only logged, because opening the database creates it too and
+ * reports the problem.
  */
 async function createDatabase(folder: string, log: Log): Promise<void> {
   const { createDatabaseFolder } = await import("./template-database.ts");
@@ -91,7 +91,7 @@ async function createDatabase(folder: string, log: Log): Promise<void> {
   );
 }
 
-/** OpenTelemetry is loaded only if somebody collects traces or metrics, because it takes time and memory. */
+/** Loads OpenTelemetry only if the settings name a collector of traces or metrics, because it takes time and memory. */
 async function openTelemetryIfCollected(settings: Settings, process_id: string, log: Log): Promise<Telemetry | null> {
   const { metrics_port, otlp_endpoint } = settings.telemetry;
   if (metrics_port === null && otlp_endpoint === null) return null;
@@ -113,7 +113,8 @@ async function startService(
   telemetry?.observeJobs(createSystemContext);
 
   await recoverJobs(createSystemContext(), { alone: settings.database.driver === "pglite" });
-  // An embedded database has only one process. A serverless one should sleep when it is idle, which a presence would prevent.
+  // An embedded database has only one process. A serverless database should sleep when it is idle, which the writes of presences
+  // would prevent.
   const isShared = settings.database.driver === "postgres";
   if (isShared) cleanups.push(await startPresence(createSystemContext, process_id));
   const changes = settings.database_notify ? openChangeChannel(settings.database.url!, log) : undefined;
@@ -127,7 +128,7 @@ async function startService(
     await gateways.close();
     await idle;
   });
-  // A serverless database should sleep when it is idle. There, only the schedule returns the tasks of dead agents.
+  // A serverless database should sleep when it is idle, so there only the schedule ends the leases of dead agents.
   if (settings.database.driver !== "neon") cleanups.push(startLeaseTimer(createSystemContext, consumer.requestRelay));
   if (isShared) {
     const looking = setInterval(() => consumer.requestRelay(createPendingWakeups(true)), LOOK_MS).unref();
@@ -172,7 +173,7 @@ async function startService(
   return accounts?.createFirstLink() ?? null;
 }
 
-/** The library of accounts is loaded only in their mode, because it takes time and memory. */
+/** Loads the library for accounts, which takes time and memory, so other modes do not load it. */
 async function openAccounts(settings: Settings, createContext: () => Context): Promise<Accounts> {
   return (await import("@board/accounts/accounts")).openAccounts(settings, createContext);
 }

@@ -95,7 +95,9 @@ function limitRow(name: (typeof limitNames)[number]): string[] {
   return [`\`${name}\``, String(fallback), String("min" in rest ? rest.min : 0), String(max), describe];
 }
 
-/** Settings that a deployment passes on unchanged. The list is parsed from the source, because only SST can load infra. */
+/**
+ * Returns the settings that a deployment passes on unchanged. The list is parsed from the source, because only SST can load infra.
+ */
 function forwardedSettings(): ReadonlySet<string> {
   const text = readFileSync(new URL("../../../infra/environment.ts", import.meta.url), "utf8");
   const list = text.split("const OPTIONAL = [", 2)[1]?.split("]", 1)[0] ?? "";

@@ -7,7 +7,7 @@ import { dataFolder, ownerLinkFile } from "./secrets.ts";
 interface SignInLines {
   /** The address of the console. */
   console: string;
-  /** Where the link is that signs in as the owner; null if it is shown, or if there is none. */
+  /** Where to find the link that signs in as the owner; null if `console` already is that link, or if there is no link. */
   link: string | null;
   /** The token, or a hint where to find it, and the command that signs in. Both are null with an identity provider. */
   token: string | null;
@@ -17,8 +17,8 @@ interface SignInLines {
 type Auth = Pick<Settings, "auth" | "base_url">;
 
 /**
- * Output often ends up in logs, so a token is shown only on a terminal, and only if the service generated it. Other output names
- * the file with the token. A token from a variable is in no file and is not shown.
+ * Returns the instructions. Output often ends up in logs, so a generated token is shown only on a terminal; other output names the
+ * file with the token. A token from a variable is never shown.
  */
 export function signInLines(
   url: string,
@@ -34,7 +34,7 @@ export function signInLines(
   const shell = isGiven ? login : `${login} < ${quote(file)}`;
   const token = isGiven ? "as set in LOCAL_AUTH_TOKEN" : `in ${file}`;
   if (auth.mode === "accounts") {
-    // The cookie of a session belongs to the public address.
+    // The session cookie is valid only for the public address, so people must open the page there.
     const page = `${base_url ?? toLocalUrl(url)}/`;
     const isShown = first_link !== null && isTerminal;
     const link = first_link === null || isShown ? null : `in ${near(ownerLinkFile(environment))}`;
@@ -51,7 +51,7 @@ export const toOwnerLink = ({ base_url }: Pick<Settings, "base_url">, url: strin
 const LOGIN = `${COMMAND_LINE} login`;
 const toLocalUrl = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//127.0.0.1:");
 
-/** A file as a person types it in the folder of the start. */
+/** Returns the path relative to the current folder if the file is below it, so that it is short to type. */
 function near(file: string): string {
   const relative = path.relative(".", file);
   return relative.startsWith("..") ? file : relative;

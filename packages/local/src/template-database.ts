@@ -17,8 +17,8 @@ const QUALITY = 5;
 const sha256 = (content: Uint8Array | string): Buffer => createHash("sha256").update(content).digest();
 
 /**
- * The file is named after the migrations and the database version, so that a template of other migrations is never used. Its
- * content begins with a digest.
+ * Returns the file of the template. Its name is a digest of the migrations and the database version, so that a template of other
+ * migrations is never used.
  */
 async function templateFile(folder: string): Promise<string> {
   const migrations = migrationsFolder();
@@ -48,7 +48,7 @@ export async function createDatabaseFolder(target: string, templates = TEMPLATES
     } finally {
       await database.close();
     }
-    // If the program's own folder is not writable, every first start stays slow.
+    // If the program's folder is not writable, the template is not saved and every first start is slow.
     await saveTemplate(draft, file).catch(() => {});
   }
   await rename(draft, target);

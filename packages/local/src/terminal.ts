@@ -51,7 +51,7 @@ function toDatabaseError(error: DatabaseConnectError): string {
   return `The database does not answer: ${errorText(error)}. ${remedy}`;
 }
 
-/** Node puts the failed call into `syscall`, next to the file or address that it was for. */
+/** Explains an error of a system call, if its cause is known. Node puts the call into `syscall`, with the file or address. */
 function toSystemError(error: unknown): string | null {
   const {
     code,
@@ -75,7 +75,7 @@ function toSystemError(error: unknown): string | null {
 
 const MIN_FREE_BYTES = 1_048_576;
 
-/** The embedded database reports a full disk in many ways, some without a cause, so the disk itself is checked. */
+/** Returns whether the disk is full. The disk itself is checked, because the embedded database reports a full disk in many ways. */
 function isDiskFull(folder: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(folder);

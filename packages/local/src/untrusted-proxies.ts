@@ -1,10 +1,10 @@
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 
-/** A file with the untrusted proxies of the last run. The doctor is another process and reads it. */
+/** Returns the file with the untrusted proxies of the last start. The doctor, which is another process, reads the file. */
 const fileIn = (folder: string) => path.join(folder, "untrusted_proxies");
 
-/** The service works without the file, so failing to write it is not an error. */
+/** Returns the fallback if the work fails, because the service works without the file. */
 function orElse<T>(fallback: T, work: () => T): T {
   try {
     return work();

@@ -22,7 +22,7 @@ function findOption(approval: Approval, wanted: string) {
   throw new UsageError(`The approval has no option ${wanted}.${names === "" ? "" : ` Use one of: ${names}`}`);
 }
 
-/** The answers of a question, as options that approve it. */
+/** Returns the answers that a question offers, in the form of the options that other approvals have. */
 const answersOf = ({ action_type, payload }: Approval) => {
   const options = action_type === "question" ? payload?.["options"] : undefined;
   return (Array.isArray(options) ? options : []).map((option) => ({ id: "", name: String(option), kind: "answer" }));

@@ -57,7 +57,7 @@ export const addArtifacts: AddCommands = (program, host) => {
       const { output, openSession, stdout } = startRun(command, host);
       if (!UUID.test(artifact_id))
         throw new UsageError(`${artifact_id} is not the id of a file. "${PROGRAM} artifacts <task>" shows the ids.`);
-      // A file may contain sequences that control a terminal.
+      // A file may contain escape sequences that control the terminal.
       if (file === undefined && stdout.isTTY) throw new UsageError("Save the file with --output, or send it to another program.");
       const session = await openSession();
       const path = { board_id: await session.findBoardId(), artifact_id };

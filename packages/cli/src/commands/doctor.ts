@@ -10,7 +10,10 @@ interface Finding {
   text: string;
 }
 
-/** The service compares a token's expiry with its own clock, so a larger difference between the clocks is reported. */
+/**
+ * The service compares a token's expiry with its own clock, so a larger difference between this machine's clock and the service's
+ * clock is reported.
+ */
 const MAX_CLOCK_SECONDS = 60;
 
 export const addDoctor: AddCommands = (program, host) => {

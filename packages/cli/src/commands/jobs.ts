@@ -7,7 +7,10 @@ import { UUID } from "../session.ts";
 import { toCount } from "./tasks.ts";
 import { PROGRAM } from "../program.ts";
 
-/** A job can wait for a slot of its organization, its gateway or its subscription. `held_by` names which one. */
+/**
+ * Describes the status of a job. If the job waits for a slot, `held_by` says whether the organization, gateway or subscription
+ * limits it.
+ */
 const toStatus = ({ status, waits_for, held_by }: Job): string =>
   waits_for ? `${status}, waits for ${waits_for === "slot" ? `slot of ${held_by}` : waits_for}` : status;
 

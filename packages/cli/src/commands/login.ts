@@ -51,7 +51,7 @@ export const addLogin: AddCommands = (program, host) => {
       delete config.logins[url];
       if (login) {
         config.save();
-        // Whether or not the service answers, this machine no longer has the token.
+        // An error is ignored, because this machine no longer has the token in any case.
         await endSession(url, login.token).catch(() => false);
       }
       output.result({ url, was_signed_in }, () =>

@@ -37,7 +37,7 @@ function toAmount(text: string): number {
   return Number(text);
 }
 
-/** The command with which a machine works on tasks. What it needs is loaded only when it is used. */
+/** Adds the command with which a machine works on tasks. The runner is loaded only when the command is used. */
 export const addRun: AddCommands = (program, host) => {
   program
     .command("run [agent]")

@@ -74,7 +74,7 @@ interface RunPath {
   run_id: string;
 }
 
-/** The latest steps, oldest first. */
+/** Prints the latest steps, oldest first. */
 async function printSteps({ client }: Session, output: Output, path: RunPath, limit: number): Promise<void> {
   const steps: RunStep[] = [];
   for (let cursor: string | null = ""; cursor !== null && steps.length < limit; ) {
@@ -90,7 +90,7 @@ async function printSteps({ client }: Session, output: Output, path: RunPath, li
   });
 }
 
-/** All steps from the beginning of the run on. */
+/** Prints all steps from the beginning of the run, and then new steps as they arrive. */
 async function follow({ client }: Session, output: Output, path: RunPath): Promise<void> {
   const { started_at } = await client.get("/api/v1/boards/{board_id}/runs/{run_id}", { params: { path } });
   const params = { path, query: { since: started_at } };
@@ -98,7 +98,7 @@ async function follow({ client }: Session, output: Output, path: RunPath): Promi
     output.event({ id, event, data }, () => output.line(toLine(data)));
 }
 
-/** A step in one line. Agents and tools wrote its text. */
+/** Formats a step as one line. Agents and tools wrote its text, so unsafe characters are removed. */
 function toLine(step: RunStep): string {
   const text = toSafeLine(contentOf(step), MAX_LINE);
   return `${step.at.slice(11, 19)}  ${step.kind.padEnd(10)}  ${text}${step.truncated ? " (cut)" : ""}`;

@@ -11,7 +11,7 @@ import { changeTask, commentOnTask, requireTaskId, type TaskStatus, toStatus } f
 
 const DEFAULT_LIMIT = 50;
 
-/** Parses an option that is a whole number from `least` on. */
+/** Parses an option that is a whole number of at least `least`. */
 export const toIntegerFrom =
   (least: number) =>
   (text: string): number => {

@@ -66,7 +66,7 @@ export const addWebhook: AddCommands = (program, host) => {
     });
 };
 
-/** Posts exactly the signed bytes and sends no credential of the caller, as a sender does. */
+/** Posts exactly the signed bytes. Like a real sender, it sends no credential of the caller. */
 async function post(url: string, path: string, headers: Record<string, string>, body: Buffer): Promise<BoardWebhookAccepted> {
   const response = await fetch(`${url}${path}`, { method: "POST", headers, body: new Uint8Array(body) }).catch(
     (error: unknown) => {

@@ -42,7 +42,7 @@ export const addWork: AddCommands = (program, host) => {
     const { output, openSession, options } = startRun(command, host);
     const session = await openSession();
     requireAgent(session, "Only agents take tasks.");
-    // Usage before a task was taken belongs to no task.
+    // The usage was reported before the agent took a task, so it belongs to no task.
     if (hasUsage(usage)) await reportUsage(session, usage, null);
     const board = options.board === undefined ? {} : { board_id: await session.findBoardId() };
     const body = {

@@ -38,7 +38,7 @@ async function statusOf(session: Session, { task_id, board_id: noted }: ListedWo
     const params = { path: { board_id, task_id } };
     return (await session.client.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params })).status;
   } catch (error) {
-    // When the service does not answer, nothing is known about the task, so the worktree stays.
+    // Only a 404 means that the task was deleted. After any other error the state of the task is unknown, so the worktree stays.
     if (error instanceof ApiError && error.status === 404) return "gone";
     throw error;
   }

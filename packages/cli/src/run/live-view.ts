@@ -13,7 +13,7 @@ const CLEAR_LINE = "\u001b[2K";
 const UP = "\u001b[1A";
 const MAX_TEXT = 400;
 
-/** Prints a line per event. On a terminal the state of the running tasks stays below them. */
+/** Prints a line per event. On a terminal, the state of the running tasks stays below the printed lines. */
 export function createLiveView({ output, stdout }: Run, name: string): LiveView {
   const isLive = stdout.isTTY === true && !output.json;
   let shown: string[] = [];

@@ -5,7 +5,10 @@ import type { Run } from "../cli.ts";
 import { writePrivateFile } from "../config.ts";
 import type { Session } from "../session.ts";
 
-/** The agent that the runner works as: the signed-in one, or one that a person creates for this machine. */
+/**
+ * Returns the agent as which the runner works: the agent that is signed in, or one that the signed-in person creates for this
+ * machine.
+ */
 export async function findAgent(
   run: Run,
   session: Session,

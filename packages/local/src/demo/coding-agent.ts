@@ -1,5 +1,5 @@
-// The coding agent of the demo: a program that speaks the Agent Client Protocol on its standard input and output. Everything that it
-// does is real except its judgement. A real one, such as Claude Code, takes its place in `board run claude`.
+// The coding agent of the demo: a program that speaks the Agent Client Protocol on its standard input and output. Everything that
+// it does is real except its judgement. In `board run claude`, a real coding agent such as Claude Code replaces it.
 import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -36,7 +36,7 @@ const use = (toolCallId: string, call: object) => tell({ sessionUpdate: "tool_ca
 const finish = (toolCallId: string, call: object) =>
   tell({ sessionUpdate: "tool_call_update", toolCallId, status: "completed", ...call });
 
-/** Asks for permission. The policy of the runner decides, or else a person. */
+/** Asks for permission. The runner's policy decides, or a person if the policy says so. */
 async function mayI(toolCall: object): Promise<boolean> {
   const options = [
     { optionId: "allow", name: "Allow", kind: "allow_once" },

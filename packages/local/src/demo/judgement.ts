@@ -1,7 +1,7 @@
 import type { Agent } from "./demo.ts";
 import type { Tag } from "./set-up.ts";
 
-// Fixed answers, which replace the judgement of a language model and of a person.
+// The demo uses the fixed answers below instead of the judgement of a language model and of a person.
 
 /** A task that the lead creates, and what a worker says about it. */
 export interface TaskPlan extends Work {

@@ -10,7 +10,7 @@ const THINKING_MS = 500;
 const BOARD = "/api/v1/agent/boards/{board_id}";
 const TASK = `${BOARD}/tasks/{task_id}` as const;
 
-/** The lead reads its inbox with the typed client, and acknowledges each message once it is handled. */
+/** Runs the lead, which reads its inbox with the typed client and acknowledges each message once it is handled. */
 export async function runLead(demo: Demo, { board_id, agents, tag_ids }: DemoBoard): Promise<never> {
   const api = createClient({ url: demo.url, agent_token: agents.Iris.token, signal: demo.signal });
   const board = { path: { board_id } };
@@ -20,7 +20,7 @@ export async function runLead(demo: Demo, { board_id, agents, tag_ids }: DemoBoa
   let knows_rule = false;
 
   async function handlePayload(text: string): Promise<void> {
-    // The ids are in the lines of the service, which come before the text of the sender.
+    // The service writes the ids into lines that come before the sender's text.
     const idAfter = (pattern: RegExp) => pattern.exec(text)![1]!;
     const path = { board_id, webhook_id: idAfter(/^Webhook ID: (\S+)$/m), payload_id: idAfter(/^Payload ID: (\S+)$/m) };
     const post = demo.posts.get(path.payload_id)!;
@@ -34,7 +34,7 @@ export async function runLead(demo: Demo, { board_id, agents, tag_ids }: DemoBoa
     post.handled++;
   }
 
-  /** Each description names the payload, so that work can be traced back to its cause. */
+  /** Creates tasks whose descriptions name the payload, so that work can be traced back to its cause. */
   async function createTasks(plans: TaskPlan[], payload_id: string): Promise<void> {
     let previous: string | undefined;
     for (const { title, tags, worker, waits_for_previous } of plans) {

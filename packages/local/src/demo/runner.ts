@@ -53,7 +53,7 @@ export async function runRunner(demo: Demo, { agents }: DemoBoard, folder: strin
   child.stderr.setEncoding("utf8").on("data", (text: string) => (problem += text));
   const kill = () => child.kill("SIGKILL");
   demo.signal.addEventListener("abort", kill, { once: true });
-  // Prepended, because the listener that was added before deletes the files that the runner uses.
+  // This listener must run before the one that deletes the demo's files, because the runner uses them.
   process.prependOnceListener("exit", kill);
   child.once("error", (error) => (problem = error.message));
   for await (const line of createInterface({ input: child.stdout })) report(demo, JSON.parse(line) as RunnerLine);

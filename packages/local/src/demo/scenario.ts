@@ -46,7 +46,7 @@ async function send(demo: Demo, { webhooks }: DemoBoard, { who, webhook, subject
   demo.say(who, `${subject} → ${response.status} ${detail}`.trimEnd());
 }
 
-/** While the lead is offline, posts are accepted and wait in its inbox. */
+/** Sends posts while the lead is offline. They are accepted and wait in its inbox. */
 async function sendWhileOffline(demo: Demo, board: DemoBoard, posts: Post[]): Promise<void> {
   demo.lead_is_offline = true;
   demo.say("Iris", "goes offline; posts are still accepted, and wait in the inbox", true);
@@ -58,7 +58,7 @@ async function sendWhileOffline(demo: Demo, board: DemoBoard, posts: Post[]): Pr
   demo.say("Iris", "is back", true);
 }
 
-/** A mail becomes two tasks. The lead goes offline as soon as the first one is done. */
+/** Sends a mail that becomes two tasks. The lead goes offline as soon as the first task is done. */
 async function sendRefund(demo: Demo, board: DemoBoard): Promise<void> {
   const { done_tasks } = demo;
   await send(demo, board, mail("lea@mail.example", "Where is my refund?", "I sent the lamp back in May. Order 4711."));

@@ -4,12 +4,12 @@ import type { Demo } from "./demo.ts";
 import { NAME } from "./judgement.ts";
 import type { DemoBoard } from "./set-up.ts";
 
-/** Shorter than the turn of a model, so that the demo is quick to watch. */
+/** The time for one answer of the model. It is shorter than a real model needs, so that the demo is quick to watch. */
 const TURN_MS = 1_500;
 const TURN = { model: "scripted-model", input_tokens: 9_000, output_tokens: 1_000, cost_usd: "0.06" };
 const LIMIT = { total_tokens: 40_000 };
 
-/** A task that its agent would never finish, and a budget for that agent. */
+/** Creates a task that its agent would never finish, and a budget for that agent. */
 export async function createTaskWithoutEnd({ api, ...demo }: Demo, { board_id, agents, tag_ids }: DemoBoard): Promise<void> {
   const budget = { scope: "agent" as const, scope_id: agents.Otto.id, period: "day" as const, limit: LIMIT };
   await api.post("/api/v1/budgets", { body: budget });
@@ -19,11 +19,11 @@ export async function createTaskWithoutEnd({ api, ...demo }: Demo, { board_id, a
   demo.say("you", `create ${demo.label(id)} ${NAME.title} for Otto`);
 }
 
-/** Takes the task and reports the tokens of each turn, until the budget is spent and the service takes the task back. */
+/** Takes the task and reports the tokens of each answer, until the budget is spent and the service ends the lease. */
 export async function runSpender(demo: Demo, { agents }: DemoBoard): Promise<void> {
   const api = createClient({ url: demo.url, agent_token: agents.Otto.token, signal: demo.signal });
   const say = (what: string, strong?: boolean) => demo.say("Otto", what, strong);
-  // Wait for the first task of a customer to be done, because it is easier to follow alone.
+  // Starts only when the first task of a customer is done, because the demo is easier to follow with one story at a time.
   while (demo.done_tasks === 0) await demo.wait(TURN_MS / 3);
   const { task, lease } = await api.post("/api/v1/agent/tasks/next", { body: {} });
   if (!task || !lease) throw new Error("Otto got no task.");

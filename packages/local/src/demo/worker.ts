@@ -22,7 +22,7 @@ const connectToTools =
     return result.structuredContent;
   };
 
-/** Works by MCP on one task after the other, each under a lease. One that crashes leaves its first task behind. */
+/** Works by MCP on one task at a time, under a lease. A worker that crashes leaves its first task unfinished. */
 export async function runWorker(demo: Demo, who: Agent, token: string, crashes = false): Promise<void> {
   const call = connectToTools(demo, token);
   let ack_through: string | undefined;

@@ -97,7 +97,7 @@ function checkServer({ version, latency_ms }: ServerInfo, { database }: Database
   return ok(CHECK, found);
 }
 
-/** Neon has a pooled and a direct host. Functions need the pooled host, a local server needs the direct one. */
+/** Checks which host of Neon is used. Functions need the pooled host, a local server needs the direct host. */
 function checkConnectionHost({ database: { url } }: DatabaseSettings, edge: Platform): Finding | null {
   const host = url && URL.canParse(url) ? new URL(url).hostname : "";
   if (!host.endsWith(".neon.tech")) return null;

@@ -57,7 +57,7 @@ async function readKeys({ jwks_url }: OidcAuth): Promise<{ keys: number; ahead_m
   if (!answer.ok) throw new Error(`status ${answer.status}`);
   const { keys } = (await answer.json()) as { keys?: unknown };
   const date = Date.parse(answer.headers.get("date") ?? "");
-  // The header is truncated to seconds, so half a second is added, the average of what is cut off.
+  // The Date header is truncated to seconds, so half a second, the average error, is added.
   return { keys: Array.isArray(keys) ? keys.length : 0, ahead_ms: Number.isNaN(date) ? null : date + 500 - Date.now() };
 }
 

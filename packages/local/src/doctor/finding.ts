@@ -13,8 +13,8 @@ export const warning = (check: string, found: string, remedy: string): Finding =
 export const wrong = (check: string, found: string, remedy: string): Finding => ({ check, state: "wrong", found, remedy });
 
 /**
- * From this difference between two clocks on, a warning is shown. Newer hosts reject signatures that are off by two minutes;
- * tokens allow only ten seconds.
+ * A difference between two clocks of at least this much causes a warning. Newer hosts reject signatures that are off by two
+ * minutes; tokens allow only ten seconds.
  */
 const CLOCK_WARNING_MS = 5_000;
 const CLOCK_ERROR_MS = 60_000;

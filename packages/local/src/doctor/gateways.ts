@@ -20,7 +20,8 @@ const HELLO_TIMEOUT_MS = 10_000;
 const WRONG_KEY_REMEDY = "Set ENCRYPTION_KEY to the key that this database was written with, or enter the secret again.";
 
 /**
- * Checks that each gateway's address is allowed, that its host accepts this service and that it is compatible. It only connects.
+ * Checks that each gateway's address is allowed, and that its host accepts this service and is compatible. It connects and calls
+ * nothing else.
  */
 export async function checkGateways(ctx: CheckContext): Promise<Finding[]> {
   const rows = await listAllGateways(ctx);

@@ -3,7 +3,10 @@ import { listProcesses } from "@board/core/process/presence";
 import { type Finding, ok, warning } from "./finding.ts";
 
 const CHECK = "processes";
-/** Each process judges by its own clock what others have written about leases, rates and schedules, so the clocks must agree. */
+/**
+ * Each process compares times that others have written for leases, rates and schedules with its own clock, so the clocks must
+ * agree.
+ */
 const CLOCK_WARNING_MS = 2_000;
 
 /** Checks the clocks of the processes that use the database now. */

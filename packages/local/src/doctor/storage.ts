@@ -9,7 +9,7 @@ import { type Finding, ok, warning, wrong } from "./finding.ts";
 
 const CHECK = "body storage";
 
-/** Checks that bodies can be read from their storage, by an object that does not exist. It writes nothing. */
+/** Checks that bodies can be read from their storage, by reading an object that does not exist. It writes nothing. */
 export async function checkBodyStorage(settings: Settings): Promise<Finding[]> {
   const { body_storage } = settings;
   if (body_storage === null) return [];

@@ -7,10 +7,13 @@ import { errorText } from "@board/core/values/log";
 import { addGauge } from "./instruments.ts";
 
 const NANOSECONDS = 1e9;
-/** How often the event loop is measured, in milliseconds. Only turns that are later than this count as delays. */
+/** Interval between measurements of the event loop, in milliseconds. It is subtracted from the measured delays. */
 const RESOLUTION_MS = 20;
 
-/** Adds what a process measures of itself: memory, processor time, and how late its event loop is. */
+/**
+ * Adds metrics of this process: memory, processor time and the delay of its event loop. Returns a function that stops the
+ * measurement.
+ */
 export function addProcessGauges(otel: OtelMeter): () => void {
   addGauge(otel, "process.memory.usage", { unit: "By", description: "Resident memory." }, (result) =>
     result.observe(process.memoryUsage.rss()),
@@ -33,7 +36,7 @@ export function addProcessGauges(otel: OtelMeter): () => void {
   return () => void delay.disable();
 }
 
-/** Adds what the database knows of all processes: open jobs and the age of the oldest one that is due. */
+/** Adds metrics that the database has about all processes: the number of open jobs and the age of the oldest due job. */
 export function addJobGauges(otel: OtelMeter, createContext: () => Context): void {
   const orNothing = async (read: () => Promise<void>) => {
     try {

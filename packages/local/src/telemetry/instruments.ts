@@ -3,12 +3,12 @@ import { type Dimensions, type Meter, type MetricName, METRICS } from "@board/co
 
 /** Upper bounds in seconds, as OpenTelemetry's conventions for HTTP recommend. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-/** Limits for long durations: a host may take 15 s for a message, and a sync minutes. */
+/** Upper bounds in seconds for long durations: a host may take 15 s for a message, and a sync minutes. */
 const LONG_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 const MS = 1_000;
 
-/** `JobAge` becomes `board.job.age`. */
+/** Converts a metric's name: `JobAge` becomes `board.job.age`. */
 const toName = (name: MetricName): string => `board.${name.replace(/(?<=[a-z])(?=[A-Z])/g, ".").toLowerCase()}`;
 
 /** Records the metrics of the service with OpenTelemetry. Milliseconds become histograms of seconds. */
@@ -35,7 +35,7 @@ export interface Durations {
   record(kind: "server" | "consumer" | "client", seconds: number, attributes: Attributes): void;
 }
 
-/** Which attributes of a span are also labels of its duration: those with few values. */
+/** The attributes of a span that are also labels of its duration. Only attributes with few values are listed. */
 const LABELS = {
   server: ["http.request.method", "http.route", "http.response.status_code"],
   consumer: ["board.job.kind", "board.job.outcome"],
@@ -58,7 +58,7 @@ export function createDurations(otel: OtelMeter): Durations {
   };
 }
 
-/** Adds a gauge whose value is read when metrics are collected. A reading that fails leaves the gauge out. */
+/** Adds a gauge whose value is read when metrics are collected. If reading the value fails, the gauge is left out. */
 export function addGauge(
   otel: OtelMeter,
   name: string,

@@ -3,14 +3,15 @@ import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporte
 import type { IMetricReader, MetricData, ResourceMetrics } from "@opentelemetry/sdk-metrics";
 import { errorText, type Log } from "@board/core/values/log";
 
-/** Prometheus wants the unit at the end of the name, which the exporter does not add. */
+/** Prometheus expects the unit at the end of a metric's name, but the exporter does not add it. */
 const SUFFIXES: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes" };
 const COUNTER_SUFFIX = "_total";
 
 function withUnit<M extends MetricData>(metric: M): M {
   const { name, unit } = metric.descriptor;
   const suffix = SUFFIXES[unit] ?? "";
-  // The unit is in the name now; a separate line would be OpenMetrics, which not every reader understands.
+  // The unit is removed here because it is now in the name, and a line with the unit is OpenMetrics, which not every collector
+  // understands.
   const base = name.endsWith(COUNTER_SUFFIX) ? name.slice(0, -COUNTER_SUFFIX.length) : name;
   return { ...metric, descriptor: { ...metric.descriptor, name: base + suffix, unit: "" } };
 }

@@ -5,12 +5,12 @@ import type { Tick } from "../scheduler.ts";
 import { toTraceId, toSpanId } from "./trace-ids.ts";
 import type { SpanRecord } from "./spans.ts";
 
-/** Usage may be reported a little after the end of a run. */
+/** Runs are stored this long after their end, because their usage may be reported a little late. */
 const DELAY_MS = 60_000;
 
 /**
- * Stores the runs that ended in one interval of a schedule as spans. Their trace is that of the task, so it shows all runs of the
- * task. Only one process runs a tick, so each run is stored once.
+ * Stores the runs that ended in one interval of a schedule as spans. The trace belongs to the task, so it shows all runs of the
+ * task. Each scheduled run takes place in one process, so each run of an agent is stored once.
  */
 export async function recordEndedRuns(
   ctx: Context,

@@ -23,7 +23,7 @@ interface Place {
 }
 
 const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT };
-/** Probes ask every few seconds. Their durations are measured, but no traces are made of them. */
+/** Routes of health probes, which arrive every few seconds. Their durations are measured, but not traced. */
 const PROBES: ReadonlySet<unknown> = new Set(["/health", "/healthz", "/readyz"]);
 
 export interface SpanRecord {
@@ -39,7 +39,7 @@ export interface SpanRecord {
   error?: string | undefined;
 }
 
-/** Ids for the next span. They are kept here, because the SDK asks for ids when a span starts. */
+/** Creates the id generator of the SDK. It returns the ids that `use` has set for the next span, or random ids. */
 export function createIds() {
   let next: { traceId?: string | undefined; spanId?: string | undefined } = {};
   const random = (bytes: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex");

@@ -25,13 +25,13 @@ export interface Telemetry {
   observeJobs(createContext: () => Context): void;
   traceGateways(gateways: Gateways): Gateways;
   traceHttp(http: HttpClient): HttpClient;
-  /** Called after each tick of a schedule that this process ran. */
+  /** Called after each scheduled run (tick) in this process. */
   onTick(this: void, ctx: Context, tick: Tick): Promise<void>;
   close(): Promise<void>;
 }
 
 const SERVICE_NAME = "board";
-/** After each tick of this schedule, the runs that ended since the last one are stored. */
+/** After each run of this schedule, the agents' runs that ended since its previous run are stored as spans. */
 const RUNS_WITH: ScheduleName = "relay";
 
 type TelemetrySettings = Pick<Settings, "telemetry" | "host">;
@@ -77,7 +77,7 @@ async function exportMetrics(endpoint: string): Promise<IMetricReader> {
   return new PeriodicExportingMetricReader({ exporter: new OTLPMetricExporter({ url: toUrl(endpoint, "metrics") }) });
 }
 
-/** Each signal has its own path below the endpoint, as OpenTelemetry specifies. */
+/** Returns the address for a signal: its path is below the endpoint, as OpenTelemetry specifies. */
 const toUrl = (endpoint: string, signal: "traces" | "metrics") => `${endpoint.replace(/\/$/, "")}/v1/${signal}`;
 
 async function openTraces(endpoint: string, resource: ReturnType<typeof defaultResource>, ids: ReturnType<typeof createIds>) {
