@@ -38,7 +38,7 @@ export const UpdateSoul = lazyObject(() => ({
 })).meta({ id: "SoulUpdate" });
 export type UpdateSoul = z.infer<typeof UpdateSoul>;
 
-/** The agent whose soul the caller may read: the caller itself, or for a lead any agent of the board. */
+/** Returns the agent if the caller may read its soul: an agent may read its own, and a lead that of any agent of the board. */
 export async function getSoulTarget(ctx: Context<Agent>, board_id: string, agent_id: string): Promise<HostedAgent> {
   const { actor } = ctx;
   const board = await boardFor(ctx, board_id, "read");
@@ -71,7 +71,10 @@ export async function readHostSoul(ctx: Context, { agent, gateway }: HostedAgent
   return content;
 }
 
-/** Hosts that refuse TOOLS.md have it inside SOUL.md. It holds the token, which only the agent may read. */
+/**
+ * Removes TOOLS.md, which contains the token that only the agent may read. Hosts that accept neither TOOLS.md nor AGENTS.md have it
+ * in SOUL.md.
+ */
 const stripTools = (text: string): string =>
   extractTools(text) === null ? text : extractOwnContent({ name: SOUL, content: text });
 

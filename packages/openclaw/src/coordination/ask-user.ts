@@ -40,12 +40,12 @@ export const AskUserResponse = lazyObject(() => ({
 });
 export type AskUserResponse = z.infer<typeof AskUserResponse>;
 
-/** Labels the session of a main agent that has no row. The host keeps such a session even so. */
+/** The label of the session if the main agent has no row in the database. The host may still have its session. */
 const MAIN_AGENT_LABEL = "Gateway Agent";
 
 /**
- * Asks the user through the main agent of the board's gateway. The answer arrives in the memory of the board. Without a host there is
- * no main agent, so people get a question, whose answer arrives in the inbox of the lead.
+ * Asks the user through the main agent of the board's gateway. The answer arrives in the board's memory. Without a host there is no
+ * main agent, so people get the question as an approval, and the answer arrives in the lead's inbox.
  */
 export async function askUser(ctx: Context<Lead>, board_id: string, request: AskUser): Promise<AskUserResponse> {
   const board = await boardFor(ctx, board_id, "write");

@@ -108,7 +108,7 @@ interface BoardWithLead {
   lead: LeadRef | null;
 }
 
-/** Boards of the gateway, newest first, with their leads. */
+/** Returns boards of the gateway, newest first, with their leads. */
 async function listBoards(ctx: Context<Main>, board_ids: string[] | null): Promise<BoardWithLead[]> {
   if (board_ids?.length === 0) return [];
   return ctx.db
@@ -136,7 +136,7 @@ async function sendAll(
   }
   async function sendEach(host: Host): Promise<void> {
     await Promise.all(recipients.map((recipient) => send(host, recipient)));
-    // When every message failed, the host may be down. Rejecting marks the gateway as disconnected.
+    // When every message failed, the host may be down. The error makes `withInteractiveHost` mark the gateway as disconnected.
     const [first] = failures.values();
     if (first && failures.size === recipients.length) throw first;
   }

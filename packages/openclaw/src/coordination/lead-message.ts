@@ -80,7 +80,7 @@ export async function messageLead(ctx: Context<Main>, board_id: string, fields: 
   return { ok: true, board_id: board.id, lead_agent_id: lead.id, lead_agent_name: lead.name, lead_created: created };
 }
 
-/** The gateway of the calling main agent. All boards of that agent use this gateway. */
+/** Returns the gateway of the calling main agent, which all boards of the agent use. */
 export async function getOwnGateway(ctx: Context<Main>): Promise<GatewayRow> {
   const { gateway_id, organization_id } = ctx.actor;
   const [gateway] = await ctx.db

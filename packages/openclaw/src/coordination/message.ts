@@ -25,7 +25,7 @@ const REQUESTS = {
   handoff: "Take it over, and report through the memory of the board, not in its chat:",
 } as const;
 
-/** Text that a main agent sends to the lead of a board (docs/reference/gateways.md#coordination-messages). */
+/** Creates the text that a main agent sends to the lead of a board (docs/reference/gateways.md#coordination-messages). */
 export function leadMessageText(kind: LeadMessageKind, fields: AgentMessage, board: BoardRef, service_url: string): string {
   return [
     HEADERS[kind],
@@ -36,7 +36,7 @@ export function leadMessageText(kind: LeadMessageKind, fields: AgentMessage, boa
   ].join("\n");
 }
 
-/** Text by which a lead asks the user through the main agent. */
+/** Creates the text by which a lead asks the user through the main agent. */
 export function askUserText(
   fields: AgentMessage & { preferred_channel: string | null },
   board: BoardRef,

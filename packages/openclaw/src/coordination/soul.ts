@@ -12,7 +12,7 @@ export async function getSoul(ctx: Context<Agent>, board_id: string, agent_id: s
   return target.gateway.kind === "pull" ? storedSoul(ctx, target) : readHostSoul(ctx, target);
 }
 
-/** The soul that was set for the agent, else the default soul of its role. */
+/** Returns the soul that was set for the agent, else the default soul of its role. */
 async function storedSoul(ctx: Context, { agent, gateway }: HostedAgent): Promise<string> {
   if (agent.soul_template) return agent.soul_template;
   const [subject] = await readSubjects(ctx, gateway, [agent.id], null);

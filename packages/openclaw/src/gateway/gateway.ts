@@ -116,7 +116,7 @@ export const UpdateGateway = lazyObject(
 ).meta({ id: "GatewayUpdate" });
 export type UpdateGateway = z.infer<typeof UpdateGateway>;
 
-/** The organization's gateways, newest first. */
+/** Lists the organization's gateways, newest first. */
 export function listGateways(ctx: Context<Admin>, query: PageQuery): Promise<Page<Gateway>> {
   const { organization_id } = ctx.actor.active;
   return gatewayList.read(ctx, query, {
@@ -136,7 +136,7 @@ export async function getGateway(ctx: Context<Admin>, gateway_id: string): Promi
   return toGateway(ctx, row);
 }
 
-/** A gateway without a host is connected while one of its agents was seen recently. */
+/** Returns the columns to show. A gateway without a host counts as connected if one of its agents was seen recently. */
 const shownColumns = (seen_after: string | Placeholder) => ({
   ...getTableColumns(gateways),
   connected: sql<boolean>`case when ${gateways.kind} = 'pull' then ${hasSeenAgent(seen_after)} else ${gateways.connected} end`,
@@ -184,9 +184,9 @@ const createPullGateway = (ctx: Context<Admin>, input: z.infer<typeof PullGatewa
   });
 
 /**
- * Changes the fields that were sent. A changed connection is tested first, as at registration. A missing main agent is
- * created; the files of an existing one are updated when the change affects their content. A stored token is never sent to
- * another host than the one for which it was given.
+ * Changes the fields that were sent. A changed connection is tested first, as at registration. A missing main agent is created; the
+ * files of an existing one are updated when the change affects their content. A stored token is never sent to a host other than the
+ * one for which it was entered.
  */
 export async function updateGateway(ctx: Context<Admin>, gateway_id: string, input: UpdateGateway): Promise<Gateway> {
   const stored = await getGatewayRow(ctx, gateway_id);

@@ -13,8 +13,8 @@ import type { ResolvedHost } from "./resolve-target.ts";
 import { type GatewayRow, toTarget } from "@board/core/gateway/target";
 
 /**
- * Limit for all host calls of one request. API Gateway gives up after 29 s without telling the caller why, so the limit is
- * shorter, and the same everywhere (docs/reference/gateways.md#requests-that-wait-for-a-host).
+ * Limit for all host calls of one request. API Gateway times out after 29 s without a useful error, so the limit is shorter, on all
+ * platforms (docs/reference/gateways.md#requests-that-wait-for-a-host).
  */
 export const INTERACTIVE_TIMEOUT_MS = 25_000;
 /** No attempt begins in the last part of the limit, so that a call usually ends with the host's own error. */
@@ -48,7 +48,7 @@ export async function callInteractively<T>(ctx: Context, host: ResolvedHost, ste
   const calls = (signal: AbortSignal) => withRetry(SESSION_RETRY, work, { step, signal });
   const callInTime = () => withAbortingTimeout(calls, SESSION_TIMEOUT_MS, `answer ${step}`);
   try {
-    // When the caller entered the connection, wholly or in part, its failure says nothing about a stored gateway.
+    // If the request itself contains parts of the connection, a failure says nothing about a stored gateway.
     return await (host.stored ? trackConnectivity(ctx, host.stored, callInTime) : callInTime());
   } catch (error) {
     throw toUnavailable("Gateway session request failed:", asGatewayError(error));

@@ -43,15 +43,16 @@ export type TargetQuery = z.infer<typeof TargetQuery>;
 /** The host that a query selects. */
 export interface ResolvedHost {
   target: GatewayTarget;
-  /** The stored gateway with exactly this connection; null when the caller entered the connection, wholly or in part. */
+  /** The stored gateway with exactly this connection; null when the query contains a different url, token or flag. */
   stored: GatewayRow | null;
   /** Session of the main agent, or null when no gateway with this address is stored. */
   main_session_key: string | null;
 }
 
 /**
- * The host that the query selects by address, by gateway, by board, or as the organization's only gateway with a host. A board in
- * the query requires access even when another parameter takes precedence. Throws `invalid` when there is no host to select.
+ * Finds the host that the query selects by address, by gateway or by board, or else the organization's only gateway with a host. A
+ * board in the query requires access even when another parameter takes precedence. Throws `invalid` when there is no host to
+ * select.
  */
 export async function resolveTarget(
   ctx: Context<Admin>,
@@ -63,7 +64,7 @@ export async function resolveTarget(
   return host;
 }
 
-/** Like `resolveTarget`, but accepts a gateway without a host too. */
+/** Does the same as `resolveTarget`, but also accepts a gateway without a host. */
 export async function resolveGateway(
   ctx: Context<Admin>,
   query: TargetQuery,
@@ -74,7 +75,10 @@ export async function resolveGateway(
   return found;
 }
 
-/** Like `resolveTarget`, but returns null when the query selects nothing and there is not exactly one gateway. */
+/**
+ * Does the same as `resolveGateway`, but returns null if the query selects nothing and there is not exactly one gateway with a
+ * host.
+ */
 export async function findTarget(
   ctx: Context<Admin>,
   query: TargetQuery,
@@ -83,7 +87,7 @@ export async function findTarget(
   const { organization_id } = ctx.actor.active;
   const isOwn = eq(gateways.organization_id, organization_id);
   const board = query.board_id === undefined ? null : await boardFor(ctx, query.board_id, need);
-  // The caller may be a member of the board's organization and an admin of the active one.
+  // The caller may be a member of the board's organization without being its admin.
   if (board && board.organization_id !== organization_id) throw notFound();
   if (query.gateway_url) return await resolveByUrl(ctx, query.gateway_url, query);
   const gateway_id = query.gateway_id ?? board?.gateway_id;

@@ -45,7 +45,10 @@ export async function createSessionMapper(
   };
 }
 
-/** The keys are one array parameter, because a host may have more sessions than a statement may have parameters. */
+/**
+ * Reads the agents of these sessions. The keys are one array, because a host may have more sessions than a statement may have
+ * parameters.
+ */
 const listAgentsBySessionKey = (ctx: Context<Admin>, keys: string[]) =>
   ctx.db
     .select({ id: agents.id, name: agents.name, key: agents.openclaw_session_id })
@@ -58,7 +61,7 @@ const listAgentsBySessionKey = (ctx: Context<Admin>, keys: string[]) =>
       ),
     );
 
-/** Hosts report times in milliseconds. Returns null for anything that is not a time. */
+/** Converts a time that a host reports in milliseconds. Returns null for anything that is not a time. */
 function toLastActivity(stamp: unknown): string | null {
   const date = new Date(typeof stamp === "number" ? stamp : Number.NaN);
   const text = Number.isNaN(date.getTime()) ? stamp : date.toISOString();

@@ -47,7 +47,7 @@ export const SendSessionMessage = lazyObject(() => ({ content: NonEmpty(MAX_TEXT
 });
 export type SendSessionMessage = z.infer<typeof SendSessionMessage>;
 
-/** All sessions of a host. If the query names a board, a missing main session is created. */
+/** Lists all sessions of a host. If the query names a board, a missing main session is created. */
 export async function listSessions(ctx: Context<Admin>, query: TargetQuery): Promise<GatewaySessions> {
   const host = await resolveTarget(ctx, query);
   const [listed, main] = await callInteractively(ctx, host, "sessions.list", async () => {
@@ -59,12 +59,12 @@ export async function listSessions(ctx: Context<Admin>, query: TargetQuery): Pro
   return { sessions: listed.map(toGatewaySession), main_session: main && toGatewaySession(main) };
 }
 
-/** One session by its exact key. If it is the main session, a missing one is created first. */
+/** Returns the session with exactly this key. A missing main session is created first. */
 export async function getSession(ctx: Context<Admin>, session_key: string, query: TargetQuery): Promise<GatewaySessionRead> {
   const host = await resolveTarget(ctx, query);
   const session = await callInteractively(ctx, host, "sessions.list", async () => {
     const ensured = session_key === host.main_session_key ? await ensureMainSession(ctx, host) : null;
-    // Hosts do not list the sessions of agents that they do not have yet.
+    // A host does not list the session of a main agent that it does not have yet, so the created session is returned.
     return (await listHostSessions(ctx, host)).find(({ key }) => key === session_key) ?? ensured;
   });
   if (!session) throw notFound();

@@ -29,7 +29,7 @@ export type GatewayStatus = z.infer<typeof GatewayStatus>;
 
 /** Limit for all calls together. It is short, because a person waits for the result. */
 const TIMEOUT_MS = 10_000;
-/** Limit for the call about the main session. When it passes, the other results are still shown. */
+/** Limit for the call about the main session. After a timeout of this call, the other results are still shown. */
 const MAIN_SESSION_TIMEOUT_MS = 5_000;
 
 /** What a host has reported so far. */
@@ -42,8 +42,8 @@ interface HostObservation {
 }
 
 /**
- * Reads the host's current state within 10 s and does not wait for a host that restarts. A failure of the host is part of
- * the result and not an error (docs/reference/gateways.md#status-answers).
+ * Reads the host's current state within 10 s, without waiting for a restart of the host. A failure of the host is part of the
+ * result and not an error (docs/reference/gateways.md#status-answers).
  */
 export async function getGatewayStatus(ctx: Context<Admin>, query: TargetQuery): Promise<GatewayStatus> {
   const host = await resolveGateway(ctx, query);
@@ -78,7 +78,7 @@ export async function getGatewayStatus(ctx: Context<Admin>, query: TargetQuery):
 
 const NOT_CONNECTED = { connected: false, sessions_count: null, sessions: null, main_session: null, main_session_error: null };
 
-/** Fills `observed`. Returns the host's error, or null. */
+/** Reads the host's state into `observed`. Returns the host's error, or null. */
 async function observeHost(
   ctx: Context,
   host: ResolvedHost,
@@ -118,7 +118,10 @@ async function observeHost(
   return catchGatewayError(observeWithRetry);
 }
 
-/** An open connection was lost, perhaps long ago while it was idle. A fresh connection shows the host's current state. */
+/**
+ * Returns whether an open connection was lost, perhaps long ago while it was idle. A new connection then shows the host's current
+ * state.
+ */
 function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
   const { unconnected, close_code, system_code } = error.failure;

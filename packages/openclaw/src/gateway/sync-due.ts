@@ -6,7 +6,7 @@ import type { GatewayRow } from "@board/core/gateway/target";
 /** Random deviation of each interval in both directions, so that gateways set up at the same time drift apart. */
 const JITTER = 0.1;
 
-/** The time of the first sync after the interval was set: a random time within it. */
+/** Returns the time of the first sync after the interval was set: a random time within the interval. */
 export const initialSyncDue = (now: Date, interval_minutes: number | null): Date | null =>
   interval_minutes === null ? null : new Date(now.getTime() + Math.random() * interval_minutes * 60_000);
 

@@ -17,9 +17,8 @@ export interface ConfigLock {
 }
 
 /**
- * Acquires the lock for writing to a host's configuration (docs/reference/gateways.md#config-lock): one holder across all
- * processes, by the database's clock. Waiting and holding use no connection and no transaction. Rejects with a GatewayError
- * after `wait_ms`.
+ * Acquires the lock for writing to a host's configuration (docs/reference/gateways.md#config-lock). One process at a time has it,
+ * by the database's clock. Neither waiting nor holding uses a connection. Rejects with a GatewayError after `wait_ms`.
  */
 export async function acquireConfigLock(
   ctx: Context,
@@ -58,13 +57,16 @@ export async function removeOldConfigLocks(ctx: Context): Promise<void> {
 }
 
 /**
- * A time by the database's clock, which all processes share. It is truncated, because a column of whole milliseconds would round
- * it up into the future.
+ * Returns a time by the database's clock, which all processes share. It is truncated, because a column of whole milliseconds could
+ * round it up to a time in the future.
  */
 const fromDatabaseNow = (ms: number): SQL =>
   sql`date_trunc('milliseconds', clock_timestamp()) + make_interval(secs => ${ms / 1000}::double precision)`;
 
-/** One statement decides: it inserts the gateway's row, or takes it over when the lock is free and the spacing has passed. */
+/**
+ * Tries to acquire the lock in one statement, which inserts the gateway's row, or updates it if the lock is free and the pause has
+ * passed.
+ */
 async function tryAcquire(ctx: Context, lock: { gateway_id: string; holder: string; held_until: SQL }): Promise<boolean> {
   const { holder, held_until } = lock;
   const acquired = await ctx.db
@@ -87,7 +89,7 @@ async function renewConfigLock(ctx: Context, ownLock: SQL, gateway_id: string, l
     .catch((error: unknown) => ctx.log.warn("gateway.config_lock_not_renewed", errorText(error), { gateway_id }));
 }
 
-/** The error of an attempt that waited too long for the lock. It is retryable, because the work itself has not failed. */
+/** Creates the error of an attempt that waited too long for the lock. It is retryable, because the work itself has not failed. */
 export function createConfigLockBusy(waited_ms: number): GatewayError {
   const text = `The host's configuration is busy: other jobs have been writing to it for ${Math.round(waited_ms / 1000)} s.`;
   return new GatewayError(text, { waiting: true, retryable: true });

@@ -64,7 +64,7 @@ function withSettings(entry: unknown, settings: EntrySettings): Record<string, u
 }
 
 /**
- * Returns whether a host's path is the desired one. Hosts store paths as absolute: `~/a` becomes `/home/x/a`, and `a` becomes a
+ * Returns whether a host's path is the desired path. Hosts store paths as absolute: `~/a` becomes `/home/x/a`, and `a` becomes a
  * folder in a directory of the host's choice, so only the end of the path can be compared.
  */
 export function isSamePath(stored: string, desired: string): boolean {
@@ -73,7 +73,7 @@ export function isSamePath(stored: string, desired: string): boolean {
   return !wanted.startsWith("/") && path.startsWith("/") && path.endsWith(`/${wanted.replace(/^(~|\.)\//, "")}`);
 }
 
-/** Like a JSON merge patch, except that a null or undefined value changes nothing. */
+/** Merges settings like a JSON merge patch, except that a null or undefined value changes nothing. */
 function mergeSettings(stored: unknown, desired: object): Record<string, unknown> {
   const next = { ...asObject(stored) };
   for (const [key, value] of Object.entries(desired)) {
@@ -83,7 +83,7 @@ function mergeSettings(stored: unknown, desired: object): Record<string, unknown
   return next;
 }
 
-/** The workspace of each agent in a configuration, in either layout. */
+/** Reads the workspace of each agent from a configuration of either layout: an object of entries or a list. */
 export function readConfiguredWorkspaces(config: HostConfig["config"]): Map<string, string> {
   const { entries, list } = asObject(config["agents"]);
   const named = isObject(entries)
@@ -102,7 +102,7 @@ export function readConfiguredWorkspaces(config: HostConfig["config"]): Map<stri
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const asObject = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
-/** Empty when the host's id is not a string. */
+/** Returns the id of an entry, or an empty string when the host's id is not a string. */
 const entryId = (entry: unknown): string => {
   const { id } = asObject(entry);
   return typeof id === "string" ? id : "";
@@ -112,7 +112,7 @@ export const isStaleConfigError = (error: unknown): boolean => error instanceof 
 
 const Issues = lazyObject(() => ({ issues: z.array(z.object({ path: z.string(), message: z.string() })) }));
 
-/** Our keys that an `invalid config` error names: the host does not know them or refuses their values. */
+/** Lists our keys that an `invalid config` error names: the host does not know them or refuses their values. */
 export function listRefusedKeys(error: unknown, desired: readonly DesiredEntry[]): string[] {
   if (!(error instanceof GatewayError) || !/invalid config/i.test(error.message)) return [];
   const sent = new Set(desired.flatMap(({ settings }) => [...Object.keys(settings), ...Object.keys(settings.heartbeat ?? {})]));
@@ -141,7 +141,7 @@ export function omitKeys({ id, settings }: DesiredEntry, keys: readonly string[]
   return { id, settings: without({ ...settings, ...(heartbeat ? { heartbeat: without(heartbeat) } : {}) }) };
 }
 
-/** Replaces the heartbeat target `last` by the one that has the same effect on this host. */
+/** Replaces the heartbeat target `last` by the target that has the same effect on this host. */
 export function replaceLastTarget({ id, settings }: DesiredEntry, target: string): DesiredEntry {
   const { heartbeat } = settings;
   if (heartbeat?.["target"] !== "last") return { id, settings };

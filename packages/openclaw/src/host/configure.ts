@@ -11,14 +11,13 @@ import {
 import type { Host } from "./open.ts";
 import type { RetryPolicy } from "../wire/retry.ts";
 
-/** How often a patch is tried while other clients change the configuration at the same time. */
+/** Number of attempts for a patch while other clients change the configuration at the same time. */
 const MAX_ATTEMPTS = 3;
 
 /**
- * Writes our agents' settings to a host in one config.patch, if they differ (docs/reference/gateways.md#host-configuration).
- * A restart may lose the response, so every attempt reads and compares first. Returns the keys that the host refuses. If the
- * host asks for a longer wait than the budget, it rejects at once and the caller decides. `findWaiting` finds agents that
- * need their settings soon: they are in the same patch, and left out when the host refuses it.
+ * Writes our agents' settings in one config.patch, if they differ (docs/reference/gateways.md#host-configuration). Returns the keys
+ * that the host refuses. Rejects at once if the host asks for a longer wait than the budget. The patch includes the agents of
+ * `findWaiting`, unless the host refuses it because of them.
  */
 export async function configureEntries(
   host: Host,
@@ -26,7 +25,7 @@ export async function configureEntries(
   findWaiting: () => Promise<readonly DesiredEntry[]> = async () => [],
 ): Promise<string[]> {
   const { unsupported_heartbeat_keys } = host.dialect;
-  /** Only keys that are switched on are reported. */
+  /** A dropped key is reported only if an agent has it switched on. */
   const dropped_keys = unsupported_heartbeat_keys.filter((key) => desired.some(({ settings }) => settings.heartbeat?.[key]));
   const toSupported = (entry: DesiredEntry) =>
     replaceLastTarget(omitKeys(entry, unsupported_heartbeat_keys), host.dialect.last_heartbeat_target);
@@ -35,7 +34,9 @@ export async function configureEntries(
   let refused_keys: string[] = [];
   let conflicts = 0;
 
-  /** Returns true when nothing is left to do. */
+  /**
+   * Returns true when nothing is left to do. Reads and compares first, because a restart may lose the response to an earlier patch.
+   */
   async function tryOnce(): Promise<boolean> {
     const { hash, config } = toHostConfig(await host.callOnce("config.get", {}));
     if (createEntriesPatch(config, entries) === null) return true;

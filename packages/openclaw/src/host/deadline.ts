@@ -3,8 +3,8 @@ import { type RetryPolicy, SYNC_RETRY } from "../wire/retry.ts";
 /** One time limit for all work on a host, counted from its creation. */
 export interface Deadline {
   /**
-   * A retry policy whose `total_ms` is the time that is left: a getter, computed at every read. Pass the object on as it is;
-   * a copy by spread freezes the value.
+   * A retry policy whose `total_ms` is a getter for the time that is left. Pass the object itself on, because a copy by spread has
+   * a fixed value.
    */
   readonly policy: RetryPolicy;
   /** Aborts all work at once, including waits. */

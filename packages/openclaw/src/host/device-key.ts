@@ -4,12 +4,12 @@ import { createDeviceKey, type Device, loadDevice } from "../wire/device.ts";
 
 const KEY_NAME = "gateway-device";
 
-/** The service's device identity, or null when none has been created yet. */
+/** Returns the service's device identity, or null when none has been created yet. */
 export async function findDevice(ctx: Pick<Context, "db" | "settings">): Promise<Device | null> {
   const stored = await findServiceKey(ctx, KEY_NAME);
   return stored === null ? null : loadDevice(stored);
 }
 
-/** The device identity that a host's operator approves once. It is created on first use. */
+/** Returns the device identity, which a host's operator approves once. It is created on first use. */
 export const getOrCreateDevice = async (ctx: Pick<Context, "db" | "settings">): Promise<Device> =>
   loadDevice(await getOrCreateServiceKey(ctx, KEY_NAME, createDeviceKey));

@@ -16,14 +16,14 @@ export interface HostEntry {
 /** The name and workspace that an agent must have on its host. */
 type EntryPlacement = { id: string; name: string; workspace: string };
 
-/** How often a write is tried that the host acknowledges and then loses. */
+/** Number of attempts for a write that the host acknowledges and then loses. */
 const MAX_ATTEMPTS = 3;
-/** Delays between retries while a host does not know an agent that it has just created; milliseconds. */
+/** Delays in milliseconds between retries while a host does not know an agent that it has just created. */
 const UNKNOWN_AGENT_WAITS_MS = [500, 1_000, 2_000, 4_000];
 /** The host's default agent, which must never be removed. */
 const HOST_DEFAULT_AGENT = "main";
 
-/** The agents that a host knows. Older hosts report the workspaces only in their configuration. */
+/** Lists the agents that a host knows. Older hosts report the workspaces only in their configuration. */
 export async function listEntries(host: Host): Promise<HostEntry[]> {
   const rows = await listRows(host);
   if (rows.every(({ workspace }) => workspace !== null)) return rows;
@@ -50,11 +50,14 @@ const toText = (value: unknown): string | null => (typeof value === "string" ? v
 export const findEntry = (entries: readonly HostEntry[], id: string): HostEntry | undefined =>
   entries.find((entry) => entry.id.toLowerCase() === id.toLowerCase());
 
-/** Returns whether the host lists an agent other than its default one. If not, it lists the default agent only implicitly. */
+/**
+ * Returns whether the host lists an agent other than its default agent. If not, the default agent is only implicit in its
+ * configuration.
+ */
 export const hasAgentsBesideDefault = (entries: readonly HostEntry[]): boolean =>
   entries.some(({ id }) => id !== HOST_DEFAULT_AGENT);
 
-/** Hosts may store white space differently, so names are compared without it. */
+/** Normalizes white space, because hosts may store it differently and names are compared. */
 const normalizeName = (name: string | null) => name?.normalize().replace(/\s+/g, " ").trim();
 
 const isUpToDate = (entry: HostEntry, { name, workspace }: EntryPlacement): boolean =>
@@ -72,13 +75,13 @@ export async function ensureEntry(
 ): Promise<"present" | "updated" | "created" | "missing"> {
   const entry = findEntry(present ?? (await listEntries(host)), wanted.id);
   if (entry && isUpToDate(entry, wanted)) return "present";
-  // An entry without a name was just added with others, and the host may not know it everywhere yet.
+  // An entry without a name was just added by a configuration change, and parts of the host may not know it yet.
   if (entry) await updateEntry(host, wanted, entry.name === null ? UNKNOWN_AGENT_WAITS_MS : []);
   else if (create) await createEntry(host, wanted);
   return entry ? "updated" : create ? "created" : "missing";
 }
 
-/** Hosts derive the id from the name, so the entry is created with its id as name and then renamed. */
+/** Creates an entry with its id as name, because hosts derive the id from the name, and then renames it. */
 async function createEntry(host: Host, wanted: EntryPlacement): Promise<void> {
   const { id, workspace } = wanted;
   const create = () => writeConfig(host, "agents.create", { name: id, workspace });
@@ -92,7 +95,7 @@ async function createEntry(host: Host, wanted: EntryPlacement): Promise<void> {
   await updateEntry(host, wanted, UNKNOWN_AGENT_WAITS_MS);
 }
 
-/** `waits` are the delays between retries while the host does not know the agent. */
+/** Updates an entry. `waits` are the delays in milliseconds between retries while the host does not know the agent. */
 async function updateEntry(host: Host, wanted: EntryPlacement, waits: readonly number[] = []): Promise<void> {
   const { id, name, workspace } = wanted;
   const update = () => writeConfig(host, "agents.update", { agentId: id, name, workspace });
@@ -121,7 +124,10 @@ export async function removeEntry(host: Host, session_key: string): Promise<void
   await ignoreErrors(isAlreadyRemoved, () => host.call("sessions.delete", { key: session_key }));
 }
 
-/** An aborted run needs time to end, and a new one may start in the meantime. */
+/**
+ * Aborts the agent's runs and waits, because an aborted run needs time to end. A new run may have started meanwhile, so it aborts
+ * again where a run would crash the host.
+ */
 async function abortRuns(host: Host, session_key: string): Promise<void> {
   const abort = () => ignoreErrors(isAlreadyRemoved, () => host.call("chat.abort", { sessionKey: session_key }));
   const { abort_wait_ms, crashes_on_deleting_active_agent } = host.dialect;
@@ -133,7 +139,7 @@ async function abortRuns(host: Host, session_key: string): Promise<void> {
   }
 }
 
-/** Acquires the lock for each attempt, so that other writers do not wait while the host is unreachable or refuses. */
+/** Acquires the config lock for each attempt, so that other writers need not wait while this write is being retried. */
 const writeConfig = (host: Host, method: string, params: object): Promise<unknown> =>
   host.retry(method, () => host.withConfigLock(() => host.callOnce(method, params)));
 
@@ -155,7 +161,7 @@ async function writeAndVerify(
   throw new GatewayError(`The host lost the changes to agent "${id}" ${MAX_ATTEMPTS} times.`, { retryable: true });
 }
 
-/** Makes one attempt more than there are waits. */
+/** Retries after each of the waits while the host does not know the agent. */
 async function retryUnknownAgent(work: () => Promise<unknown>, waits: readonly number[]): Promise<void> {
   for (const wait of waits) {
     try {
@@ -179,7 +185,7 @@ async function ignoreErrors(isIgnorable: (error: unknown) => boolean, call: () =
   }
 }
 
-/** Nothing is left to remove, or the host never deletes this session. */
+/** Returns whether nothing is left to remove, or the host never deletes this session. */
 const isAlreadyRemoved = (error: unknown): boolean =>
   isMissingAgent(error) ||
   isMissingSession(error) ||

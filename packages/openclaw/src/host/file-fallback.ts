@@ -16,7 +16,8 @@ interface Section {
 
 /**
  * Combines a file with the contents of files that the host does not support, each under a marker line with its name
- * (docs/reference/gateways.md#file-fallback). TOOLS.md holds the token and comes first, so that no other text can imitate it.
+ * (docs/reference/gateways.md#file-fallback). TOOLS.md holds the token and comes first, so that no other text can pretend to be
+ * TOOLS.md.
  */
 export function combineFiles(own: WorkspaceFile, tools: string | null, others: readonly WorkspaceFile[]): string {
   const toSection = ({ name, content }: WorkspaceFile) => `<!-- file: ${name} -->\n${escapeMarkers(content)}`;
@@ -29,7 +30,7 @@ export function combineFiles(own: WorkspaceFile, tools: string | null, others: r
   return `${parts.join("\n\n")}\n`;
 }
 
-/** Indents lines that look like markers, so that contents cannot create sections. */
+/** Indents lines that look like markers, so that the content of a file cannot create sections. */
 const escapeMarkers = (content: string): string => content.trim().replace(/^<!-- file: /gm, " $&");
 
 function parseSections(text: string): Section[] {
@@ -44,13 +45,16 @@ function parseSections(text: string): Section[] {
     .filter(({ name, content }) => name !== null || content !== "");
 }
 
-/** The content of TOOLS.md in a file that contains it. Only the first section counts, because others may be user text. */
+/**
+ * Returns the content of TOOLS.md if a file contains it. Only the first section counts, because later sections may be text of
+ * users.
+ */
 export function extractTools(text: string): string | null {
   const [section] = parseSections(text);
   return section?.name === TOOLS_FILE ? section.content : null;
 }
 
-/** A file's own content, without the other files that it contains. */
+/** Returns a file's own content, without the other files that it contains. */
 export function extractOwnContent({ name, content }: WorkspaceFile): string {
   const own = parseSections(content).filter((section) => section.name === null || section.name === name);
   return own.map((section) => section.content).join("\n\n");

@@ -31,7 +31,7 @@ export interface HostOptions {
   connect_ms?: number;
 }
 
-/** Each attempt at the first contact gets at least this long, because the host's error says more than our timeout. */
+/** Each attempt at the first contact gets at least this much time, because the host's own error says more than a timeout. */
 const MIN_CONNECT_MS = 1_000;
 
 const CONFIG_WRITES = new Set(["agents.create", "agents.update", "agents.delete", "config.patch"]);
@@ -51,7 +51,7 @@ export async function openHost(
 ): Promise<Host> {
   async function retry<T>(step: string, work: () => Promise<T>, total_ms = policy.total_ms): Promise<T> {
     try {
-      // Spreading freezes the remaining time of a deadline: what is left now is the budget of this call.
+      // The copy fixes `total_ms`: the time that the deadline has left now is the budget of this call.
       return await withRetry({ ...policy, total_ms }, work, { step, ...(signal ? { signal } : {}) });
     } catch (error) {
       // The host was reachable, so the text must not call it unreachable.
@@ -88,7 +88,7 @@ export async function openHost(
       try {
         return await work();
       } finally {
-        // A holder that only read causes no pause before the next holder.
+        // The next holder has to pause only if this holder has written.
         await lock.release(writes > writes_before ? dialect.config_write_spacing_ms : 0);
       }
     },

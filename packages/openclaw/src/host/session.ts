@@ -17,7 +17,7 @@ export async function sendMessage(gateways: Gateways, target: GatewayTarget, mes
   await sendChat(gateways, target, message);
 }
 
-/** Sends one message to a session. The only place that calls chat.send, so that no text evades `toChatText`. */
+/** Sends one message to a session. Only this function calls chat.send, so that every text passes through `toChatText`. */
 export async function sendChat(gateways: Gateways, target: GatewayTarget, chat: SessionChat): Promise<void> {
   await gateways.request(target, "chat.send", {
     sessionKey: chat.session_key,

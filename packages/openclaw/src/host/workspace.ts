@@ -21,7 +21,7 @@ export interface WriteFilesResult {
 
 const isUnsupportedFile = (error: unknown): boolean => error instanceof GatewayError && /unsupported file/i.test(error.message);
 
-/** Names of the files that exist on the host, including empty ones. */
+/** Lists the names of the files that exist on the host, including empty files. */
 export async function listFiles(host: Host, agent_id: string): Promise<ReadonlySet<string>> {
   const payload = await host.call("agents.files.list", { agentId: agent_id });
   const listed = Array.isArray(payload) ? payload : asRecord(payload)?.files;
@@ -33,7 +33,7 @@ export async function listFiles(host: Host, agent_id: string): Promise<ReadonlyS
   return new Set(names);
 }
 
-/** The text of a file, or null when it does not exist. Rejects with a GatewayError, including when the file is not supported. */
+/** Reads a file. Returns null when it does not exist. Rejects with a GatewayError, including when the file is not supported. */
 export async function readFile(host: Host, agent_id: string, name: string): Promise<string | null> {
   const payload = await host.call("agents.files.get", { agentId: agent_id, name }, { step: `reading ${name}` });
   if (typeof payload === "string") return payload;
@@ -41,7 +41,7 @@ export async function readFile(host: Host, agent_id: string, name: string): Prom
   return typeof content === "string" && missing !== true ? content : null;
 }
 
-/** Like `readFile`, but returns undefined for a file that the host does not support. */
+/** Reads a file like `readFile`, but returns undefined for a file that the host does not support. */
 async function findFile(host: Host, agent_id: string, name: string): Promise<string | null | undefined> {
   try {
     return await readFile(host, agent_id, name);
@@ -51,7 +51,7 @@ async function findFile(host: Host, agent_id: string, name: string): Promise<str
   }
 }
 
-/** The fallback file of this host with its text, or null when the host supports none. */
+/** Finds the fallback file of this host and its text. Returns null when the host supports no fallback file. */
 async function findFallback(host: Host, agent_id: string): Promise<{ name: string; text: string | null } | null> {
   for (const name of FALLBACK_FILES) {
     const text = await findFile(host, agent_id, name);
@@ -71,7 +71,7 @@ export async function readHostToken(
   return text === null ? null : parse(text);
 }
 
-/** Makes the host process a workspace now, as it would before the agent's next run, by an update that changes nothing. */
+/** Makes the host process a workspace now and not only before the agent's next run, by an update that changes nothing. */
 async function triggerWorkspaceSetup(host: Host, agent_id: string): Promise<void> {
   const { workspace } = asRecord(await host.call("agents.files.list", { agentId: agent_id })) ?? {};
   if (typeof workspace === "string")
@@ -107,7 +107,7 @@ export async function writeFiles(
   };
 }
 
-/** Hosts may keep all files in one, so no other file than TOOLS.md may have a line with a token. */
+/** Quotes lines that look like a token line, except in TOOLS.md, because hosts may store all files in one. */
 const toSafeEntry = ({ name, content }: WorkspaceFile) => [name, name === TOOLS_FILE ? content : quoteKeyLines(content)] as const;
 
 /** The files to write to one agent's workspace, and which of them were written or refused so far. */
@@ -148,9 +148,9 @@ function createFileWriter(host: Host, agent_id: string, contents: ReadonlyMap<st
 interface ToolsPlacement {
   /** Its content if a fallback file must contain it, else null. */
   embedded: string | null;
-  /** The fallback file that was just written with it. */
+  /** The fallback file that was just written with TOOLS.md in it. */
   written_to: string | null;
-  /** The fallback file that already contained it. This file must only be written together with it. */
+  /** The fallback file that already contained TOOLS.md. It must only be written together with TOOLS.md. */
   kept_in: string | null;
 }
 
@@ -168,7 +168,7 @@ async function writeToolsFirst(writer: FileWriter, onToolsWritten?: () => Promis
   return { embedded: is_supported ? null : content, written_to, kept_in: null };
 }
 
-/** Writes the other files concurrently, except `skipped_name`. A host that clears BOOTSTRAP.md gets this file last. */
+/** Writes the other files concurrently, except `skipped_name`. On a host that clears BOOTSTRAP.md, that file is written last. */
 async function writeRemaining(writer: FileWriter, skipped_name: string | null): Promise<void> {
   const { host, contents, written, refused } = writer;
   const bootstrap = host.dialect.clears_bootstrap ? contents.get(BOOTSTRAP) : undefined;

@@ -41,7 +41,7 @@ export function replyToOnboarding(ctx: Context<Main>, board_id: string, reply: A
   });
 }
 
-/** A board of the caller's gateway. A board of another gateway is refused with a specific error. */
+/** Returns a board of the caller's gateway. A board of another gateway is refused with a separate error. */
 export async function boardForMainAgent(ctx: Context<Main>, board_id: string): Promise<BoardRow> {
   try {
     return await boardFor(ctx, board_id, "write");

@@ -40,7 +40,10 @@ const EXAMPLE_COMPLETION: z.input<typeof Completion> = {
 
 const oneOf = (choices: { options: readonly string[] }) => choices.options.join(", ");
 
-/** The first message to the main agent (docs/reference/boards.md#onboarding-prompt). The description comes last, inside a fence. */
+/**
+ * Creates the first message to the main agent (docs/reference/boards.md#onboarding-prompt). The description comes last, inside a
+ * fence.
+ */
 export function onboardingPrompt(board: BoardRow, service_url: string): string {
   return [
     "BOARD ONBOARDING REQUEST",

@@ -36,7 +36,7 @@ export type OnboardingSession = z.infer<typeof OnboardingSession>;
 export type SessionRow = typeof sessions.$inferSelect;
 
 const sessionColumns = getTableColumns(sessions);
-/** A session that was stored before the size limit existed can be large. Then only its newest messages are shown. */
+/** A session that was stored before the size limit existed can be large. Only the newest messages of such a session are shown. */
 const LARGE_SESSION_FIELDS = {
   messages: { ...largeObject, shorten: (messages: SQL) => sql`jsonb_path_query_array(${messages}, '$[last - 4 to last]')` },
 };
@@ -49,7 +49,7 @@ const latestSessionQuery = (ctx: Context, board_id: string, columns = sessionCol
     .orderBy(desc(sessions.updated_at), desc(sessions.id))
     .limit(1);
 
-/** The latest session of a board. */
+/** Returns the latest session of a board. */
 export async function getOnboarding(ctx: Context<User>, board_id: string): Promise<OnboardingSession> {
   const board = await boardFor(ctx, board_id, "read");
   const [row] = await readShortened(ctx, { fields: sessionColumns, large: LARGE_SESSION_FIELDS, max_rows: 1 }, (columns) =>

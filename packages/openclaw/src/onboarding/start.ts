@@ -45,6 +45,6 @@ async function lockOrCreateActiveSession(ctx: Context, board: BoardRow): Promise
       .onConflictDoNothing()
       .returning();
     if (created) return created;
-    // A concurrent request created the session; read it.
+    // A concurrent request created the session, so the next attempt reads it.
   }
 }

@@ -67,9 +67,8 @@ interface KnownConnectivity {
 }
 
 /**
- * Updates `connected` and `last_error` after a call that began at `started_at`; without a change it writes nothing. An error that
- * the host returns shows that it is connected. A job that cannot reach the host opens the gateway's circuit; any answer closes
- * it.
+ * Updates `connected` and `last_error`, if they change, after a call that began at `started_at`. An error that the host returns
+ * counts as connected. A job that cannot connect to the host opens the gateway's circuit; any answer closes the circuit.
  */
 export async function recordConnectivity(
   ctx: Context,

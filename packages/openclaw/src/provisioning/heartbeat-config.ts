@@ -14,7 +14,7 @@ import { jobs } from "@board/core/schema/job.sql";
 import type { JobKind } from "@board/core/job/kinds";
 import { toEntryId, workspacePath } from "@board/core/values/session-key";
 
-/** Long enough for a restart of the host. Longer outages are left to the job's next attempt. */
+/** Long enough for a restart of the host. After a longer outage, the job's next attempt tries again. */
 const HEARTBEAT_RETRY: RetryPolicy = { ...SYNC_RETRY, total_ms: 20_000, max_ms: 5_000 };
 /** Time limit of the first contact in milliseconds, longer than a restart takes. */
 const CONNECT_MS = 1_500;
@@ -52,8 +52,8 @@ async function listDesiredEntries(ctx: Context, gateway: GatewayRow, agent_ids: 
 const MAX_WAITING = 200;
 
 /**
- * The settings of the agents that wait to be provisioned or updated on the gateway's host. Hosts allow few configuration changes
- * per minute, so the first of these agents to run also writes the settings of the others.
+ * Lists the settings of agents that wait to be provisioned or updated on the host. Hosts allow few configuration changes per
+ * minute, so the first of these jobs also writes the settings of the other agents.
  */
 export async function listWaitingEntries(ctx: Context, gateway: GatewayRow, except_id: string): Promise<DesiredEntry[]> {
   const waiting = ctx.db
@@ -76,7 +76,7 @@ export async function listWaitingEntries(ctx: Context, gateway: GatewayRow, exce
   return rows.map((agent) => toDesiredEntry(gateway, agent));
 }
 
-/** The settings that the host configuration must have for an agent. */
+/** Returns the settings that the host's configuration must have for an agent. */
 export function toDesiredEntry(
   { workspace_root }: { workspace_root: string },
   agent: Pick<AgentRow, "name" | "openclaw_session_id" | "heartbeat_config">,

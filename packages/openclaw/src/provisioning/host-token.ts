@@ -6,10 +6,13 @@ import type { AgentRow } from "@board/core/agent/agent";
 import { toEntryId } from "@board/core/values/session-key";
 import { tokenLookup, verifyToken } from "@board/core/agent/token";
 
-/** An agent's token as its host has it, or why it cannot be used. */
+/** The token that an agent's host has stored, or the reason why it cannot be used. */
 export type HostToken = { token: string; problem: null } | { token: null; problem: string };
 
-/** Reads an agent's token from its host, because the service stores only a hash. A token that does not match is a problem. */
+/**
+ * Reads an agent's token from its host, because the service stores only a hash. A token that does not match the hash is reported as
+ * a problem.
+ */
 export async function readAgentToken(ctx: Context, host: Host, agent: AgentRow): Promise<HostToken> {
   const token = await readHostToken(host, toEntryId(agent), parseToken);
   if (token === null) return { token: null, problem: unreadableTokenMessage(agent) };
@@ -22,7 +25,7 @@ export const unreadableTokenMessage = (agent: { name: string }): string =>
 
 const rotationHint = ({ name }: { name: string }): string => `(agent: ${name}, run with rotate_tokens=true)`;
 
-/** Compares the token with the stored digest, or with the PBKDF2 hash of an imported agent that has not called yet. */
+/** Compares the token with the stored digest, or with the PBKDF2 hash of an imported agent that has not made a request yet. */
 const isTokenOf = async (ctx: Context, { agent_token_lookup, agent_token_hash }: AgentRow, token: string): Promise<boolean> =>
   agent_token_lookup === null
     ? verifyToken(token, agent_token_hash ?? "")

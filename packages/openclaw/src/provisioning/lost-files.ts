@@ -17,7 +17,7 @@ const CONCURRENCY = 4;
 
 /**
  * Finds agents whose token is no longer on the host. Their workspaces were emptied, so they cannot call this service, and some
- * hosts then answer messages without running the agent. A failing host is left to the next probe.
+ * hosts then answer messages without running the agent. If the host fails, the next probe checks again.
  */
 export async function checkAgentFiles(ctx: Context<System>, gateway: GatewayRow): Promise<void> {
   const placed = await listPlacedAgents(ctx, gateway.id);

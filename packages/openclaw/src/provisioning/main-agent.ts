@@ -15,7 +15,7 @@ const isMainAgentOf = (gateway_id: string) => and(eq(agents.gateway_id, gateway_
 
 /**
  * Creates the main agent of a gateway if it is missing, with a job that provisions it. Returns true when it was created. A unique
- * index allows one per gateway. Runs in the caller's transaction.
+ * index allows one main agent per gateway. Runs in the caller's transaction.
  */
 export async function createMainAgentIfMissing(ctx: Context, gateway: GatewayRow): Promise<boolean> {
   const [existing] = await ctx.db.select({ id: agents.id }).from(agents).where(isMainAgentOf(gateway.id));
@@ -40,8 +40,8 @@ export async function createMainAgentIfMissing(ctx: Context, gateway: GatewayRow
 }
 
 /**
- * Enqueues an update of the main agent's files, in the transaction that changes the gateway. An agent name that was derived from
- * the gateway's name changes with it; a custom name stays.
+ * Enqueues an update of the main agent's files, in the transaction that changes the gateway. If the agent's name was derived from
+ * the gateway's name, it changes too; a custom name stays.
  */
 export async function updateMainAgent(ctx: Context, before: { name: string }, gateway: GatewayRow): Promise<void> {
   const [main] = await ctx.db

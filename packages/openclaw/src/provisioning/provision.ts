@@ -84,7 +84,7 @@ async function recordFailureEvents(
   await recordAgentEvent(ctx, agent, "agent.error", message, user_id);
 }
 
-/** Does the work on the host and returns the write of its result; no write when the work was superseded. */
+/** Does the work on the host, and returns a function that writes the result. Returns nothing when the work was superseded. */
 async function runOnHost(
   ctx: Context<System>,
   agent: AgentWithOrganization,
@@ -106,7 +106,7 @@ interface HostResult {
   woken_at: Date | null;
 }
 
-/** Every step checks what the host already has, so the whole sequence can be retried. */
+/** Provisions the agent. Every step checks what the host already has, so the whole sequence can be retried. */
 async function provisionOnHost(
   ctx: Context<System>,
   gateway: GatewayRow,
@@ -152,7 +152,7 @@ async function provisionOnHost(
 
 /**
  * Adds all agents that wait for their first entry on a host in one change of its configuration, and returns the host's entries. A
- * host that lists its default agent only implicitly is left alone, because the change would remove that agent.
+ * host whose configuration lists no agents is left alone, because the change would remove its implicit default agent.
  */
 async function addWaitingEntries(
   host: Host,
@@ -167,7 +167,7 @@ async function addWaitingEntries(
   return listEntries(host);
 }
 
-/** Makes a rate limit that outlasts this attempt retryable, so that the job's next attempt waits for it. */
+/** Makes the error of a rate limit that lasts longer than this attempt retryable, so that the job tries again after the limit. */
 async function configureEntry(
   host: Host,
   entry: DesiredEntry,

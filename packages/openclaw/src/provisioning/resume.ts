@@ -8,8 +8,8 @@ import { enqueueProvision } from "@board/core/agent/jobs";
 import { mintToken } from "@board/core/agent/token";
 
 /**
- * Whether the agent was never provisioned on its present host: it was never woken, or the provisioning job of its generation is
- * dead.
+ * Matches agents that were never provisioned on their present host: they were never woken, or the provisioning job of their
+ * generation is dead.
  */
 const wasNeverProvisioned = sql`(${agents.last_wake_sent_at} is null or exists (
   select 1 from ${jobs} where ${jobs}.gateway_id = ${agents}.gateway_id and ${jobs}.kind = 'agent.provision'

@@ -33,7 +33,7 @@ export const MAX_WAKE_UPS = 3;
 
 type WakeOptions = Pick<WakeCheckPayload, "verb" | "deliver">;
 
-/** Message to an agent whose files were written (docs/reference/gateways.md#wake-text). */
+/** Creates the message to an agent whose files were written (docs/reference/gateways.md#wake-text). */
 const wakeText = (name: string, verb: WakeOptions["verb"]): string =>
   `Hello ${oneLine(name)}, your workspace was ${verb}.
 
@@ -83,7 +83,8 @@ export const checkWakeUp: JobHandler<"agent.wake_check"> = {
       return ifStillAwaiting(payload, agent, (ctx, { last_wake_sent_at }) =>
         enqueueWakeCheck(ctx, agent, last_wake_sent_at!, payload),
       );
-    // A wake-up would be spent from a budget that has no room. The check continues, so that the agent is woken after the reset.
+    // The agent's budget is spent, so waking it would be useless. The check is repeated, so that the agent is woken after the
+    // budget's reset.
     if (await isOutOfBudget(ctx, agent))
       return ifStillAwaiting(payload, agent, (ctx) => enqueueWakeCheck(ctx, agent, ctx.now(), payload));
     if (agent.wake_attempts >= MAX_WAKE_UPS) return ifStillAwaiting(payload, agent, giveUpWaking);
@@ -107,7 +108,7 @@ const isAwaitingCheckIn = ({ agent_id, generation }: WakeCheckPayload) =>
     or(isNull(agents.last_seen_at), lt(agents.last_seen_at, agents.last_wake_sent_at)),
   );
 
-/** The final write of the job. It is skipped when the agent has checked in or was woken again while the job ran. */
+/** Returns the final write of the job. It is skipped when the agent has checked in or was woken again while the job ran. */
 const ifStillAwaiting =
   (
     payload: WakeCheckPayload,
@@ -140,7 +141,7 @@ async function resendWakeUp(ctx: Context<System>, message: SessionMessage, gatew
   }
 }
 
-/** The job's id is the idempotency key, so a retry does not wake the agent twice. */
+/** Creates the message with the job's id as idempotency key, so that a retry does not wake the agent twice. */
 const toWakeMessage = (
   { openclaw_session_id, name }: AgentWithOrganization,
   { verb, deliver }: WakeOptions,
@@ -161,7 +162,7 @@ const wakeAt = (sent_at: Date, wake_attempts: number) => ({
 
 const checkInDeadline = (sent_at: Date) => new Date(sent_at.getTime() + CHECK_IN_SECONDS * 1000);
 
-/** Allows one check at a time per generation of an agent, 30 s after the wake-up. */
+/** Enqueues a check 30 s after the wake-up. Each generation of an agent has at most one check at a time. */
 async function enqueueWakeCheck(
   ctx: Context,
   agent: AgentWithOrganization,

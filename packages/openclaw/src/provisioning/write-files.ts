@@ -16,7 +16,7 @@ interface FilesResult {
   files_written: number;
   /** One warning for each file that the host refuses and whose content was written into another file. */
   warnings: string[];
-  /** Why an old host cannot run this agent. The files that it accepts are written even so. */
+  /** Why an old host cannot run this agent. The files that the host accepts are written in any case. */
   error: string | null;
 }
 
@@ -59,8 +59,8 @@ export interface PlacementToken {
 export type PlacementResult = { files: FilesResult; problem: string | null } | { files: null; problem: string };
 
 /**
- * Ensures that the host has an agent's entry, finds its token and writes its files. Every step checks what the host already has,
- * so a repeat is safe. Rejects with a GatewayError, or with Superseded when the agent of a new token no longer exists.
+ * Ensures that the host has an agent's entry, finds its token and writes its files. Every step checks what the host already has, so
+ * repeating it is safe. Rejects with a GatewayError, or with Superseded when an agent that gets a new token no longer exists.
  */
 export async function placeOnHost(
   ctx: Context,

@@ -29,10 +29,16 @@ export type SkillInstallation = z.infer<typeof SkillInstallation>;
 /** The label of a main agent's session, independent of the agent's name. */
 const MAIN_SESSION_LABEL = "Gateway Agent";
 
-/** Limit for a host that did not answer the last time: it gets one attempt, and the caller does not wait for its return. */
+/**
+ * Limit for a host that did not answer the last time. It gets one attempt, because the caller should not wait until the host is
+ * back.
+ */
 const KNOWN_DOWN_TIMEOUT_MS = 3_000;
 
-/** Asks the main agent of a gateway to install or update a skill. Recorded after the host has accepted the message. */
+/**
+ * Asks the main agent of a gateway to install or update a skill. The installation is recorded after the host has accepted the
+ * message.
+ */
 export async function installSkill(ctx: Context<Admin>, skill_id: string, gateway_id: string): Promise<SkillInstallation> {
   await sendSkillAction(ctx, "install", skill_id, gateway_id);
   await ctx.db

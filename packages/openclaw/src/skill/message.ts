@@ -22,14 +22,14 @@ const STEPS = {
   ],
 } as const;
 
-/** The message to a main agent (docs/reference/skills.md#installing-a-skill). Untrusted text appears inside the fence only. */
+/** Creates the message to a main agent (docs/reference/skills.md#installing-a-skill). Untrusted text is only inside the fence. */
 export function skillActionText(
   action: SkillAction,
   skill: { name: string; source_url: string },
   { workspace_root }: { workspace_root: string },
 ): string {
   const destination = `${trimEndOf(workspace_root.trim(), "/")}/skills`;
-  // The agent uses the path, so nothing may be put before its slash (see toChatText); back-ticks make that unnecessary.
+  // The agent needs the exact path. In back-ticks its slash does not begin a word, so `toChatText` does not change it.
   const data = { "Skill name": skill.name, "Source URL": skill.source_url, Destination: `\`${destination}\`` };
   return [
     TITLES[action],

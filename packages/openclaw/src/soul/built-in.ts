@@ -5,7 +5,7 @@ const HANDLE = "board";
 
 type LoadText = () => Promise<{ soul: string }>;
 
-/** The built-in souls. Each text is a separate module that is loaded on use, so that one text does not load all of them. */
+/** The built-in souls. Each text is a separate module that is loaded on use, so that reading one text does not load all texts. */
 const TEXTS: ReadonlyMap<string, LoadText> = new Map<string, LoadText>([
   ["lead-coordinator", () => import("./texts/lead-coordinator.ts")],
   ["engineer", () => import("./texts/engineer.ts")],
@@ -24,7 +24,7 @@ const TEXTS: ReadonlyMap<string, LoadText> = new Map<string, LoadText>([
 
 const NAMES: readonly SoulName[] = [...TEXTS.keys()].map((slug) => ({ handle: HANDLE, slug }));
 
-/** The built-in directory; `base_url` is the URL of the service without a trailing slash. */
+/** Creates the built-in directory. `base_url` is the URL of the service without a trailing slash. */
 export function createBuiltInDirectory(base_url: string): SoulDirectory {
   const pageUrl = ({ handle, slug }: SoulName) => `${base_url}/api/souls-directory/${handle}/${slug}`;
   return {

@@ -29,7 +29,7 @@ export function createCache<T>({ max_size, sizeOf }: { max_size: number; sizeOf:
     entries.delete(key);
   }
 
-  /** Moves the entry to the end of the Map, which keeps insertion order: its first key is the least recently used. */
+  /** Stores the entry at the end of the Map and evicts entries from its beginning, which are the least recently used. */
   function put(key: string, entry: CacheEntry<T>): void {
     evict(key);
     entries.set(key, entry);

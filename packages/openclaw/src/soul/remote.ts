@@ -23,7 +23,7 @@ const cachesOf = memoPerApp(
   }),
 );
 
-/** The directory at `url`, which has no trailing slash (docs/reference/souls.md#remote-directory). */
+/** Creates the directory at `url`, which has no trailing slash (docs/reference/souls.md#remote-directory). */
 export function createRemoteDirectory(ctx: Context, url: string): SoulDirectory {
   const { index, texts } = cachesOf(ctx);
   const markdownUrl = ({ handle, slug }: SoulName) => `${url}/api/souls/${handle}/${slug}.md`;

@@ -37,7 +37,7 @@ export const toAgentResult = (run_agent_id: string, outcome: AgentSyncOutcome, s
   agent: subject ? { id: subject.agent.id, lifecycle_generation: subject.agent.lifecycle_generation } : null,
 });
 
-/** Locks a run until the transaction ends; false when the run has ended already. */
+/** Locks a run until the transaction ends. Returns false when the run has ended already. */
 async function lockOpenRun(ctx: Context, run_id: string): Promise<boolean> {
   const open = and(eq(sync_runs.id, run_id), eq(sync_runs.status, "running"));
   const [run] = await ctx.db.select({ id: sync_runs.id }).from(sync_runs).where(open).for("no key update");
@@ -45,8 +45,8 @@ async function lockOpenRun(ctx: Context, run_id: string): Promise<boolean> {
 }
 
 /**
- * Records outcomes of agents, once each, in the transaction that ends their jobs. The caller that records a run's last outcome
- * creates the job that finishes the run. With `finish_job_id`, that caller runs this job itself and gets true.
+ * Records each agent's outcome once, in the transaction that ends the agent's job. After a run's last outcome it creates the job
+ * that finishes the run. With `finish_job_id` it then returns true, and the caller must run that job itself.
  */
 export async function recordAgentResults(
   ctx: Context,
@@ -85,7 +85,7 @@ async function hasWaitingAgents(ctx: Context, run_id: string): Promise<boolean> 
   return row !== undefined;
 }
 
-/** An agent of a run, or null when its outcome is recorded already. */
+/** Finds an agent of a run. Returns null when its outcome is already recorded. */
 export async function findWaitingAgent(ctx: Context, run_id: string, id: string): Promise<RunAgentRow | null> {
   const [row] = await ctx.db
     .select()
@@ -94,7 +94,7 @@ export async function findWaitingAgent(ctx: Context, run_id: string, id: string)
   return row ?? null;
 }
 
-/** The agents of a run whose outcome is not recorded yet. */
+/** Lists the agents of a run whose outcome is not recorded yet. */
 export async function listWaitingAgentIds(ctx: Context, run_id: string): Promise<Set<string>> {
   const rows = await ctx.db.select({ id: sync_run_agents.id }).from(sync_run_agents).where(isWaitingIn(run_id));
   return new Set(rows.map(({ id }) => id));

@@ -54,7 +54,10 @@ export async function syncAgent(
   }
 }
 
-/** The run's new token when tokens are rotated, else the token on the host, else the run's new token. */
+/**
+ * Chooses the token: the run's new token when tokens are rotated, else the token on the host, and if the host has none the run's
+ * new token.
+ */
 async function findToken(ctx: Context, host: Host, subject: TemplateSubject, work: SyncAgentInput): Promise<PlacementToken> {
   const { agent, gateway } = subject;
   const rotates = work.query.rotate_tokens && work.token !== null;
@@ -62,7 +65,7 @@ async function findToken(ctx: Context, host: Host, subject: TemplateSubject, wor
   const token = from_host?.token ?? work.token;
   if (token === null) return { token, problem: from_host?.problem ?? null, is_new: false };
   const is_new = token === work.token;
-  // Without this, a queued provisioning job would later write its own token and make that token valid again.
+  // Without this, a queued provisioning job would later write its old token to the host and make that token valid again.
   if (is_new)
     await replaceSecretsInLane(ctx, "agent.provision", hostLane(gateway.id, agent.openclaw_session_id ?? agent.name), token);
   return { token, problem: null, is_new };

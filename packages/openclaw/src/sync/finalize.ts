@@ -40,9 +40,8 @@ export async function listSyncedAgents(ctx: Context, { id, gateway_id }: RunRow)
 }
 
 /**
- * The steps after the files, 7 and 8 of docs/reference/gateways.md#steps-of-a-sync: one change of the host's configuration
- * for all agents, then session resets if requested. Rejects with a GatewayError for failures that may pass later; permanent
- * refusals are among the findings.
+ * Runs steps 7 and 8 of docs/reference/gateways.md#steps-of-a-sync: one change of the host's configuration for all agents, then
+ * session resets if requested. Rejects with a GatewayError for temporary failures; permanent refusals are among the findings.
  */
 export async function finalizeOnHost(
   host: Host,
@@ -90,12 +89,12 @@ async function configureAgents(
   }
 }
 
-/** The host is unreachable, or asks for a longer wait than this attempt allows. */
+/** Returns whether the host is unreachable, or asks for a longer wait than this attempt allows. */
 const isRetriedLater = (error: GatewayError): boolean => error.is_transient || (error.failure.retry_after_ms ?? null) !== null;
 
 const withSession = (synced: readonly SyncedAgent[]) => synced.filter(({ session_key }) => session_key !== null);
 
-/** The findings of a run whose last steps failed for the given reason. */
+/** Returns the findings of a run whose last steps failed for the given reason. */
 export function toUnfinishedFindings(reason: string, { options }: RunRow, synced: readonly SyncedAgent[]): Findings {
   const resets = options.reset_sessions ? withSession(synced).map((agent) => toSyncError(NOT_PROCESSED_ERROR, agent)) : [];
   return { errors: [toSyncError(reason), ...resets], warnings: [] };

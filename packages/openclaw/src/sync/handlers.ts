@@ -27,7 +27,10 @@ import { syncAgent } from "./agent.ts";
 const CONNECT_MS = 10_000;
 const ATTEMPT_BUDGET_MS = 60_000;
 
-/** Prefix of the error of a host that stayed unreachable. `onDead` sees only the error's text (see openclaw/retry.ts). */
+/**
+ * Prefix of the error when the host stayed unreachable. `onDead` recognizes the error by it, because it gets only the text (see
+ * wire/retry.ts).
+ */
 const UNREACHABLE_PREFIX = "Gateway unreachable";
 
 /** Selects the agents of a run and creates a job for each. An unreachable host ends the run with that error. */
@@ -112,7 +115,10 @@ export const finalizeSync: JobHandler<"sync.finish"> = {
   },
 };
 
-/** Fails at once when the host is unreachable at the start, so that the job retries. Later calls wait while the host restarts. */
+/**
+ * Opens the host. If it is unreachable at the start, this fails at once, so that the job retries. Later calls wait while the host
+ * restarts.
+ */
 async function openSyncHost(ctx: Context, gateway: GatewayRow): Promise<Host> {
   const { policy } = createDeadline(ATTEMPT_BUDGET_MS);
   try {

@@ -36,13 +36,13 @@ export const LIMITS = {
   answer_ms: 24_000,
 };
 
-/** How long calls that were sent before the response may still arrive at the host. */
+/** How long calls to the host may still take effect after the response was sent. */
 const IN_FLIGHT_CALL_MS = 20_000;
 const IN_FLIGHT_PATCH_MS = 40_000;
 
 /**
- * A sync within a request. It stores a run with a job for each agent before it starts, and claims these jobs itself. When
- * the time is over, or when this process crashes, consumers do the remaining jobs.
+ * Syncs within a request. It stores a run with a job for each agent, and claims these jobs itself. When the time is over, or if
+ * this process crashes, consumers do the remaining jobs.
  */
 export async function syncInline(
   ctx: Context,
@@ -54,7 +54,7 @@ export async function syncInline(
   const facts = { gateway_id: gateway.id, options, warnings: [] };
   const preparing = prepareSync(ctx, gateway, options, deadline, limits.host_ms).catch(ignoreWaiting);
   const prepared = await untilAborted(preparing, signal);
-  // The host is slow, or other processes held its config lock for the whole time, so jobs do all of the work.
+  // The host was slow, or other processes held its config lock for the whole time, so jobs do all of the work.
   if (!prepared) return toRun(await startRun(ctx, gateway, { cause: "request", options }), []);
   if (prepared.problem !== null) return toResult({ ...facts, errors: [toSyncError(prepared.problem)] }, []);
   if (prepared.targets.length === 0) return toResult({ ...facts, errors: prepared.errors }, []);

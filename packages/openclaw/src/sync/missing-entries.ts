@@ -10,8 +10,8 @@ import { toEntryId, workspacePath } from "@board/core/values/session-key";
 const MAX_ADDED = 200;
 
 /**
- * Adds missing agents in one configuration change, since hosts need a pause after each; returns the host's entries. If it fails,
- * each agent is created by its own call. On a host without agents the first one is created by a call, because the change would
+ * Adds missing agents in one configuration change, since hosts need a pause after each change, and returns the host's entries. If
+ * it fails, each agent is created later. On a host without agents the first agent is created by a call, because the change would
  * remove the implicit default agent.
  */
 export async function addMissingEntries(

@@ -18,7 +18,7 @@ export const SyncQuery = lazyObject(() => ({
 }));
 export type SyncQuery = z.infer<typeof SyncQuery>;
 
-/** The options of a scheduled sync. */
+/** Returns the options of a scheduled sync. */
 export const syncDefaults = (): SyncQuery => SyncQuery.parse({});
 
 export const SyncError = lazyObject(() => ({

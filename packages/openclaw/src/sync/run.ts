@@ -87,7 +87,7 @@ export async function addRunAgents(
   return kept;
 }
 
-/** The agents that still exist; the lock keeps them until the transaction ends. */
+/** Locks the agents that still exist until the transaction ends, and returns their ids. */
 async function lockExistingAgents(ctx: Context, ids: string[]): Promise<Set<string>> {
   const rows = await ctx.db
     .select({ id: agents.id })
@@ -98,7 +98,7 @@ async function lockExistingAgents(ctx: Context, ids: string[]): Promise<Set<stri
   return new Set(rows.map(({ id }) => id));
 }
 
-/** A run that has not ended, with its gateway; null when it has ended. */
+/** Finds a run that has not ended, with its gateway. Returns null when the run has ended. */
 export async function findOpenRun(ctx: Context, run_id: string): Promise<{ run: RunRow; gateway: GatewayRow } | null> {
   const [row] = await ctx.db
     .select({ run: getTableColumns(sync_runs), gateway: getTableColumns(gateways) })
@@ -137,7 +137,7 @@ const toAppended = ({ errors, warnings }: Findings) => ({
   warnings: sql`${sync_runs.warnings} || ${JSON.stringify(warnings)}::jsonb`,
 });
 
-/** Returns the run, or nothing when it has ended already. */
+/** Updates a run unless it has ended. Returns its creation time in a list, which is empty if the run has ended. */
 async function updateOpenRun(ctx: Context, run_id: string, values: PgUpdateSetSource<typeof sync_runs>) {
   return ctx.db
     .update(sync_runs)

@@ -18,20 +18,22 @@ export interface SelectedAgent {
   agent_token_hash: string | null;
 }
 
-/** An agent of a run, with the decisions made when the run started, so that repeated attempts use the same ones. */
+/** An agent of a run, with decisions that were made when the run started, so that repeated attempts use the same decisions. */
 export interface SyncTarget {
   run_agent_id: string;
   job_id: string;
   agent: SelectedAgent;
   is_main: boolean;
   lane: string;
-  /** The new token: always set when tokens are rotated, else only for a main agent whose present token may be unreadable. */
+  /**
+   * The new token. It is set when tokens are rotated, and otherwise only for a main agent whose present token may be unreadable.
+   */
   token: string | null;
   /** The host has no entry of the agent, and the sync creates it. */
   first: boolean;
 }
 
-/** Creates the main agent of the gateway if it is missing; returns whether it did. */
+/** Creates the main agent of the gateway if it is missing. Returns whether it was created. */
 export function ensureMainAgent(ctx: Context, gateway: GatewayRow): Promise<boolean> {
   return transaction(ctx, async (ctx) => {
     // The lock keeps the gateway from being deleted until the transaction ends.
@@ -50,7 +52,7 @@ export async function isBoardOfGateway(ctx: Context, gateway: GatewayRow, board_
   return board !== undefined;
 }
 
-/** The board agents that match the query, oldest first, and the main agent of the gateway. */
+/** Selects the board agents that match the query, oldest first, and the main agent of the gateway. */
 export async function selectAgents(
   ctx: Context,
   gateway: GatewayRow,

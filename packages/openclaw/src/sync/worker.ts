@@ -22,11 +22,11 @@ import {
 import { syncAgent } from "./agent.ts";
 
 /**
- * Number of agents processed concurrently. Their calls share one socket. The host returns the content of each file that it
- * writes, so a higher number would only fill its buffers.
+ * Number of agents processed concurrently. Their calls share one socket, and the host returns the content of each file that it
+ * writes, so a higher number would only fill buffers.
  */
 const AGENT_CONCURRENCY = 32;
-/** Interval between checks whether another process has finished an agent or the run. */
+/** Interval in milliseconds between checks whether another process has finished an agent or the run. */
 export const POLL_MS = 200;
 
 /** What a worker leaves to its caller: results to record, and the targets that it did not finish. */
@@ -42,8 +42,8 @@ export interface WorkProgress {
 }
 
 /**
- * Processes the agents of a run over one socket until all have an outcome, the signal aborts or the host stays unreachable.
- * Before it waits for a lane that another process occupies, it frees its own lanes by `record`, to avoid a deadlock.
+ * Processes the agents of a run over one socket until all have an outcome, the signal aborts or the host stays unreachable. Before
+ * it waits for a lane of another process, it frees its own lanes by `record`, to avoid a deadlock.
  */
 export async function processTargets(
   ctx: Context,

@@ -9,8 +9,8 @@ export class RenderTooLarge extends Error {}
 export type CountChars = (chars: number, variable?: string) => void;
 
 /**
- * Creates the budget of one agent's files. It returns a counter for each file, which throws RenderTooLarge. Characters are
- * counted before a file is built, because a template may insert a long text thousands of times and fill the process's memory.
+ * Creates the budget of one agent's files. The returned function creates a counter for a file, which throws RenderTooLarge.
+ * Characters are counted before a file is built, because a template may insert a long text thousands of times and fill the memory.
  */
 export function createRenderBudget(limits: RenderLimits): (file: string) => CountChars {
   const { agent_file_max_chars: file_chars, agent_files_max_chars: agent_chars } = limits;

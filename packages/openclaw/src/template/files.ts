@@ -1,4 +1,4 @@
-/** The position of an agent, which decides which files it gets. */
+/** The role of an agent, which decides which files it gets. */
 export type AgentRole = "lead" | "worker" | "main";
 
 export type FileName =
@@ -29,5 +29,5 @@ export const ROLE_FILES: Readonly<Record<AgentRole, readonly FileName[]>> = {
   main: COMMON_FILES,
 };
 
-/** Files that agents maintain: an update does not overwrite them on the host. The service never writes LEARNINGS.md. */
+/** Files that agents maintain, so an update does not overwrite them on the host. The service never writes LEARNINGS.md. */
 export const PRESERVED_FILES: ReadonlySet<FileName> = new Set<FileName>(["USER.md", "MEMORY.md", "LEARNINGS.md"]);

@@ -6,7 +6,7 @@ import { gateways } from "@board/core/schema/gateway.sql";
 import { renderInstructions } from "./render.ts";
 import { readSubjects } from "./template-data.ts";
 
-/** What the calling agent must know to work with HTTP or MCP alone, as Markdown. */
+/** Returns, as Markdown, what the calling agent must know to work with HTTP or MCP alone. */
 export async function getInstructions(ctx: Context<Agent>): Promise<string> {
   const { agent_id, gateway_id, organization_id } = ctx.actor;
   const [gateway] = await ctx.db

@@ -50,7 +50,7 @@ const ROLE_TEXTS: Readonly<Record<AgentRole, Texts>> = {
 };
 
 /**
- * The files of an agent in writing order, trimmed and without empty ones. Only TOOLS.md holds the token, and no other file
+ * Renders the files of an agent in writing order, trimmed and without empty files. Only TOOLS.md holds the token, and no other file
  * has a line that a parser could take for the token line. Throws RenderTooLarge.
  */
 export function renderFiles(subject: TemplateSubject, options: RenderOptions): RenderedFile[] {
@@ -73,7 +73,7 @@ export function renderFiles(subject: TemplateSubject, options: RenderOptions): R
 /** Names are cut shorter than in files, because the instructions have a token limit. */
 const NAME_CHARS = 100;
 
-/** The instructions of an agent that has no workspace, as Markdown. They hold no token. */
+/** Renders the instructions of an agent that has no workspace, as Markdown. They contain no token. */
 export function renderInstructions(subject: TemplateSubject, options: Pick<RenderOptions, "base_url" | "limits">): string {
   const values = createTextValues(subject, createValues(subject, { ...options, auth_token: "" }));
   const { agent_name, board_name, identity_role } = values;
@@ -87,7 +87,7 @@ export function renderInstructions(subject: TemplateSubject, options: Pick<Rende
   return `${INSTRUCTIONS[toRole(subject.agent)].map((text) => fillTemplate(text, short, count)).join("\n\n")}\n`;
 }
 
-/** The text with which people replaced the service's own file, or null. */
+/** Returns the text with which people have replaced a file of the service, or null. */
 function customText({ agent }: TemplateSubject, name: FileName): string | null {
   if (name === "IDENTITY.md") return agent.identity_template?.trim() || null;
   if (name === "SOUL.md") return agent.soul_template?.trim() || null;

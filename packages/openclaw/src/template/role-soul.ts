@@ -11,7 +11,7 @@ import { untilAborted } from "@board/core/values/concurrency";
 import type { RoleSoul } from "./values.ts";
 
 const MAX_CHARS = 24_000;
-/** How long rendering waits for the directory, and how long it skips a directory that failed. */
+/** The limits below say how long rendering waits for the directory, and how long it skips a directory that failed. */
 const TIMEOUT_MS = 5_000;
 const COOLDOWN_MS = 30_000;
 
@@ -47,13 +47,13 @@ async function readRoleSoul(ctx: Context, role: string): Promise<RoleSoul | null
   return name && text?.trim() ? { markdown: truncate(text, MAX_CHARS), source_url: toAbsoluteUrl(ctx, directory, name) } : null;
 }
 
-/** Always absolute, because a path alone means nothing in a file on a host. */
+/** Returns an absolute address, because a path alone means nothing in a file on a host. */
 const toAbsoluteUrl = ({ settings }: Context, directory: SoulDirectory, name: SoulName): string =>
   new URL(directory.pageUrl(name), settings.service_url).href;
 
 /**
- * Finds the soul for a role's slug. An equal slug wins, then one that starts with it, then one that contains it, then the one
- * that shares the most words.
+ * Finds the soul for a role. A slug that equals the role wins, then a slug that starts with the role, then a slug that contains it,
+ * then the soul with the most words of the role.
  */
 function matchRole(souls: readonly SoulName[], role: string): SoulName | null {
   if (role === "") return null;
@@ -77,6 +77,6 @@ function findByWords(souls: readonly SoulName[], words: ReadonlySet<string>): So
   return shortest(scored.filter(({ hits }) => hits === most).map(({ soul }) => soul));
 }
 
-/** Among souls of equal length, the first one in the directory. */
+/** Returns the soul with the shortest slug; among equally long slugs, the first in the directory. */
 const shortest = (souls: readonly SoulName[]): SoulName | null =>
   souls.toSorted((a, b) => a.slug.length - b.slug.length)[0] ?? null;

@@ -9,7 +9,7 @@ import { organization_members, users } from "@board/core/schema/organization.sql
 
 export const DEFAULT_ROLE = "Generalist";
 
-/** The role that an identity profile names, as other agents see it. */
+/** Returns the role that an identity profile names, as other agents see it. */
 export const roleName = (profile: Readonly<Record<string, string>> | null): string => profile?.["role"]?.trim() || DEFAULT_ROLE;
 
 export type UserRow = typeof users.$inferSelect;
@@ -35,8 +35,9 @@ export interface TemplateSubject {
 }
 
 /**
- * Reads the data of several agents of a gateway with three statements in all. The user is the acting user if that user is a
- * member of the organization, else its oldest owner. Deleted agents are skipped; the result is in the order of `agent_ids`.
+ * Reads the data of several agents of a gateway with three statements in all. The user in the files is the acting user if that user
+ * is a member of the organization, else the organization's oldest owner. Deleted agents are skipped; the result is in the order of
+ * `agent_ids`.
  */
 export async function readSubjects(
   ctx: Context,

@@ -21,8 +21,8 @@ export type BlockName =
   | "roster";
 
 /**
- * Limits for a value in a line and for a quoted text. They are low, because hosts cut files at 20,000 characters; agents read the
- * rest over the API.
+ * Limits in characters for a value in a line and for a quoted text. They are low, because hosts cut files at 20,000 characters;
+ * agents can read the rest over the API.
  */
 const LINE_CHARS = 1_000;
 const QUOTE_CHARS = 4_000;
@@ -30,7 +30,7 @@ const ROLE_CHARS = 100;
 const EXCERPT_CHARS = 300;
 
 /**
- * The values for the service's own texts. Values that people and agents wrote become one line or a quotation, so that they
+ * Creates the values for the service's own texts. Values that people and agents wrote become one line or a quotation, so that they
  * cannot forge a heading or a `KEY=value` line.
  */
 export function createTextValues(
@@ -91,7 +91,7 @@ const AUTONOMY_MEANINGS: ReadonlyMap<string, string> = new Map([
   ["autonomous", "decide and report; board rules and approvals still hold"],
 ]);
 
-/** The keys of an identity profile that no other variable shows. */
+/** Returns lines for those keys of an identity profile that no other variable shows. */
 const profileLines = (values: VariableValues): string =>
   [...values]
     .filter(([name]) => name.startsWith("identity_") && !(VARIABLE_NAMES as readonly string[]).includes(name))
@@ -110,7 +110,7 @@ function rosterLine({ id, name, is_board_lead, role }: Colleague, agent_id: stri
   return `- ${handle ?? "(no handle)"}: ${facts.join(", ")}`;
 }
 
-/** The handle that mentions an agent (docs/reference/agents.md#mentions), or null when its name cannot be a handle. */
+/** Returns the handle that mentions an agent (docs/reference/agents.md#mentions), or null when its name cannot be a handle. */
 export function toHandle({ name, is_board_lead }: { name: string; is_board_lead: boolean }): string | null {
   if (is_board_lead) return "@lead";
   const [first = ""] = name.trim().toLowerCase().split(/\s+/, 1);

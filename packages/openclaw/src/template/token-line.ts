@@ -17,7 +17,7 @@ export const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 const LINE_BREAK_PARTS = new RegExp(`(${LINE_BREAK.source})`);
 
 /**
- * The AUTH_TOKEN of a file, or null. The last such line wins; bullets and back-ticks around it are ignored
+ * Returns the AUTH_TOKEN of a file, or null. The last line with a token wins; bullets and back-ticks around it are ignored
  * (docs/reference/gateways.md#key-lines).
  */
 export function parseToken(text: string): string | null {
@@ -35,8 +35,8 @@ function parseKeyLine(line: string): { key: string; value: string } | null {
 }
 
 /**
- * Quotes the lines that look like a key line of TOOLS.md or like the start of an embedded file. Some hosts keep all files
- * in one, where the last token line wins, so a soul or an identity must not contain such a line.
+ * Quotes the lines that look like a key line of TOOLS.md or like the start of an embedded file. Some hosts store all files in one,
+ * where the last token line wins, so a soul or an identity must not contain a token line.
  */
 export const quoteKeyLines = (text: string): string =>
   text

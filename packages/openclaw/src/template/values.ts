@@ -143,7 +143,7 @@ const DEFAULT_IDENTITY: Group<"identity"> = {
   identity_custom_instructions: "",
 };
 
-/** The profile entries whose keys are valid variable names. Blank values are skipped. */
+/** Returns the profile entries whose keys are valid variable names. Blank values are skipped. */
 function profileEntries({ agent }: TemplateSubject): [string, string][] {
   return Object.entries(agent.identity_profile ?? {}).flatMap(([key, value]): [string, string][] => {
     const text = String(value ?? "").trim();

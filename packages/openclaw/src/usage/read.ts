@@ -6,8 +6,8 @@ import { GatewayError } from "../wire/gateway-error.ts";
 import { toToldUsage } from "./session-usage.ts";
 
 /**
- * Asks an agent's host what the agent has used, and books what is new. For a host that does not offer this, nothing is booked. A
- * host that cannot be reached is asked again by a later job.
+ * Reads from an agent's host what the agent has used, and counts what is new. If the host does not offer this, nothing is counted.
+ * If it is unreachable, a later job reads it.
  */
 export const readAgentUsage: JobHandler<"agent.read_usage"> = {
   async run(ctx, { agent_id }) {

@@ -6,11 +6,14 @@ type ModelUsage = Session["models"][number];
 
 const MAX_MODELS = 50;
 const MAX_NAME = 100;
-/** No session uses this much. A larger number is a mistake of the host and must not be added to a sum. */
+/** No session uses this much. A larger number is an error of the host, so it is limited before it is added to a sum. */
 const MAX_TOKENS = 1_000_000_000;
 const MAX_COST = 1_000_000;
 
-/** Parses the response to sessions.usage for one session. Later releases first answer with what they had counted before. */
+/**
+ * Parses the response to sessions.usage for one session. Newer hosts may first answer with an earlier count while they are still
+ * counting.
+ */
 export function toToldUsage(payload: unknown, key: string): ToldUsage {
   const status = asRecord(asRecord(payload)?.["cacheStatus"])?.["status"];
   return { session: toSession(payload, key), is_counting: status !== undefined && status !== "fresh" };
@@ -32,7 +35,7 @@ function toSession(payload: unknown, key: string): Session | null {
   return { id: session_id, models: [...models.values()] };
 }
 
-/** Hosts count tokens that they read from a cache, or wrote to it, separately from the other input. */
+/** Adds up the input tokens, because hosts count cache reads and cache writes separately from the other input. */
 function toModelUsage(name: string, totals: Record<string, unknown>): ModelUsage {
   const tokens = (field: string) => Math.trunc(toNumber(totals[field], MAX_TOKENS));
   const cached_input_tokens = tokens("cacheRead");
@@ -45,7 +48,7 @@ function toModelUsage(name: string, totals: Record<string, unknown>): ModelUsage
   };
 }
 
-/** A model that two providers offer counts as one model. */
+/** Adds up the usage of a model that appears twice, because two providers offer it. */
 const addUp = (one: ModelUsage, other: ModelUsage | undefined): ModelUsage => ({
   model: one.model,
   input_tokens: Math.min(MAX_TOKENS, one.input_tokens + (other?.input_tokens ?? 0)),

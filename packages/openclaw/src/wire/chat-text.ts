@@ -10,7 +10,7 @@ export function parseHostCommand(text: string): HostCommand | null {
 /** Converts content to the text of a chat.send. Every message passes through here, so that no text can command a host. */
 export const toChatText = (content: ChatContent): string => content.command ?? disarm(content.message);
 
-/** Word joiner: invisible, not white space, and kept by hosts. */
+/** The word joiner is invisible, is not white space, and is not dropped by hosts. */
 const JOINER = "\u2060";
 
 /** Characters that hosts drop from messages. Dropping one between a space and a slash would turn the slash into a directive. */
@@ -18,21 +18,20 @@ const JOINER = "\u2060";
 const DROPPED = /[\0-\x08\x0B\x0C\x0E-\x1F\x7F]/g;
 
 /**
- * A slash that begins a word. Hosts obey directives (`/model x -g`) anywhere, skip a sender's name with a colon and text in
- * brackets, and older ones read a literal \n as a line break. `/api/v1/` is not a directive, and agents must be able to copy such
- * paths.
+ * A slash that begins a word. Hosts obey directives (`/model x -g`) anywhere, also after a sender's name with a colon, after text
+ * in brackets, and, if they are old, after a literal \n. `/api/v1/` is not a directive, and agents must be able to copy such paths.
  */
 const DIRECTIVE = /(?<=^|[\s\]:]|\\[nr])\/(?=[^\s/])(?!api\/v1\/)/g;
 /** At the beginning of a message, `!` runs a shell command on the host, so no word may begin with it. `!=` is not a command. */
 const SHELL_COMMAND = /(?<=^|[\s\]:]|\\[nr])!(?!=\s)/g;
-/** Makes the agent use a skill, anywhere in a message. A name without a lower-case letter is a shell variable. */
+/** `$name` makes the agent use a skill, anywhere in a message. A name without a lower-case letter is a shell variable instead. */
 const SKILL = /\$(?=[-\w:]*[a-z])/g;
 /** Older hosts take only what follows this text as the message. */
 const MESSAGE_START = /\[(?=Current message - respond to this\])/g;
 
 /**
- * Makes everything in a text that a host would obey harmless (docs/reference/gateways.md#orders-to-hosts). It only adds invisible
- * characters; normalizing and dropping characters repeats what the host does anyway.
+ * Changes a text so that a host obeys nothing in it (docs/reference/gateways.md#orders-to-hosts). It adds only invisible
+ * characters. It also normalizes and drops characters, as the host would do anyway.
  */
 function disarm(text: string): string {
   const received = text.normalize("NFC").replace(DROPPED, "\uFFFD");

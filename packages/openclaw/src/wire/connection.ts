@@ -10,7 +10,10 @@ import type { Device } from "./device.ts";
 import { createRpcSocket, type RpcSocket } from "./rpc-socket.ts";
 import { type ConnectMode, createConnectParams, normalizeToken, toDialUrl, toHello, toOrigin } from "./handshake.ts";
 
-/** Times in milliseconds. `connect` lasts from name resolution to the accepted upgrade, `handshake` from there to the hello. */
+/**
+ * Times in milliseconds. `connect` covers name resolution to the accepted upgrade, `handshake` covers the time after that until the
+ * hello.
+ */
 export interface ConnectionTimeouts {
   connect: number;
   challenge: number;
@@ -95,9 +98,8 @@ export async function openConnection(target: GatewayTarget, mode: ConnectMode, o
 }
 
 /**
- * Tracks the use of an open connection. While no call is pending, the socket does not keep the process alive.
- * A missed deadline retires the connection like a `shutdown` event does: the peer may be dead, and the next call should
- * find out on a fresh connection.
+ * Tracks the use of an open connection. While no call is pending, the socket does not keep the process alive. A missed deadline
+ * retires the connection, as a `shutdown` event does: the peer may be dead, so the next call should use a new connection.
  */
 function createConnection(rpc: RpcSocket, hello: GatewayHello, rawSocket: Socket | null, options: DialOptions) {
   let active = 0;
@@ -151,7 +153,10 @@ async function resolveAddresses(
   }
 }
 
-/** `lookup` replaces the name resolution of the socket's own connect, so that only checked addresses are dialled. */
+/**
+ * Creates the options of the socket. `lookup` replaces the socket's own name resolution, so that only checked addresses are
+ * dialled.
+ */
 function toSocketOptions(
   target: GatewayTarget,
   url: URL,

@@ -17,8 +17,8 @@ export interface HostDialect {
   /** Settings that newer hosts no longer know; a patch with one of them is refused as a whole. */
   unsupported_heartbeat_keys: readonly string[];
   /**
-   * Written instead of the heartbeat target `last`. Newer hosts skip the heartbeats of an agent that no channel has reached
-   * yet, unless its target says that nothing is to be delivered.
+   * Written instead of the heartbeat target `last`. Newer hosts skip the heartbeats of an agent that has had no message from a
+   * channel, unless its target says that nothing is to be delivered.
    */
   last_heartbeat_target: string;
 }

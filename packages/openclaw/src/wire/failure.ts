@@ -5,7 +5,7 @@ import { GatewayError } from "./gateway-error.ts";
 const TEXT_LIMIT = 500;
 const AUTHENTICATION_HINT =
   "Gateway authentication failed. Check the gateway token (gateway.auth.token in the host's openclaw.json) and this service's scopes and device approval on the host.";
-/** The host names the request by which its operator can approve this service. */
+/** Matches an error in which the host names the request by which its operator can approve this service. */
 const PAIRING_REQUIRED = /^pairing required.*?\(request ([\w-]{1,64})\)$/i;
 
 /** Removes control characters and surrounding white space from a host's text and cuts it to 500 characters. */
@@ -17,7 +17,7 @@ export function cleanText(text: string): string {
   return plain.slice(0, TEXT_LIMIT).toWellFormed();
 }
 
-/** The text that people see for a failed gateway call (docs/reference/gateways.md#error-texts). */
+/** Returns the text that people see for a failed gateway call (docs/reference/gateways.md#error-texts). */
 export function toGatewayMessage(error: unknown): string {
   const text = cleanText(error instanceof Error ? error.message : String(error));
   if (text === "") return AUTHENTICATION_HINT;
@@ -37,23 +37,23 @@ export function toConnectMessage({ message, failure }: GatewayError): string {
   return isNamed ? `${message} (request ${requestId})` : message;
 }
 
-/** The host speaks no protocol that this client offers; a new token or device approval would not help. */
+/** Returns whether the host speaks no protocol that this client offers. A new token or device approval would not help. */
 export function isProtocolMismatch(error: unknown): boolean {
   return error instanceof GatewayError && (error.failure.close_code === 1002 || /^protocol mismatch/i.test(error.message));
 }
 
-/** The host does not know the agent: it was just created and is not loaded yet, or it was removed. */
+/** Returns whether the host does not know the agent, which was just created and is not loaded yet, or was removed. */
 export function isMissingAgent(error: unknown): boolean {
   if (hasMessage(error, /unknown agent|no such agent|agent does not exist|no longer exists/i)) return true;
   return hasMessage(error, /not found/i) && hasMessage(error, /agent/i);
 }
 
-/** The host does not know the session. */
+/** Returns whether the host does not know the session. */
 export function isMissingSession(error: unknown): boolean {
   return hasMessage(error, /not found|unknown session|no such session|session does not exist/i);
 }
 
-/** The entry to create exists already. */
+/** Returns whether the entry that was to be created already exists. */
 export function isExistingEntry(error: unknown): boolean {
   if (!(error instanceof GatewayError) || /does not exist/i.test(error.message)) return false;
   return error.failure.code?.toUpperCase() === "CONFLICT" || /agent "[^"]*" already exists/i.test(error.message);

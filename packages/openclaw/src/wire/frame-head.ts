@@ -9,7 +9,9 @@ export interface FrameHead {
 
 /** JSON can be parsed at depths at which serializing it, or any recursion over it, overflows the stack. */
 const MAX_DEPTH = 100;
-/** The time to parse a frame grows with its values rather than its bytes. A configuration of 10,000 agents has 100,000. */
+/**
+ * The time to parse a frame depends on its number of values rather than bytes. A configuration of 10,000 agents has 100,000 values.
+ */
 const MAX_VALUES = 200_000;
 /** Longest text of a head member, in bytes. This service chooses the ids, and event names are short. */
 const MAX_TEXT_BYTES = 100;
@@ -52,7 +54,7 @@ export function readFrameHead(bytes: Buffer): FrameHead {
   return head;
 }
 
-/** The position of the closing quote, or the end of the bytes when there is none. */
+/** Finds the position of the closing quote, or the end of the bytes if the quote is missing. */
 function findEndOfString(bytes: Buffer, start: number): number {
   let at = start;
   for (; at < bytes.length && bytes[at] !== QUOTE; at += bytes[at] === BACKSLASH ? 2 : 1)
@@ -60,7 +62,7 @@ function findEndOfString(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** Searching natively is ten times as fast as a loop, except for short strings. */
+/** Finds the end of a long string by `indexOf`, which is ten times as fast as a loop, except for short strings. */
 function findEndOfLongString(bytes: Buffer, start: number): number {
   let end = bytes.indexOf(QUOTE, start);
   while (end !== -1 && isEscaped(bytes, end, start)) end = bytes.indexOf(QUOTE, end + 1);

@@ -17,9 +17,9 @@ export const CHALLENGE_EVENT = "connect.challenge";
 const CHALLENGE_LIMIT = 4_096;
 
 /**
- * Parses one text frame, including the older `{id, result}` and `{id, error}`. Returns null for anything else: a host may
- * send more than this client understands, and no message may break the connection. Only awaited answers and the challenge
- * are parsed as JSON, since a host may send events and answers of any size.
+ * Parses one text frame, including the older `{id, result}` and `{id, error}`. Returns null for anything else: a host may send more
+ * than this client understands, and no message may break the connection. Only awaited answers and the challenge are parsed as JSON,
+ * since a host may send other frames of any size.
  */
 export function parseFrame(bytes: Buffer, isAwaited: (id: string) => boolean): Frame | null {
   const { type, event, id, problem } = readFrameHead(bytes);
@@ -65,7 +65,7 @@ function parseObject(bytes: Buffer): Record<string, unknown> | null {
   }
 }
 
-/** The value if it is an object, else null; data from hosts is never trusted to have a shape. */
+/** Returns the value if it is an object, else null, because data from hosts may have any shape. */
 export function asRecord(value: unknown): Record<string, unknown> | null {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 }

@@ -16,7 +16,7 @@ export interface GatewayFailure {
   unconnected?: boolean;
   /** This service may not dial the address (GATEWAY_ALLOWED_HOSTS). */
   refused_address?: boolean;
-  /** The call was not made, because other processes held the host's config lock until the time was over. */
+  /** The call was not made, because other processes held the host's config lock until the time limit. */
   waiting?: boolean;
   details?: unknown;
 }
@@ -66,7 +66,7 @@ const TRANSIENT_CODES = new Set(
 );
 const TRANSIENT_CLOSES = new Set([1001, 1006, 1011, 1012, 1013]);
 const TRANSIENT_STATUSES = new Set([502, 503, 504]);
-/** For hosts that report a failure only by its text. Proxies pass on the texts of other client libraries. */
+/** Texts of temporary failures, for hosts that report no code. Proxies also pass on texts of other client libraries. */
 const TRANSIENT_TEXTS =
   /connect call failed|connection refused|errno 111|econnrefused|did not receive a valid http response|no route to host|network is unreachable|host is down|name or service not known|received 1012|service restart|http 50[234]|temporar|connection closed|connection reset/i;
 const isTransientText = (text: string) => TRANSIENT_TEXTS.test(text) || (/websocket/i.test(text) && text.includes("503"));

@@ -8,7 +8,7 @@ import { asRecord } from "./frame.ts";
 const PROTOCOLS = { min: 3, max: 4 };
 const ROLE = "operator";
 export const SCOPES = ["operator.read", "operator.admin", "operator.approvals", "operator.pairing"];
-/** The smallest limit seen on any host; the default when a host reports none. */
+/** The limit in bytes when a host reports none. It is the smallest limit that was seen on any host. */
 const DEFAULT_MAX_PAYLOAD = 512 * 1024;
 
 /** The identity with which a connection presents itself (docs/reference/gateways.md#handshake). */
@@ -28,14 +28,14 @@ export const CONTROL_UI_MODE: ConnectMode = {
   with_device: false,
   with_origin: true,
 };
-/** Presents only the shared token, as a backend client, to hosts that refuse a control UI without a device. */
+/** Sends only the shared token, as a backend client. It is for hosts that refuse a control UI without a device. */
 export const TOKEN_MODE: ConnectMode = {
   client: { id: "gateway-client", mode: "backend" },
   with_device: false,
   with_origin: false,
 };
 
-/** Params of `connect`. Hosts refuse unknown keys, so a key without a value is left out. */
+/** Creates the params of `connect`. Hosts refuse unknown keys, so a key without a value is left out. */
 export function createConnectParams(
   mode: ConnectMode,
   options: { token: string | null; nonce: string | null; device: Device | null; signed_at: number },
@@ -63,12 +63,12 @@ export function createConnectParams(
   };
 }
 
-/** The target's token; a blank token counts as no token. */
+/** Returns the target's token. A blank token counts as no token. */
 export function normalizeToken(target: GatewayTarget): string | null {
   return target.token?.trim() || null;
 }
 
-/** The url to dial: always ws or wss, without a fragment. Throws a GatewayError when the url is not valid. */
+/** Returns the url to dial, which is always ws or wss and has no fragment. Throws a GatewayError when the url is not valid. */
 export function toDialUrl(url: string): URL {
   const parsed = URL.parse(url.trim());
   const scheme =
@@ -79,7 +79,7 @@ export function toDialUrl(url: string): URL {
   return parsed;
 }
 
-/** The origin that a browser would send from the host's own page; like browsers, it leaves out a default port. */
+/** Returns the origin that a browser would send from the host's own page. Like browsers, it leaves out a default port. */
 export function toOrigin(url: URL): string {
   return `${url.protocol === "wss:" ? "https" : "http"}://${url.host}`;
 }

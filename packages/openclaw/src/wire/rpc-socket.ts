@@ -5,11 +5,13 @@ import { timeoutError } from "./timeout.ts";
 import { cleanText } from "./failure.ts";
 import { asRecord, CHALLENGE_EVENT, type Frame, parseFrame } from "./frame.ts";
 
-/** Requests and responses over one socket. Every promise settles: by a response, a deadline or the end of the socket. */
+/** Requests and responses over one socket. Every promise is settled by a response, a deadline or the end of the socket. */
 export interface RpcSocket {
   /** Resolves once the socket is open. */
   waitForOpen(timeout_ms: number): Promise<void>;
-  /** Resolves with the host's challenge. It is empty when the first frame is something else or none arrives in time. */
+  /**
+   * Resolves with the host's challenge. The challenge is empty when the first frame is something else or no frame arrives in time.
+   */
   waitForChallenge(timeout_ms: number): Promise<Challenge>;
   /** Resolves with the response's payload. Rejects a request of more than `limit` bytes: the host would close the connection. */
   call(method: string, params: object, timeout_ms: number, limit: number): Promise<unknown>;
@@ -35,7 +37,7 @@ interface PendingReply {
   reject(error: GatewayError): void;
 }
 
-/** Keys of the waits that have no request id: for the open socket, and for the first frame of any kind. */
+/** Keys of pending replies that have no request id: one waits for the open socket, the other for the first frame. */
 const OPEN = Symbol("open");
 const FIRST_FRAME = Symbol("first frame");
 /** How long a host may take to complete the closing handshake before the socket is dropped. */
@@ -43,7 +45,10 @@ const CLOSE_GRACE_MS = 1_000;
 /** Longest error details that are kept, in characters of JSON; a refused configuration lists its problems there. */
 const DETAILS_LIMIT = 65_536;
 
-/** The socket must not be open yet: the challenge can arrive together with the upgrade. `secret` is redacted in every error. */
+/**
+ * Creates the RPC layer. The socket must not be open yet, because the challenge can arrive together with the upgrade. `secret` is
+ * redacted in every error.
+ */
 export function createRpcSocket(socket: WebSocket, secret: string | null, on: RpcSocketEvents): RpcSocket {
   const pending = new Map<string | symbol, PendingReply>();
   let firstFrame: Frame | null = null;

@@ -5,7 +5,7 @@ import { GatewayError } from "./gateway-error.ts";
 export const withTimeout = <T>(work: Promise<T>, timeout_ms: number, what: string): Promise<T> =>
   rejectAfter(work, timeout_ms, () => timeoutError(what, timeout_ms));
 
-/** `what` names what the gateway did not do, as in "answer health". */
+/** Creates the error of a timeout. `what` names what the gateway did not do, as in "answer health". */
 export function timeoutError(what: string, timeout_ms: number): GatewayError {
   return new GatewayError(`Gateway did not ${what} within ${timeout_ms / 1000} s.`, { timed_out: true });
 }

@@ -1,6 +1,6 @@
 const SCHEMES = /^(wss?|https?):$/;
 
-/** The scheme, host and port that a url dials; http stands for ws. Two urls with the same origin reach the same server. */
+/** Returns the scheme, host and port that a url dials, with ws for http. Two urls with the same origin lead to the same server. */
 export function gatewayOrigin(text: string): string {
   const { protocol, host } = new URL(text.replace(/^http/i, "ws"));
   return `${protocol}//${host}`;

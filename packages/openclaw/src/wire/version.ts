@@ -24,7 +24,7 @@ export function parseVersion(text: string): CalVer | null {
   return month >= 1 && month <= 12 && day >= 1 && day <= 31 ? { year, month, day, revision } : null;
 }
 
-/** Negative when `a` is older than `b`. */
+/** Compares two versions. The result is negative when `a` is older than `b`. */
 export function compareVersions(a: CalVer, b: CalVer): number {
   return a.year - b.year || a.month - b.month || a.day - b.day || a.revision - b.revision;
 }
@@ -43,9 +43,9 @@ export function checkVersion(version: string | null, minimum: string): VersionVe
 }
 
 /**
- * The version in a host's hello, else the version that last wrote its configuration, because development builds report
- * `dev` or nothing. Text that starts like a version but is not valid is returned unchanged, for `checkVersion` to refuse;
- * null means unknown. Rejects with a GatewayError when the host cannot be reached.
+ * Returns the version in a host's hello, else the version that last wrote its configuration, because development builds report
+ * none. Text that only starts like a version is returned unchanged, for `checkVersion` to refuse; null means unknown. Rejects with
+ * a GatewayError when the host cannot be reached.
  */
 export async function fetchVersion(gateways: Gateways, target: GatewayTarget, options?: CallOptions): Promise<string | null> {
   const { version } = await gateways.hello(target, options);

@@ -23,8 +23,8 @@ export interface GatewaysOptions {
 }
 
 /**
- * Gateways over WebSocket: one connection per url, token and flags. Concurrent calls share it, because connecting costs
- * five round trips. Connections are opened on demand and closed when idle; nothing is retried here.
+ * Creates gateways over WebSocket, with one connection per url, token and flags. Concurrent calls share it, because connecting
+ * costs five round trips. Connections are opened on demand and closed when idle; nothing is retried here.
  */
 export function createGateways(options: GatewaysOptions): Gateways {
   const timeouts = { ...TIMEOUTS, ...options.timeouts };

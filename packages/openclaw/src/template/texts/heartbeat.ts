@@ -11,7 +11,7 @@ The first request tells what waits for you. When the commands print HEARTBEAT_OK
 status is paused rests. Any failure ends the turn: no second try, and after a 5xx nothing is written anywhere. Say in one
 line what failed.`);
 
-/** The first request decides: without work it is the only one. */
+/** Without work, the request to the inbox is the only one. */
 const CHECK_IN = `set -e
 ${GET}
 ${API}
@@ -33,7 +33,7 @@ Three parts, and only what is new:
 
 A mention wakes an agent: mention only those who must answer. Answer what you are asked; nothing else needs a reply.`);
 
-/** Messages are shown until they are acknowledged, so a run of the agent that fails loses no message. */
+/** The inbox returns messages until they are acknowledged, so a failed run of the agent loses no message. */
 const END = template(`## 4. End
 
 Acknowledge the messages that you acted on (agent_inbox_acknowledge, ids), or they come again; a lead does so with an empty

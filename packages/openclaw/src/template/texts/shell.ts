@@ -1,7 +1,6 @@
 /**
- * Shell function that reads a value of TOOLS.md; hosts that refuse TOOLS.md have its text at the top of AGENTS.md. The first
- * match wins, so later text cannot override a value. Shell variables are lower case, because a line `KEY=` would be parsed as a
- * key line.
+ * Shell function that reads a value of TOOLS.md, which some hosts have at the top of AGENTS.md or SOUL.md. The first match wins, so
+ * later text cannot override a value. Shell variables are lower case, because a line `KEY=` would be parsed as a key line.
  */
 export const GET = `get() { grep -hs "^$1=" AGENTS.md TOOLS.md SOUL.md | head -n 1 | cut -d= -f2-; }`;
 

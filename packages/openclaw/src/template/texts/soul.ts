@@ -50,7 +50,7 @@ You are {{ agent_name }}, {{ identity_role }} on the board {{ board_name }}. You
   WORKER_LIMITS,
 ];
 
-/** A worker with the soul of its role from the souls directory. The limits of the board come last and override it. */
+/** SOUL.md of a worker whose role has a soul in the souls directory. The limits of the board come last and override that soul. */
 export const ROLE_SOUL = [
   template(`{{ role_soul }}
 
