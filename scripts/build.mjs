@@ -1,5 +1,5 @@
-// Prepares what a start would otherwise prepare: the bundle of the programs, the packed database for first starts, and the built
-// packages. `npm run build -- service` leaves the packages out.
+// Builds in advance what a start would otherwise build: the bundle of the programs, the packed database and the packages. `npm run
+// build -- service` leaves the packages out.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";

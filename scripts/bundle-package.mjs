@@ -16,7 +16,7 @@ import { build } from "esbuild";
 
 const ROOT = path.resolve(import.meta.dirname, "..");
 
-/** The folder of the package that contains an input of esbuild, or null for files of this repository. */
+/** Returns the folder of the npm package that contains an input of esbuild, or null for files of this repository. */
 const packageOf = (file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? null;
 
 /** Returns the license texts of the packages in a bundle. `others` are the folders of further packages. */
@@ -32,8 +32,8 @@ function licenseOf(folder) {
 }
 
 /**
- * `entry` contains the fields of package.json that differ in the published package. `finish` may add files before the folder
- * becomes dist.
+ * Bundles a package. `entry` contains the fields of package.json that differ in the published package. `finish` may add files
+ * before the folder becomes dist.
  */
 export async function bundlePackage(folder, dist, entry, options, finish = async () => {}) {
   // Written to another folder first, so that nobody reads an incomplete dist.

@@ -1,5 +1,5 @@
 // Bundles the programs of packages/local, which then start several times faster and need less memory. A bundle is valid only for
-// exactly the sources that it was built from. When one of them changes, it is built again.
+// the sources from which it was built. When a source changes, the bundle is built again.
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -36,7 +36,10 @@ export function findBundled(program) {
   }
 }
 
-/** Compares times first and then contents, because an unpacked or copied file has other times but the same content. */
+/**
+ * Returns whether a source is unchanged. It compares times first and then contents, because a copied file has another time but the
+ * same content.
+ */
 function isUnchanged({ name, size, time, hash }) {
   const file = path.join(root, name);
   const found = statSync(file);
@@ -62,15 +65,18 @@ export async function buildPrograms(programs, options) {
     minifySyntax: true,
     minifyWhitespace: true,
     keepNames: true,
-    // PGlite loads its WebAssembly from files of its package. Only Neon addresses need Neon's driver, and a preloaded module may
-    // set its options. pg-native is an optional dependency of pg that is not installed.
+    // PGlite loads its WebAssembly from files of its package. Neon's driver is needed only for Neon, and is not bundled because a
+    // preloaded module may set its options. pg-native is an optional dependency of pg that is not installed.
     external: ["@electric-sql/pglite", "@neondatabase/serverless", "pg-native"],
     logLevel: "silent",
     ...options,
   });
 }
 
-/** Builds the bundle. Its folder is complete before the list names it, so several processes may do this at the same time. */
+/**
+ * Builds the bundle. Several processes may do this at the same time, because the list names a bundle only when its folder is
+ * complete.
+ */
 export async function bundle() {
   mkdirSync(folder, { recursive: true });
   const version = path.basename(mkdtempSync(path.join(folder, "version-")));
@@ -106,8 +112,8 @@ function describe(name) {
 }
 
 /**
- * Sources refer to other files, such as migrations, by paths relative to themselves. This keeps those paths valid in the bundle.
- * `up` leads from the folder of the bundle to the folder that has `packages`.
+ * Keeps relative paths in the sources valid in the bundle, such as the path of the migrations. `up` leads from the folder of the
+ * bundle to the folder that contains `packages`.
  */
 export const keepAddresses = (up) => ({
   name: "keep-addresses",

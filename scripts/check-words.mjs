@@ -47,7 +47,7 @@ for (const file of files) {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    continue; // The file was deleted in the working tree.
+    continue; // The file is in the index, but was deleted in the working tree.
   }
   for (const fixed of FIXED) text = text.replaceAll(fixed, (match) => " ".repeat(match.length));
   // A phrase may be broken over two lines of a comment. The file's line numbers are kept.

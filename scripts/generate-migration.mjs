@@ -1,5 +1,5 @@
-// Generates a migration from the tables, and keeps only the newest snapshot. drizzle-kit compares the tables with that one and
-// never reads older ones, which have 8,000 lines each.
+// Generates a migration from the tables, and keeps only the newest snapshot. drizzle-kit compares the tables with the newest
+// snapshot. It never reads older snapshots, which have 8,000 lines each.
 import { spawnSync } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";

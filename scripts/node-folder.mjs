@@ -1,5 +1,5 @@
-// Finds Node 24, the Lambda runtime's major version, independent of the machine's Node. npm 10 does not link the `node` binary of
-// an optional platform package, so the package is looked up by name instead.
+// Finds Node 24, the major version of the Lambda runtime, independent of the machine's Node. npm 10 does not link the `node` binary
+// of an optional package, so the package is looked up by name.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -12,7 +12,7 @@ export const root = path.resolve(import.meta.dirname ?? ".", "..");
 /** Returns whether this process already runs on a Node that is new enough. */
 export const isCurrent = () => Number(process.versions.node.split(".")[0]) >= REQUIRED_MAJOR;
 
-/** Returns the folder with `node`, or ends the process with a line about what to install. */
+/** Returns the folder with `node`, or ends the process with a line that says what to install. */
 export function nodeFolder() {
   if (isCurrent()) return path.dirname(process.execPath);
   const platform = process.platform === "win32" ? "win" : process.platform;

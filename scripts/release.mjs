@@ -1,5 +1,5 @@
-// Makes a release: npm run release -- patch|minor|major [--dry-run]. Writes the version and the changelog, commits, tags,
-// and packs the client and the package that is installed by name. It pushes nothing, so that the release can still be inspected and undone.
+// Makes a release: npm run release -- patch|minor|major [--dry-run]. Writes the version and the changelog, commits, tags, and packs
+// the client and the package that is installed by name. It pushes nothing, so that you can still inspect and undo the release.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// Writes tests/durations.json from a report of the whole suite, so that runs can be ordered and limited by time:
+// Writes tests/durations.json from a report of the whole suite, so that test runs can be ordered and limited by time:
 //   npm test -- --reporter=json --outputFile=.cache/results.json && node scripts/test-durations.mjs .cache/results.json
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";

@@ -1,8 +1,8 @@
 const PARENT_CHECK_MS = 500;
 
 /**
- * npm passes a signal only to its shell. When the shell ends, this process gets another parent and stops as if it had received
- * the signal.
+ * Stops this process when its shell ends, which it notices by its new parent. npm passes a signal only to the shell and not to the
+ * program.
  */
 export function watchShell() {
   if (process.env.npm_lifecycle_event === undefined) return;

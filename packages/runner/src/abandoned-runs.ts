@@ -17,7 +17,7 @@ interface Delivery {
   signal: AbortSignal;
 }
 
-/** Delivers what runners that were killed could not send: steps, and how their runs ended. */
+/** Delivers what killed runners could not send: the steps of their runs, and how the runs ended. */
 export async function deliverAbandonedRuns(delivery: Delivery): Promise<void> {
   for (const file of listJournals(delivery.folder)) {
     if (delivery.signal.aborted) return;
@@ -25,11 +25,11 @@ export async function deliverAbandonedRuns(delivery: Delivery): Promise<void> {
     if (!lock) continue;
     try {
       const journal = reopenJournal(file);
-      // A file without its first line was made by a process that was killed before it had begun.
+      // A file without a valid first line is from a process that was killed before its run began.
       if (!journal) rmSync(file, { force: true });
       if (!journal) continue;
       const { url, agent_id } = journal.facts;
-      // They can only be delivered with the token of the agent that did the run.
+      // A run can only be delivered with the token of the agent that worked on it.
       if (url !== delivery.service.url || agent_id !== delivery.agent_id) journal.close();
       else await deliver(delivery, journal);
     } finally {
@@ -57,7 +57,10 @@ async function deliver({ service, print, signal }: Delivery, journal: Journal): 
   }
 }
 
-/** If the run was cut off and its lease still lasts, the task is released, so that another agent can take it at once. */
+/**
+ * Returns how a run ends that was cut off: if its lease still lasts, the task is released, so that another agent can take it at
+ * once.
+ */
 function toAbandonedEnding(journal: Journal): RunEnding {
   const folder = journal.lines.findLast((line) => line.line === "folder");
   const where = folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "";

@@ -17,7 +17,7 @@ export interface AgentCommand {
 
 type Environment = NodeJS.ProcessEnv;
 
-/** Chooses the command of a known agent: the one in PATH, else the exact version that npx runs. */
+/** Chooses the command of a known agent: the program in PATH, else npx with an exact version of its package. */
 export function toKnownCommand(name: string, environment: Environment): AgentCommand {
   const agent = findKnownAgent(name);
   if (!agent) {
@@ -32,7 +32,7 @@ export function toKnownCommand(name: string, environment: Environment): AgentCom
   return { ...shared, file: npx, args: ["--yes", "--prefer-offline", `${agent.package}@${agent.version}`, ...agent.args] };
 }
 
-/** A command that a person wrote, either as words after `--` or as the text of `--exec`. */
+/** Creates the command that a person wrote, either as words after `--` or as the text of `--exec`. */
 export function toCustomCommand(
   protocol: AgentCommand["protocol"],
   words: readonly string[],
@@ -46,14 +46,14 @@ export function toCustomCommand(
   return { protocol, tool, file, args, environment: {}, mode: null };
 }
 
-/** Splits a command line into words. Quotes keep blanks together; nothing else has a meaning, because no shell reads it. */
+/** Splits a command line into words. Quotes protect spaces; no other character has a meaning, because no shell reads the line. */
 export function splitWords(line: string): string[] {
   const words: string[] = [];
   for (const [, double, single, plain] of line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)) words.push(double ?? single ?? plain!);
   return words;
 }
 
-/** Finds a program in PATH, or returns a path that names one. */
+/** Finds a program by a path, or by a name in PATH. Returns null if there is none. */
 export function findProgram(name: string, environment: Environment, platform = process.platform): string | null {
   const endings = endingsOf(name, environment, platform);
   const isPath = name.includes("/") || (platform === "win32" && name.includes("\\"));
@@ -67,8 +67,8 @@ export function findProgram(name: string, environment: Environment, platform = p
 }
 
 /**
- * On Windows, scripts for other systems are next to those for Windows, such as npx next to npx.cmd. Windows starts only files
- * with one of its own extensions.
+ * Returns the extensions to try. Windows starts only files with certain extensions, but a folder may also contain a script for
+ * other systems, such as npx next to npx.cmd.
  */
 function endingsOf(name: string, environment: Environment, platform: NodeJS.Platform): string[] {
   if (platform !== "win32") return [""];
@@ -85,12 +85,12 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** Variables whose values are credentials of the board. The coding agent must not see them. Windows knows them in any case. */
+/** Variables with credentials of the board, which the coding agent must not see. Names of variables ignore case on Windows. */
 const BOARD_VARIABLE = /^BOARD(_|$)/i;
 
-/** The environment of the coding agent: that of the person, without everything that belongs to the board. */
+/** Returns the environment of the coding agent: the person's environment, without the variables of the board. */
 export function toAgentEnvironment(environment: Environment, { environment: added }: AgentCommand): Record<string, string> {
   const kept = Object.entries(environment).filter(([name, value]) => value !== undefined && !BOARD_VARIABLE.test(name));
-  // If the person has set the variable, their value is used.
+  // A value that the person has set takes precedence.
   return { ...added, ...(Object.fromEntries(kept) as Record<string, string>) };
 }

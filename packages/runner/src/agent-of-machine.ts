@@ -1,20 +1,20 @@
 import { ApiError, type Client, createClient } from "@board/client";
 import { hostname } from "node:os";
 
-/** The agent that the runner works as. */
+/** The agent as which the runner works. */
 export interface MachineAgent {
   agent_id: string;
   token: string;
   board_id: string | null;
 }
 
-/** Where the tokens of this machine's agents are kept, by board and name. */
+/** Stores the tokens of this machine's agents, by service, board and name. */
 export interface AgentStore {
   find(key: string): MachineAgent | null;
   store(key: string, agent: MachineAgent): void;
 }
 
-/** The name of the agent that is created for this machine and this tool. */
+/** Returns the name of the agent that is created for this machine and this tool. */
 export const nameOfMachine = (tool: string): string => `${hostname().split(".")[0]!.slice(0, 60)} ${tool}`;
 
 /** Returns this machine's stored agent. If there is none, creates one with the rights of the signed-in person. */

@@ -22,7 +22,7 @@ export interface AgentSessionOptions {
   board: { url: string; token: string } | null;
   steps: StepMapper;
   onStarted: (leader: ProcessIdentity) => void;
-  /** Called whenever the agent says or does something. */
+  /** Called whenever the agent writes anything, which shows that it is alive. */
   onSign: () => void;
   onAgent: (info: { name: string; version: string | null }) => void;
   askPermission: (request: RequestPermissionRequest, signal: AbortSignal) => Promise<RequestPermissionOutcome>;
@@ -41,12 +41,15 @@ export type SessionResult =
 const GRACE_MS = 4_000;
 const MAX_LOG_LINE = 4_000;
 /**
- * How many lines are kept that do not belong to the protocol. The first ones help to find a mistake; endless output would only
- * fill the run.
+ * The maximum number of stored lines that do not belong to the protocol. The first lines help to find an error; endless output
+ * would only fill the run.
  */
 const MAX_LOG_LINES = 500;
 
-/** Starts an agent, gives it a prompt and waits for its answer. The agent and everything it started have ended when this returns. */
+/**
+ * Starts an agent, gives it a prompt and waits for its answer. When this returns, the agent and all processes that it started have
+ * ended.
+ */
 export async function runAgent(options: AgentSessionOptions, prompt: string): Promise<SessionResult> {
   const { command, cwd, env, onStarted } = options;
   const group = startProcessGroup(command.file, command.args, { cwd, env });
@@ -137,7 +140,7 @@ async function speak(
     onAgent({ name: agentInfo?.name ?? options.command.tool, version: agentInfo?.version ?? null });
     const mcpServers = board && agentCapabilities?.mcpCapabilities?.http ? [toMcpServer(board)] : [];
     const { sessionId, modes } = await agent.request(methods.agent.session.new, { cwd, mcpServers });
-    // Some agents start in a mode in which they do not ask for permission. Then the policy could not decide anything.
+    // Some agents start in a mode in which they do not ask for permission, so the policy could not decide anything.
     const { mode } = options.command;
     if (mode !== null && modes?.currentModeId !== mode && modes?.availableModes.some(({ id }) => id === mode))
       await agent.request(methods.agent.session.setMode, { sessionId, modeId: mode });
@@ -153,13 +156,13 @@ async function speak(
   };
   const answered = talk().catch((error: unknown): SessionResult => ({ outcome: "failed", reason: toReason(error) }));
   const result = await Promise.race([answered, closed, afterCancel(signal)]);
-  // When the connection is closed, the open request is rejected too. How the process ended says more about the cause.
+  // When the connection closes, the open request is rejected too, but the exit code of the process says more about the cause.
   const exact = result.outcome === "failed" && connection.signal.aborted ? await closed : result;
   connection.close();
   return exact;
 }
 
-/** Ends an agent that was asked to cancel and does not answer. */
+/** Resolves some time after the signal, so that an agent that ignores the request to cancel is ended. */
 const afterCancel = (signal: AbortSignal): Promise<SessionResult> =>
   new Promise((resolve) => {
     const end = () => setTimeout(() => resolve({ outcome: "failed", reason: "The run was cancelled." }), GRACE_MS);
@@ -181,7 +184,7 @@ const TOKEN_FIELDS = {
   thoughtTokens: "reasoning_tokens",
 } as const;
 
-/** The tokens that the answer to a prompt reports. This field of the protocol is not stable yet. */
+/** Reads the token usage from the answer to a prompt. This field of the protocol is not stable yet. */
 function toUsage(answer: object): UsageEntry | null {
   const usage = (answer as { usage?: Record<string, unknown> | null }).usage;
   if (!usage) return null;
@@ -225,7 +228,7 @@ async function execute(
 function toReason(error: unknown): string {
   const { message, code, data } = error as { message?: string; code?: number; data?: { details?: unknown } | undefined };
   const details = typeof data?.details === "string" ? ` ${data.details}` : "";
-  // -32000 is the error with which an agent reports that nobody has signed in to it.
+  // With error -32000, an agent reports that nobody has signed in to it.
   if (code === -32_000) return `The agent asks for a sign-in. Start the tool once by hand and sign in. (${message}${details})`;
   return `The agent reported an error: ${message ?? String(error)}${details}`;
 }

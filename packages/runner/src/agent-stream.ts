@@ -2,7 +2,7 @@ import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { readLines } from "./lines.ts";
 
-/** The longest message of an agent. A longer one ends the run. */
+/** The longest message of an agent. A longer message ends the run. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 export interface StreamEvents {
@@ -13,9 +13,8 @@ export interface StreamEvents {
 }
 
 /**
- * The messages of the protocol, on the standard input and output of a process. Unlike the stream of the SDK it reads only when
- * the connection asks for more, so that an agent that writes without end has to wait. It also accepts lines that are not
- * messages.
+ * Opens a stream of protocol messages on the standard input and output of a process. Unlike the SDK's stream, it reads only when
+ * the connection asks for more, so that an agent with endless output has to wait. It also accepts lines that are not messages.
  */
 export function openAgentStream({ stdin, stdout }: ChildProcessWithoutNullStreams, events: StreamEvents): Stream {
   const lines = readLines(stdout, MAX_MESSAGE_BYTES);

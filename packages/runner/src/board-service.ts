@@ -18,7 +18,7 @@ export interface TakenTask {
   comments: TaskComment[];
 }
 
-/** The runner's request to a person for a permission. */
+/** A request of the runner that a person gives a permission. */
 export interface PermissionRequest {
   run_id: string | null;
   title: string;
@@ -93,7 +93,7 @@ export function createBoardService(url: string, agent_token: string): BoardServi
       if (!task || !lease) return { retry_after_seconds, reason };
       return { task, comments, fence: lease.fence, expires_at: lease.expires_at };
     },
-    // The instructions are Markdown text, which the service's OpenAPI document does not describe.
+    // The casts are needed because the instructions are Markdown text, which the typed client does not support.
     readInstructions: async () => String(await client.get("/api/v1/agent/instructions" as never, { parseAs: "text" } as never)),
     readTask: ({ board_id, task_id }) => client.get(TASK_PATH, { params: { path: { board_id, task_id } } }),
     async renewLease(handle) {

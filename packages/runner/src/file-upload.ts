@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { ApiError, type Client } from "@board/client";
 
-/** Longer content is uploaded on its own, since a request with it would be too large. */
+/** Larger content is uploaded separately, since a request that contains it would be too large. */
 const INLINE_BYTES = 262_144;
 
 export interface NewFile {
@@ -28,7 +28,7 @@ export async function addFile(
   const sha256 = createHash("sha256").update(content).digest("hex");
   const { id: artifact_id, upload } = await create({ size: content.length, sha256 });
   if (!upload) return;
-  // The agent's token must not be sent to an address that is not the service's.
+  // The agent's token is sent only to the service, and not to a bucket.
   const headers = { ...upload.headers, ...(upload.authenticated ? { "X-Agent-Token": agent_token } : {}) };
   const answer = await fetch(new URL(upload.url, url), { method: "PUT", headers, body: new Uint8Array(content) });
   if (!answer.ok) throw new ApiError(answer, (await answer.text()).slice(0, 200));

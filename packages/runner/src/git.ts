@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Switches off settings with which git would start a program, because an agent could have written them into the repository. */
+/** Switches off settings that make git start a program, because an agent could have written them into the repository. */
 const SAFE = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"];
 const MAX_OUTPUT = 32 * 1024 * 1024;
 const TIMEOUT_MS = 300_000;
@@ -21,7 +21,7 @@ export async function git(folder: string, ...args: string[]): Promise<string> {
   }
 }
 
-/** Like `git`, but returns null when git fails. */
+/** Runs git like `git`, but returns null when it fails. */
 export const tryGit = (folder: string, ...args: string[]): Promise<string | null> =>
   git(folder, ...args).catch((error: unknown) => {
     if (error instanceof GitError) return null;

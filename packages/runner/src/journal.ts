@@ -15,7 +15,7 @@ import path from "node:path";
 import type { ProcessIdentity } from "./process-identity.ts";
 import type { Step, UsageEntry } from "./step.ts";
 
-/** The facts about a run. They are the first line of its journal. */
+/** The facts about a run, which are the first line of its journal. */
 export interface RunFacts {
   run_id: string;
   url: string;
@@ -32,16 +32,19 @@ export interface RunLink {
   title?: string;
 }
 
-/** How a run ends: what the service still has to learn, written down before the first request. */
+/**
+ * How a run ends. It is stored in the journal before the first request, so that the next start can send what the service still has
+ * to learn.
+ */
 export interface RunEnding {
-  /** The key with which the comment is posted, so that posting it again adds no second one. */
+  /** The idempotency key of the comment, so that posting the comment again adds no second comment. */
   key: string;
   comment: string | null;
   /** The status to which the task moves, `release` to give it back, or null to leave it as it is. */
   move: "review" | "blocked" | "release" | null;
   links: RunLink[];
   reason: string | null;
-  /** What the run has used. A step reported the same usage under the same key, so it is counted once. */
+  /** What the run has used. A step has reported the same usage under the same key, so it is counted once. */
   usage?: (UsageEntry & { key: string }) | null;
 }
 
@@ -63,7 +66,7 @@ export interface Journal {
   readonly lines: readonly Exclude<JournalLine, { line: "step" | "sent" }>[];
   addStep(step: Step): void;
   add(line: Exclude<JournalLine, { line: "step" | "sent" }>): void;
-  /** Reads steps, beginning with a number: at most `max` of them and about `max_bytes`. */
+  /** Reads steps from number `from` on: at most `max` steps and about `max_bytes`. */
   readSteps(from: number, max: number, max_bytes: number): Step[];
   noteSent(next: number): void;
   flush(): void;
@@ -76,7 +79,7 @@ const FSYNC_MS = 1_000;
 /** Limits of a run. The service refuses more than this. */
 const MAX_STEPS = 100_000;
 const MAX_BYTES = 50 * 1024 * 1024;
-/** The offset of every hundredth step is remembered, so that reading can begin there. */
+/** The offset of every hundredth step is kept in memory, so that reading can begin there. */
 const INDEX_EVERY = 100;
 
 export const journalFile = (folder: string, run_id: string): string => path.join(folder, `${run_id}.jsonl`);
@@ -115,7 +118,7 @@ function readFirstLine(file: string): JournalLine | null {
 
 function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
   const lines: Exclude<JournalLine, { line: "step" | "sent" }>[] = [];
-  /** Offsets of the steps 0, 100, 200, … */
+  /** Offsets of the steps 0, 100, 200, … in the file. */
   const index: number[] = [];
   let steps = 0;
   let sent = 0;
@@ -131,7 +134,7 @@ function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
     } else if (line.line === "sent") sent = line.next;
     else lines.push(line);
   };
-  // A line without its end was being written when the process was killed. It is cut off, because no part of it was sent.
+  // A line without its end was being written when the process was killed. It is removed, because no part of it was sent.
   for (const { text, offset, length } of readFrom(descriptor, 0)) {
     try {
       note(JSON.parse(text) as JournalLine, offset, length);

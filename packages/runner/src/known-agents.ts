@@ -13,7 +13,9 @@ export interface KnownAgent {
   environment?: Readonly<Record<string, string>>;
 }
 
-/** Those agents of the protocol's registry that npm offers. A person signs in with the tool itself; the runner needs no key. */
+/**
+ * The agents in the protocol's registry that are npm packages. A person signs in with the tool itself, so the runner needs no key.
+ */
 export const KNOWN_AGENTS: readonly KnownAgent[] = [
   {
     name: "claude",

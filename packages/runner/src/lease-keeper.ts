@@ -8,16 +8,16 @@ export interface LeaseKeeper {
 }
 
 interface LeaseEvents {
-  /** Called when another holder has the task, or its lease is over. */
+  /** Called when another agent holds the task, or when the lease could not be renewed. */
   onLost(reason: string): void;
-  /** Called when the task was moved while its lease was kept, for example by the coding agent itself. */
+  /** Called when the task is no longer in progress although the lease lasts, for example because the coding agent has moved it. */
   onMoved(task: Task): void;
 }
 
-/** When the service cannot be reached, the work ends this long before the lease does, so that there is time to end the agent. */
+/** If the service cannot be reached, the work ends this long before the lease, so that there is time to end the agent. */
 const MARGIN_MS = 10_000;
 
-/** Renews a lease whenever a third of its time has passed. If it cannot be renewed before it ends, the work is ended too. */
+/** Renews a lease each time a third of it has passed. If the lease cannot be renewed in time, it calls `onLost`. */
 export function keepLease(service: BoardService, handle: TaskHandle, lease_seconds: number, events: LeaseEvents): LeaseKeeper {
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -4,7 +4,7 @@ import type { Policy } from "./policy.ts";
 /** What a person chose on the command line. */
 export interface RunnerOptions {
   command: AgentCommand;
-  /** Board to take tasks from; null takes tasks of all boards of the agent. */
+  /** The board to take tasks from; null takes tasks from all boards of the agent. */
   board_id: string | null;
   tags: readonly string[];
   parallel: number;
@@ -23,7 +23,7 @@ export interface RunnerOptions {
   max_cost_usd: number | null;
 }
 
-/** What happened, for the person who watches. It may contain texts of others, which are not made safe for a terminal yet. */
+/** What happened, for the person who watches. It may contain text of other people that is not yet safe for a terminal. */
 export interface RunnerEvent {
   event: string;
   text: string;

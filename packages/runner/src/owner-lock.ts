@@ -7,8 +7,8 @@ export interface OwnerLock {
 }
 
 /**
- * Makes this process the owner of something on this machine. Returns null while another living process owns it. The lock of a
- * process that was killed is taken over.
+ * Locks a file or folder of this machine for this process. Returns null while another living process has the lock. The lock of a
+ * killed process is taken over.
  */
 export function takeOwnership(file: string): OwnerLock | null {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -37,12 +37,12 @@ function isHeld(text: string): boolean {
   try {
     return isSameProcessAlive(JSON.parse(text) as ProcessIdentity);
   } catch {
-    // An empty file was left by a process that was killed while it wrote.
+    // The file is empty or incomplete if its process was killed while it wrote the file.
     return false;
   }
 }
 
-/** Removes a lock that has this text. If another process has replaced the lock meanwhile, its lock is put back. */
+/** Removes a lock whose file has this text. If another process has replaced the lock meanwhile, the new lock is put back. */
 function removeExactly(file: string, text: string): boolean {
   const aside = `${file}.${process.pid}`;
   try {

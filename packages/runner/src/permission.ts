@@ -19,7 +19,7 @@ export interface PermissionOptions {
   policy: Policy | null;
   folder: string;
   steps: StepMapper;
-  /** How much time people get to answer. Without an answer, the permission is denied. */
+  /** How much time people get to answer, in milliseconds. Without an answer, the permission is denied. */
   timeout_ms: number;
   print: (text: string) => void;
   /** Called when the agent begins or stops waiting for a person, because its silence then does not count as a stall. */
@@ -35,7 +35,7 @@ export interface PermissionDesk {
   decide(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionOutcome>;
 }
 
-/** The option with which a person also allows further requests of the same kind in this run. */
+/** The option by which a person also allows further requests of the same kind in this run. */
 const ALWAYS = "board:always_in_task";
 const MAX_EXCERPT = 4_000;
 const MAX_OPTIONS = 10;
@@ -145,7 +145,9 @@ export function openPermissionDesk(options: PermissionOptions): PermissionDesk {
 
 const POLL_MS = 5_000;
 
-/** What the answer "always" covers: further requests for the same kind of tool; for commands, also with the same first word. */
+/**
+ * Returns what the answer "always" covers: requests for the same kind of tool, and of commands only those with the same first word.
+ */
 const kindOf = ({ tool_kind, command }: ToolRequest) => JSON.stringify([tool_kind, command?.trim().split(/\s+/)[0] ?? null]);
 
 function toOutcome({ status, option }: PermissionAnswer, offered: readonly PermissionOption[]): RequestPermissionOutcome {
@@ -155,8 +157,8 @@ function toOutcome({ status, option }: PermissionAnswer, offered: readonly Permi
 }
 
 /**
- * Returns the first option of these kinds, in this order, that is offered. If there is none, the request counts as cancelled,
- * which allows nothing.
+ * Selects an offered option of the first of these kinds that is offered. If none is offered, the request is cancelled, which allows
+ * nothing.
  */
 function select(offered: readonly PermissionOption[], kinds: readonly PermissionOption["kind"][]): RequestPermissionOutcome {
   for (const kind of kinds) {
@@ -166,7 +168,7 @@ function select(offered: readonly PermissionOption[], kinds: readonly Permission
   return { outcome: "cancelled" };
 }
 
-/** What a person needs to see in order to decide: the command, or the change, or else the input. */
+/** Returns what a person needs to see in order to decide: the command, or the change, or else the input of the tool. */
 function toExcerpt({ command, paths }: ToolRequest, known: ToolCallUpdate | undefined, call: ToolCallUpdate): string {
   if (command) return cutText(command, MAX_EXCERPT);
   const diff = (call.content ?? known?.content ?? []).find((part) => part.type === "diff");

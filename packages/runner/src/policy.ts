@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { isInside, pathsOf } from "./tool-paths.ts";
 
-/** What an agent asks to do, as far as the policy looks at it. */
+/** What an agent asks to do: the facts that a policy can match. */
 export interface ToolRequest {
   tool_kind: string;
   title: string;
   command: string | null;
-  /** The files that it concerns, as the agent names them. */
+  /** The files that the request concerns, as the agent names them. */
   paths: readonly string[];
 }
 
@@ -57,7 +57,10 @@ export function parsePolicy(text: string, file: string): Policy {
   return parsed.data;
 }
 
-/** Decides by the first rule that matches, and without one by the default: reads, searches and edits inside the folder are allowed. */
+/**
+ * Decides by the first rule that matches. If no rule matches, file operations and searches inside the folder are allowed, and a
+ * person is asked about the rest.
+ */
 export function decideByPolicy(policy: Policy | null, request: ToolRequest, folder: string): PolicyDecision {
   const rule = policy?.rules.find((candidate) => doesMatch(candidate, request, folder));
   return rule?.decision ?? decideByDefault(request, folder);
@@ -86,8 +89,8 @@ function doesMatch(rule: Rule, request: ToolRequest, folder: string): boolean {
 const SHELL_SIGNS = /[;&|`$<>()\n\r\\]/;
 
 /**
- * A rule that allows `git status` must not match `git status; rm -rf ~`. A rule that denies or asks matches if any command of the
- * line does.
+ * Returns whether a rule matches a command line. A rule that allows `git status` must not match `git status; rm -rf ~`. A rule that
+ * denies or asks matches if any command in the line matches.
  */
 function doesCommandMatch(prefix: string, line: string, allows: boolean): boolean {
   const begins = (command: string) => command === prefix || command.startsWith(`${prefix} `);
@@ -95,7 +98,10 @@ function doesCommandMatch(prefix: string, line: string, allows: boolean): boolea
   return line.split(/[;&|`()\n\r]|\$\(/).some((command) => begins(command.trim().replaceAll(/\s+/g, " ")));
 }
 
-/** Longer texts are not compared with a pattern, because an agent could send one on which many stars take long. */
+/**
+ * The longest text, in characters, that is compared with a pattern. An agent could send a longer text for which a pattern with many
+ * stars takes long.
+ */
 const MAX_MATCHED = 1_000;
 
 /**
@@ -106,8 +112,8 @@ const doesGlobMatch = (glob: string, text: string, isPath: boolean, allows: bool
   text.length > MAX_MATCHED ? !allows : toPattern(glob, isPath).test(text);
 
 /**
- * A pattern with `*`. In paths, a single star stays within one folder. Consecutive stars count as one, so that matching stays
- * fast.
+ * Converts a pattern with `*`. In paths, a single star stays within one folder. Three or more stars count as two, so that matching
+ * stays fast.
  */
 function toPattern(glob: string, isPath: boolean): RegExp {
   const parts = glob.replaceAll(/\*{3,}/g, "**").split(/(\*\*\/?|\*)/);

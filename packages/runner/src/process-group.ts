@@ -11,7 +11,7 @@ export interface ProcessGroup {
   end(grace_ms: number): Promise<void>;
 }
 
-/** Starts a program as the leader of its own process group, so that everything it starts can be ended with it. */
+/** Starts a program as the leader of its own process group, so that all processes that it starts can be ended with it. */
 export function startProcessGroup(
   file: string,
   args: readonly string[],
@@ -19,7 +19,7 @@ export function startProcessGroup(
 ): ProcessGroup {
   const isWindows = process.platform === "win32";
   const command = isShellScript(file) ? toShellCommand(file, args, env) : { file, args };
-  // Windows has no process groups, so `taskkill` ends the process with everything it started.
+  // Windows has no process groups. There, `taskkill` ends the process and all processes that it started.
   const child = spawn(command.file, command.args, {
     cwd,
     env,
@@ -28,7 +28,7 @@ export function startProcessGroup(
     windowsHide: true,
     windowsVerbatimArguments: command.file !== file,
   });
-  // Writing to a process that has ended fails. How the process ended says more about the cause.
+  // Writing to a process that has ended fails. The error is ignored, because the exit code says more about the cause.
   child.stdin.on("error", () => {});
   const exited = new Promise<Awaited<ProcessGroup["exited"]>>((resolve) => {
     child.once("error", (error) => resolve({ code: null, signal: null, error }));
@@ -60,8 +60,8 @@ export async function endGroup(pid: number, grace_ms: number): Promise<void> {
 }
 
 /**
- * Ends a group that was left behind when its runner was killed. The system may have given the number to another process, so the
- * leader is compared first.
+ * Ends a group that was left behind when its runner was killed. The start time of the leader is compared first, because the system
+ * may have given its process id to another process.
  */
 export async function endAbandonedGroup(leader: ProcessIdentity, grace_ms: number): Promise<void> {
   if (leader.started !== null && isSameProcessAlive(leader)) await endGroup(leader.pid, grace_ms);

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** A process that can be recognized later, although the system may have given its number to another one. */
+/** A process that can be recognized later, although the system may have given its process id to another process. */
 export interface ProcessIdentity {
   pid: number;
-  /** When it started, in the words of the system; null where the system does not say. */
+  /** When the process started, in the format of the system; null if the system does not report it. */
   started: string | null;
 }
 
@@ -20,7 +20,7 @@ export function isSameProcessAlive({ pid, started }: ProcessIdentity): boolean {
   return started === null || now === null || started === now;
 }
 
-/** Kept, because the start of this process never changes, and finding it out starts a program on some systems. */
+/** The start of this process. It is cached, because it never changes, and reading it starts a program on some systems. */
 let own: string | null | undefined;
 
 function startOf(pid: number): string | null {
@@ -48,8 +48,7 @@ export function readStart(pid: number, platform: NodeJS.Platform = process.platf
 
 function readProc(pid: number): string {
   const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-  // The program's name is in parentheses and may contain blanks. The state is the word after it, and the start is 19 words
-  // later.
+  // The program's name is in parentheses and may contain spaces. The word after it is the state, and the start is 19 words later.
   const words = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return words[0] === "Z" ? ENDED : words[19]!;
 }

@@ -15,7 +15,9 @@ const MAX_DESCRIPTION = 50_000;
 const MAX_COMMENT = 8_000;
 const MAX_COMMENTS = 10;
 
-/** The prompt for the agent. Text of other people is put between markers that nobody can know beforehand. */
+/**
+ * Writes the prompt for the agent. Text of other people is put between markers with a random value, so that it cannot imitate them.
+ */
 export function writePrompt({ instructions, task, comments, has_tools, folder, branch }: PromptParts): string {
   const mark = randomBytes(6).toString("hex");
   const quote = (title: string, text: string) => `${title}\n<data ${mark}>\n${text}\n</data ${mark}>`;

@@ -16,7 +16,10 @@ export interface PullRequestResult {
   links: RunLink[];
 }
 
-/** Pushes the branch and opens a pull request by `gh` or `glab`. Without them, or when they refuse, the text says what to do. */
+/**
+ * Pushes the branch and opens a pull request by `gh` or `glab`. Without these programs, or when they fail, the returned text says
+ * what to do.
+ */
 export async function openPullRequest(
   { path: folder, branch }: TaskFolder,
   task: Task,

@@ -8,14 +8,14 @@ const MAX_DELAY_MS = 60_000;
 export const isTransient = (error: unknown): boolean =>
   error instanceof ConnectionError || (error instanceof ApiError && (error.status === 429 || error.status >= 500));
 
-/** How long to wait before the next attempt: at least as long as the service asks for. */
+/** Returns how many milliseconds to wait before the next attempt: at least as long as the service asks for. */
 export function delayAfter(error: unknown, attempt: number): number {
   const seconds = error instanceof ApiError ? error.retry_after_seconds : undefined;
   const backoff = Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS) * (0.75 + Math.random() / 4);
   return Math.max(backoff, (seconds ?? 0) * 1_000);
 }
 
-/** Repeats a call until it succeeds, is refused, or the signal aborts. Repeating the call must be harmless. */
+/** Repeats a call until it succeeds, it is refused, or the signal aborts. Repeating the call must be harmless. */
 export async function untilAnswered<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {

@@ -3,8 +3,8 @@ import type { Journal, RunEnding } from "./journal.ts";
 import { isRefusal, untilAnswered } from "./retry.ts";
 
 /**
- * Tells the service how a run ended. Every part may safely be repeated, because a runner that was killed midway does it again:
- * the comment has a key, and a task that has already moved is left alone.
+ * Tells the service how a run ended. A runner that was killed midway does it again, so every part may safely be repeated: the
+ * comment has a key, and a task that has already moved is left alone.
  */
 export async function tellEnding(service: BoardService, journal: Journal, ending: RunEnding, signal: AbortSignal): Promise<void> {
   const { facts } = journal;
@@ -12,7 +12,7 @@ export async function tellEnding(service: BoardService, journal: Journal, ending
   const told = <T>(call: () => Promise<T>) => untilAnswered(call, signal);
   const { comment, key, move, links, reason, usage } = ending;
   if (comment !== null) {
-    // A comment under the fence also renews the lease. If the lease is lost, the comment is posted without the fence, because it
+    // A comment with the fence also renews the lease. If the lease is lost, the comment is posted without the fence, because it
     // says what was done.
     await told(() => service.addComment(handle, comment, key, move !== null))
       .catch(async (error: unknown) => {
@@ -31,12 +31,13 @@ export async function tellEnding(service: BoardService, journal: Journal, ending
   const moved = move === "release" ? () => service.releaseTask(handle) : () => service.moveTask(handle, move);
   await told(moved).catch(async (error: unknown) => {
     if (!isRefusal(error)) throw error;
-    // The task was already changed by a rule of the board or by a person. A task that cannot be submitted is released.
+    // The service refused the move, for example because of a rule of the board. If the lease is not lost, the task is released
+    // instead.
     if (!isLeaseLost(error) && move !== "release") await told(() => service.releaseTask(handle)).catch(ignoreRefusal);
   });
 }
 
-/** The task or the run was removed, or the agent has lost its rights. Then nobody gets the result. */
+/** Ignores a refusal: the task or the run was removed, or the agent has lost its rights, so the result cannot be delivered. */
 function ignoreRefusal(error: unknown): undefined {
   if (isRefusal(error)) return undefined;
   throw error;

@@ -21,7 +21,7 @@ export interface RunnerControl {
 const AFTER_MISTAKE_MS = 10_000;
 const MAX_VIEW_TEXT = 80;
 
-/** Takes tasks and works on them until it is stopped, or one of its own limits is reached. */
+/** Takes tasks and works on them until it is stopped, or a limit in its options is reached. */
 export async function runTasks(
   service: BoardService,
   agent_id: string,
@@ -57,7 +57,7 @@ export async function runTasks(
       },
     );
 
-  /** Takes one task, or waits until there may be one. */
+  /** Takes one task and works on it, or waits until there may be a task to take. */
   async function workOnce(): Promise<void> {
     begun++;
     const taken = await takeTask().catch((error: unknown) => {
@@ -141,7 +141,7 @@ export async function runTasks(
   }
 
   async function slot(): Promise<void> {
-    // A task that another slot is about to get counts too.
+    // `begun` also counts a task that another slot is just taking.
     while (!ended.aborted && (options.max_tasks === null || begun < options.max_tasks))
       await workOnce().catch(async (error: unknown) => {
         if (ended.aborted) return;

@@ -3,8 +3,8 @@ import { homedir } from "node:os";
 import path from "node:path";
 
 /**
- * The file by which the operating system starts the runner at every sign-in, and the commands with which a person starts and
- * stops it.
+ * The file by which the operating system starts the runner at every sign-in, and the commands with which a person starts and stops
+ * the runner.
  */
 export interface ServiceUnit {
   file: string;
@@ -51,7 +51,7 @@ export function toServiceUnit({ name, command, folder, environment, platform = p
         ...kept.map(([key, value]) => `Environment=${quoteUnit(`${key}=${value}`)}`),
         "Restart=on-failure",
         "RestartSec=30",
-        // The system first stops only the runner, which gives back its tasks and ends its agents.
+        // The system first sends the signal only to the runner, which then releases its tasks and ends its agents.
         "KillMode=mixed",
         "TimeoutStopSec=60",
         "[Install]",

@@ -1,10 +1,10 @@
 import type { ContentBlock, SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import { cutText, type Step, type ToolCallStep, type UsageEntry } from "./step.ts";
 
-/** Text that arrives in pieces is collected for this long, or up to this length, and then becomes one step. */
+/** Text that arrives in pieces is collected for GATHER_MS or up to GATHER_CHARS, and then becomes one step. */
 const GATHER_MS = 800;
 const GATHER_CHARS = 8_000;
-/** How much of the agent's last message is kept, because it becomes the comment. */
+/** The maximum length of the agent's last message, which becomes the comment, in characters. */
 const MAX_MESSAGE = 8_000;
 const MAX_LOCATIONS = 20;
 const MAX_ENTRIES = 100;
@@ -98,7 +98,7 @@ export function createStepMapper(add: (step: Step) => void, now = () => new Date
   };
 }
 
-/** A price with as many digits as the service stores. */
+/** Formats a price with as many digits as the service stores. Returns null for a number that cannot be a price. */
 const toPrice = (amount: number): string | null =>
   Number.isFinite(amount) && amount >= 0 && amount < 1_000_000 ? amount.toFixed(6) : null;
 
@@ -127,7 +127,10 @@ function textOf(content: ContentBlock): string {
   return `[${content.type}]`;
 }
 
-/** A tool call after an update. Fields that the update leaves out keep their earlier value. */
+/**
+ * Converts an update of a tool call to a step. Fields that the update leaves out are missing in the step too, and keep their
+ * earlier value.
+ */
 function toToolCall(call: ToolCallUpdate): ToolCallStep {
   const { toolCallId, title, kind, status, locations, content, rawInput, rawOutput } = call;
   const diff = content?.find((part) => part.type === "diff");

@@ -1,5 +1,5 @@
 export interface StallWatch {
-  /** Called when the agent has shown that it is alive. */
+  /** Notes that the agent has shown that it is alive. */
   sign(): void;
   /** Silence does not count while a person is asked. */
   pause(): void;
@@ -7,7 +7,7 @@ export interface StallWatch {
   stop(): void;
 }
 
-/** Calls `onStall` when the agent was silent for this long. */
+/** Calls `onStall` when the agent was silent for `ms` milliseconds. */
 export function watchStall(ms: number, onStall: () => void): StallWatch {
   let last = performance.now();
   let isPaused = false;

@@ -1,7 +1,10 @@
 import { homedir } from "node:os";
 import path from "node:path";
 
-/** Where the journals of runs are: $XDG_STATE_HOME/board/runs, else ~/.local/state/board/runs; on Windows below %LOCALAPPDATA%. */
+/**
+ * Returns the folder of the journals of runs: $XDG_STATE_HOME/board/runs, else ~/.local/state/board/runs; on Windows below
+ * %LOCALAPPDATA%.
+ */
 export function runsFolder(environment: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): string {
   const home = environment["HOME"] || homedir();
   const base =

@@ -5,19 +5,19 @@ import { delayAfter, isTransient } from "./retry.ts";
 import type { Step } from "./step.ts";
 
 const MAX_BATCH = 200;
-/** Below the 1 MB that the service accepts. */
+/** The maximum size of a batch, below the 1 MB that the service accepts. */
 const MAX_BATCH_BYTES = 700_000;
 /**
- * The sender waits this long after each batch. A step after a pause is still sent almost at once, because somebody may be
+ * The sender waits this long after each batch. After a longer pause it sends a step almost at once, because somebody may be
  * watching.
  */
 const INTERVAL_MS = 700;
 const CHECK_MS = 150;
 
 export interface StepSender {
-  /** Sends what is left and stops. Returns false when the service refused steps, or the signal aborted first. */
+  /** Sends the remaining steps and stops. Returns false when the service refused steps, or the signal aborted first. */
   finish(signal?: AbortSignal): Promise<boolean>;
-  /** Stops without sending what is left. */
+  /** Stops without sending the remaining steps. */
   stop(): void;
 }
 
@@ -57,7 +57,7 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
     }
   }
 
-  /** A step that the service does not understand must not hold up the steps after it. */
+  /** Sends a log line instead of a step that the service refuses as invalid, so that the steps after it can be sent. */
   async function replaceStep({ at }: Step): Promise<void> {
     const text = "A step of the agent could not be stored.";
     await post(journal.sent, [{ at, kind: "log", stream: "runner", text }]).then(
@@ -90,11 +90,11 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
 
 const isInvalid = (error: unknown): boolean => error instanceof ApiError && error.status === 422;
 
-/** The service is still storing another request about this run. */
+/** Returns whether the service is still handling another request about this run. */
 const isBusy = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 409 && error.retry_after_seconds !== undefined;
 
-/** The number of the step that the service expects, when a batch began with a later one. */
+/** Returns the number of the step that the service expects, if it refused a batch that began with another step. */
 function nextOf(error: unknown): number | null {
   if (!(error instanceof ApiError) || error.status !== 409) return null;
   const { next } = (error.detail ?? {}) as { next?: unknown };

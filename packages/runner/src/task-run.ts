@@ -25,7 +25,7 @@ export interface TaskRunContext {
   options: RunnerOptions;
   host: RunnerHost;
   repository: Repository | null;
-  /** Aborted when the runner should stop. The agent then cancels, and the task is given back. */
+  /** Aborted when the runner should stop. The agent then cancels, and the task is released. */
   stopping: AbortSignal;
   /** Aborted at the second signal. The agent is then killed. */
   killing: AbortSignal;
@@ -36,7 +36,7 @@ export interface TaskRunContext {
 /** Why a run ended early, if the agent did not end it. */
 type Interruption = { type: "stopped" } | { type: "lost"; reason: string } | { type: "moved"; task: Task } | { type: "stalled" };
 
-/** Works on a task that this runner has taken, until the service knows how it ended. */
+/** Works on a task that this runner has taken, until the service has stored how the work ended. */
 export async function runTask(context: TaskRunContext, { task, comments }: TakenTask, journal: Journal): Promise<void> {
   const { service, host, options } = context;
   const { facts } = journal;
@@ -142,7 +142,7 @@ async function work(context: TaskRunContext, { task, comments, journal, folder, 
     const board = token === null ? null : { url: service.url, token };
     const { protocol } = options.command;
     const env = toAgentEnvironment(host.environment, options.command);
-    // A plain command gets no tools, but it may call the service itself.
+    // A command that speaks no protocol gets no tools, but it may call the service itself.
     if (protocol === "exec" && board) Object.assign(env, { BOARD_URL: board.url, BOARD_TOKEN: board.token });
     const prompt = writePrompt({
       instructions,
@@ -193,13 +193,13 @@ async function openFolder({ repository, options }: TaskRunContext, task: Task): 
   return openWorktree(repository, task, baseOf(task) ?? options.base);
 }
 
-/** The branch or tag that the task's custom field `base` names. */
+/** Returns the branch or tag that the task's custom field `base` names. */
 function baseOf(task: Task): string | null {
   const value = (task.custom_field_values as Record<string, unknown> | null | undefined)?.["base"];
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-/** The message of a commit, in one line. The title cannot act as an option, because git gets it as the value of one. */
+/** Creates the message of a commit, in one line. Git gets it as the value of `--message`, so a title cannot act as an option. */
 const toSubject = (task: Task): string =>
   `${task.title.replaceAll(/[\p{Cc}\s]+/gu, " ").slice(0, 60)} (task ${task.id.slice(0, 8)})`;
 
@@ -214,7 +214,10 @@ const giveBack = (comment: string): RunEnding => ({
 const whereKept = (folder: TaskFolder | null): string =>
   folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "";
 
-/** Somebody else holds the task now, so no comment is posted. The run names where the work can be found. */
+/**
+ * Returns how a run ends whose lease is lost. Somebody else may hold the task, so no comment is posted. The run says where the work
+ * is.
+ */
 const toLost = (reason: string, folder: TaskFolder | null, links: RunLink[]): RunEnding => ({
   key: crypto.randomUUID(),
   comment: null,

@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import path from "node:path";
 import type { ToolRequest } from "./policy.ts";
 
-/** Folders of version control: a file in them can make the next command of git run a program. */
+/** Folders of version control and of the board. A file in them can make the next git command run a program. */
 const CONTROL_FOLDER = /(^|[\\/])\.(git|hg|svn|board)([\\/]|$)/i;
 
 /** Returns whether the file is inside the folder, even when symbolic links are followed. */
@@ -15,10 +15,10 @@ export function isInside(folder: string, file: string): boolean {
 
 const leavesFolder = (relative: string) => relative === ".." || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative);
 
-/** Programs replace `~` with the home folder. A path that begins with it is therefore treated as outside the working folder. */
+/** Moves a path that begins with `~` outside the working folder, because programs replace `~` with the home folder. */
 const expandHome = (file: string) => (file.startsWith("~") ? path.join(path.parse(process.cwd()).root, file) : file);
 
-/** The real path of a file that may not exist yet, found by the nearest folder above it that exists. */
+/** Returns the real path of a file. If the file does not exist yet, the path of its nearest existing parent folder is resolved. */
 function toReal(file: string): string {
   try {
     return realpathSync(file);
@@ -28,7 +28,7 @@ function toReal(file: string): string {
   }
 }
 
-/** The files in the form in which a policy names them: relative with forward slashes inside the folder, full paths outside it. */
+/** Returns the files as a policy names them: relative paths with forward slashes inside the folder, full paths outside it. */
 export const pathsOf = (folder: string, files: readonly string[]): string[] =>
   files.map((file) => {
     const real = toReal(path.resolve(folder, expandHome(file)));
@@ -39,7 +39,8 @@ export const pathsOf = (folder: string, files: readonly string[]): string[] =>
 const PATH_NAMES = ["path", "file_path", "filePath", "abs_path", "notebook_path", "absolute_path", "directory", "dir_path"];
 
 /**
- * What the agent asks permission for. Facts that the request leaves out are taken from the last report about the same tool call.
+ * Returns what the agent asks permission for. Facts that the request leaves out are taken from earlier reports about the same tool
+ * call.
  */
 export function toToolRequest({ toolCall }: RequestPermissionRequest, known: ToolCallUpdate | undefined): ToolRequest {
   const input = toolCall.rawInput ?? known?.rawInput;

@@ -3,7 +3,7 @@ import { tryGit } from "./git.ts";
 import { untilAnswered } from "./retry.ts";
 import type { TaskFolder } from "./worktree.ts";
 
-/** A longer diff is not shown on a page but read on its branch. */
+/** The maximum size of a diff. People can read a larger diff on its branch. */
 const MAX_BYTES = 10_000_000;
 
 /**
@@ -18,7 +18,7 @@ export async function attachDiff(
   signal: AbortSignal,
 ): Promise<string | null> {
   if (base === null || branch === null) return null;
-  // Without these options, git would start the program that the repository names as its diff tool.
+  // Without these options, git would start programs that the repository's configuration names.
   const diff = await tryGit(path, "diff", "--no-color", "--no-ext-diff", "--no-textconv", `${base}..HEAD`);
   if (!diff) return null;
   const content = Buffer.from(`${diff}\n`);

@@ -11,8 +11,8 @@ export interface WorkResult {
 const MAX_COMMIT_LINKS = 10;
 
 /**
- * Commits what the agent left in its worktree, and lists the changes. Without a worktree nothing is committed, because the folder
- * belongs to a person.
+ * Commits what the agent left uncommitted in its worktree, and lists the changes. Without a worktree nothing is committed, because
+ * the folder belongs to a person.
  */
 export async function collectWork(folder: TaskFolder, subject: string): Promise<WorkResult> {
   if (folder.base === null) return { has_changes: false, links: [] };
@@ -42,18 +42,22 @@ export async function collectWork(folder: TaskFolder, subject: string): Promise<
   return { has_changes: true, links: [branch, ...links] };
 }
 
-/** The address of something that exists only on this machine. It is not a web address, so it cannot be opened. */
+/**
+ * Returns an address for a branch or commit that exists only on this machine. It is not a web address, so pages do not link to it.
+ */
 const toGitAddress = (name: string) => `git://${hostname()}/${name}`;
 
 async function commitAll(folder: string, subject: string): Promise<void> {
   await git(folder, "add", "--all");
   const hasName = (await tryGit(folder, "config", "user.email")) !== null;
   const author = hasName ? [] : ["-c", "user.name=board", "-c", "user.email=board@localhost"];
-  // The repository's hooks are not run, because the work would be lost if one failed.
+  // The repository's hooks are not run, because the work would be lost if a hook failed.
   await git(folder, ...author, "commit", "--quiet", "--no-verify", "--no-gpg-sign", `--message=${subject}`);
 }
 
-/** The web address of a remote such as git@host:owner/name.git, or null if it has none. Credentials are left out. */
+/**
+ * Returns the web address of a remote such as git@host:owner/name.git, without credentials. Returns null if the remote has none.
+ */
 export function toWebAddress(remote: string): string | null {
   const ssh = /^(?:ssh:\/\/)?git@([\w.-]+)[:/]([\w./~-]+?)(?:\.git)?\/?$/.exec(remote);
   if (ssh) return `https://${ssh[1]}/${ssh[2]}`;

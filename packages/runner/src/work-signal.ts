@@ -2,19 +2,21 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { BoardService } from "./board-service.ts";
 
 export interface WorkSignal {
-  /** Waits until there may be work: an event of the board, or the time after which the service wants to be asked again. */
+  /** Waits until there may be work: until an event of the board, or until the service should be asked again. */
   wait(how: { retry_after_seconds: number; isFinal: boolean; max_ms: number }): Promise<void>;
 }
 
-/** Without events, the service is asked this often, which also shows the service that the agent is alive. */
+/** Without events, the service is asked at this interval, which also shows that the agent is alive. */
 const CHECK_MS = 240_000;
-/** Events come in groups, and several runners wait for the same events, so each waits a random time up to this one. */
+/**
+ * The maximum of a random wait after an event. Events come in groups and reach several runners, which should not all ask at once.
+ */
 const SPREAD_MS = 700;
 const RECONNECT_MS = 30_000;
 
 /**
- * Follows the tasks of the board over one open connection, so that an idle runner asks for nothing and still begins a new task
- * within seconds. Without a board it asks as often as the service says.
+ * Follows the tasks of the board over one open connection, so that an idle runner sends no requests and still begins a new task
+ * within seconds. Without a board, it asks at the interval that the service chooses.
  */
 export function openWorkSignal(service: BoardService, board_id: string | null, signal: AbortSignal): WorkSignal {
   const waiting = new Set<() => void>();
@@ -29,7 +31,7 @@ export function openWorkSignal(service: BoardService, board_id: string | null, s
         isFollowing = true;
         for await (const { data } of events) if (mayBeWork(data)) for (const wake of waiting) wake();
       } catch {
-        // The stream resumes by itself after errors. Only a refusal ends it here, such as a limit on connections.
+        // The stream reconnects by itself after errors. It ends only after a refusal, such as a limit on connections.
       }
       isFollowing = false;
       await pause(RECONNECT_MS, undefined, { signal }).catch(() => {});

@@ -21,7 +21,7 @@ export async function removeDoneWorktrees(
       if (status === "done" && (await removeWorktree(repository, worktree)))
         print({ event: "removed", text: `removed ${path}, because its task is done`, task_id });
     } catch {
-      // It is tried again at the next start.
+      // The runner tries again at its next start.
     }
   }
 }

@@ -6,7 +6,7 @@ import { isOwned, type OwnerLock, takeOwnership } from "./owner-lock.ts";
 /** A folder in which the agent works on one task. */
 export interface TaskFolder {
   path: string;
-  /** The branch of the worktree; null if the agent works in the person's own folder or outside of a repository. */
+  /** The branch of the worktree; null if the agent works in the person's own checkout or outside of a repository. */
   branch: string | null;
   /** The commit with which the work began; null outside of a repository. */
   base: string | null;
@@ -18,7 +18,7 @@ export interface TaskFolder {
 export interface Repository {
   /** The folder of the person's own checkout. */
   root: string;
-  /** Where git keeps what all worktrees share. */
+  /** The git folder that all worktrees share. */
   common: string;
 }
 
@@ -28,10 +28,10 @@ interface NamedTask {
   title: string;
 }
 
-/** What is stored about a worktree, next to its folder. */
+/** What is stored about a worktree, in a file next to its folder. */
 interface WorktreeNote {
   task_id: string;
-  /** Missing in notes that an earlier version wrote. */
+  /** Missing in files that an earlier version wrote. */
   board_id?: string;
   branch: string;
   base: string;
@@ -47,7 +47,9 @@ export async function findRepository(folder: string): Promise<Repository | null>
 const SHORT_ID = 8;
 const MAX_SLUG = 40;
 
-/** The name of a task's branch. Of the title only letters and digits are used, so that it cannot become an option or a path. */
+/**
+ * Returns the name of a task's branch. Only letters and digits of the title are used, so that it cannot become an option or a path.
+ */
 export function toBranch(task_id: string, title: string): string {
   const words = title
     .normalize("NFKD")
@@ -59,7 +61,7 @@ export function toBranch(task_id: string, title: string): string {
 }
 
 /**
- * Makes the worktree of a task, or returns the one that an earlier run left. Worktrees are in `.board/worktrees` of the
+ * Creates the worktree of a task, or returns the worktree that an earlier run left. Worktrees are in `.board/worktrees` of the
  * repository and not below `.git`, because many tools ignore or protect every path that contains `.git`.
  */
 export async function openWorktree({ root, common }: Repository, task: NamedTask, base: string | null): Promise<TaskFolder> {
@@ -119,7 +121,7 @@ const worktreeFolder = (root: string) => path.join(root, ".board", "worktrees");
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The id is used as the name of a folder, so it is checked although the service created it. */
+/** Throws unless the id is a UUID. The service created the id, but it is checked because it is used as the name of a folder. */
 function requireId(id: string): string {
   if (!UUID.test(id)) throw new Error("The id of the task is not valid.");
   return id;
@@ -147,7 +149,7 @@ function excludeWorktrees(common: string): void {
   appendFileSync(file, `${text === "" || text.endsWith("\n") ? "" : "\n"}${line}\n`);
 }
 
-/** Works in a person's folder as it is, without a worktree. */
+/** Opens a person's folder as it is, without a worktree. */
 export async function openInPlace(folder: string): Promise<TaskFolder> {
   const base = await tryGit(folder, "rev-parse", "--verify", "--quiet", "HEAD");
   return { path: folder, branch: null, base, is_shared: true, release() {} };

@@ -59,7 +59,7 @@ export async function listSessions(ctx: Context<Admin>, query: TargetQuery): Pro
   return { sessions: listed.map(toGatewaySession), main_session: main && toGatewaySession(main) };
 }
 
-/** Returns the session with exactly this key. A missing main session is created first. */
+/** Returns the session with exactly this key. If it is the main session and does not exist, it is created first. */
 export async function getSession(ctx: Context<Admin>, session_key: string, query: TargetQuery): Promise<GatewaySessionRead> {
   const host = await resolveTarget(ctx, query);
   const session = await callInteractively(ctx, host, "sessions.list", async () => {
