@@ -157,7 +157,7 @@ function toOutcome({ status, option }: PermissionAnswer, offered: readonly Permi
 }
 
 /**
- * Selects an offered option of the first of these kinds that is offered. If none is offered, the request is cancelled, which allows
+ * Selects the first of these kinds for which there is an option. Without such an option, the request is cancelled, which allows
  * nothing.
  */
 function select(offered: readonly PermissionOption[], kinds: readonly PermissionOption["kind"][]): RequestPermissionOutcome {

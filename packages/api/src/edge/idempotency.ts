@@ -129,8 +129,8 @@ export async function runOnce(
 }
 
 /**
- * Returns the stored answer, so that the operation need not run and be rolled back. Returns null if the answer has expired, or if
- * access is refused: the operation then creates the error.
+ * Returns the stored answer, so that the operation does not run only to be rolled back. Returns null if the answer has expired, or
+ * if access is refused: the operation then creates the error.
  */
 async function findAllowedAnswer(
   ctx: Context,

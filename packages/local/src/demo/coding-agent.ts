@@ -36,7 +36,7 @@ const use = (toolCallId: string, call: object) => tell({ sessionUpdate: "tool_ca
 const finish = (toolCallId: string, call: object) =>
   tell({ sessionUpdate: "tool_call_update", toolCallId, status: "completed", ...call });
 
-/** Asks for permission. The runner's policy decides, or a person if the policy says so. */
+/** Asks for permission. The runner's policy decides, or lets a person decide. */
 async function mayI(toolCall: object): Promise<boolean> {
   const options = [
     { optionId: "allow", name: "Allow", kind: "allow_once" },

@@ -139,7 +139,7 @@ async function abortRuns(host: Host, session_key: string): Promise<void> {
   }
 }
 
-/** Acquires the config lock for each attempt, so that other writers need not wait while this write is being retried. */
+/** Acquires the config lock for each attempt, so that other writers do not wait while this write is being retried. */
 const writeConfig = (host: Host, method: string, params: object): Promise<unknown> =>
   host.retry(method, () => host.withConfigLock(() => host.callOnce(method, params)));
 
