@@ -17,7 +17,7 @@ const asked = await agent.post("/api/v1/agent/boards/{board_id}/approvals", {
 });
 console.log(`Asked: ${asked.id}`);
 
-// `since` begins where the request was made, so a decision that is faster than the connection is seen too.
+// The stream begins at the time of the request, so it also contains a decision that was made before the connection was open.
 const query = { since: asked.created_at };
 for await (const { data } of agent.stream("/api/v1/boards/{board_id}/approvals/stream", { params: { ...board, query } })) {
   const { id, status } = data.approval;

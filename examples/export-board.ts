@@ -29,7 +29,7 @@ const [memory, approvals, agents, webhooks] = await Promise.all([
   collect(you.list("/api/v1/boards/{board_id}/webhooks", { params: whole })),
 ]);
 
-// Long texts of a list are shortened and named in `truncated_fields`; read such an item by its id for the rest.
+// A list shortens long texts and names them in `truncated_fields`. Read such an item by its id to get the whole text.
 const shortened = [...tasks, ...memory].filter((item) => "truncated_fields" in item).length;
 const exported = { exported_at: new Date().toISOString(), board, agents, tasks, memory, approvals, webhooks };
 console.log(JSON.stringify(exported, null, 2));

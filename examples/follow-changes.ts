@@ -42,10 +42,10 @@ for (;;) {
       for await (const { id, data } of readEvents(answer.body)) {
         const { type, action, actor } = JSON.parse(data) as { type: string; action: string; actor: { type: string } };
         console.log(`${type} ${action} by ${actor.type}`);
-        writeFileSync(file, id); // saved after the work, so that a change whose handling was interrupted comes again
+        writeFileSync(file, id); // saved after the work, so that a change is sent again if its handling was interrupted
       }
     } catch {
-      // The connection broke. The next one begins after the last position that was handled.
+      // The connection broke. The next connection begins after the last position that was handled.
     }
   }
   await pause(2_000);

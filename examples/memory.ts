@@ -10,7 +10,7 @@ async function remember(key: string, value: unknown): Promise<void> {
   await agent.post("/api/v1/agent/boards/{board_id}/memory", { params: { path }, body: { key, value, tags: ["stock"] } });
 }
 
-/** Entries are only appended, newest first, so the first one of a key holds its value. */
+/** Returns the value of a key. Entries are only appended and are listed newest first, so the first entry of a key has its value. */
 async function recall(key: string): Promise<unknown> {
   const query = { key, limit: 1 };
   const { items } = await agent.get("/api/v1/agent/boards/{board_id}/memory", { params: { path, query } });

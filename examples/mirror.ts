@@ -1,10 +1,10 @@
-// A copy of a board's tasks in a file, which each run brings up to date by reading only what changed since the last one.
+// Keeps a copy of a board's tasks in a file. Each run of this program reads only what has changed since the previous run.
 // Run: BOARD_TOKEN=… BOARD=… MIRROR=tasks.json node examples/mirror.ts
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { ApiError, createClient, type Task } from "@board/client";
 
 interface Mirror {
-  /** The position in the feed of changes up to which the tasks are up to date. */
+  /** The position in the feed of changes up to which `tasks` contains all changes. */
   cursor: string;
   tasks: Record<string, Task>;
 }
@@ -38,7 +38,7 @@ async function update(mirror: Mirror): Promise<void> {
 
 let mirror: Mirror = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : await readAll();
 await update(mirror).catch(async (error: unknown) => {
-  // The feed keeps a week of changes; after a longer break everything is read again.
+  // 410: the feed keeps changes for a week, so after a longer break all tasks are read again.
   if (!(error instanceof ApiError && error.status === 410)) throw error;
   mirror = await readAll();
 });

@@ -31,4 +31,4 @@ for await (const page of pages(`/api/v1/boards/${process.env.BOARD}/tasks?sort=p
 }
 console.log(`${count} tasks`);
 
-// The client does the same: for await (const task of client.list("/api/v1/boards/{board_id}/tasks", …))
+// The npm client reads all pages like this: for await (const task of client.list("/api/v1/boards/{board_id}/tasks", …))

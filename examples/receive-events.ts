@@ -11,7 +11,7 @@ const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
 const you = createClient({ url, token: process.env.BOARD_TOKEN! });
 const path = { board_id: process.env.BOARD! };
 
-const seen = new Set<string>(); // in your program this would be a table: the same message may come again after a restart
+const seen = new Set<string>(); // in your program this would be a table, because a message may be sent again after a restart
 let verifier: Webhook | undefined;
 
 async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {

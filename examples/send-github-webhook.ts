@@ -1,4 +1,4 @@
-// Makes a webhook for GitHub, and posts to it as GitHub does: to try what agents do with an event before you connect a repository.
+// Creates a webhook for GitHub and posts to it as GitHub does, so that you can see what agents do before you connect a repository.
 // Run: BOARD_TOKEN=… BOARD=… node examples/send-github-webhook.ts
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { createClient } from "@board/client";
@@ -34,7 +34,7 @@ async function post(event: string, payload: object): Promise<number> {
 console.log("ping:", await post("ping", { zen: "Keep it logically awesome." }));
 console.log("issues:", await post("issues", { action: "opened", issue: { number: 7, title: "A lamp flickers" } }));
 
-// Both are stored; only the second one matches event_types, so an agent is notified of that one only.
+// Both events are stored. Only the second event matches event_types, so the agent is notified only of that event.
 const path = { ...params.path, webhook_id: webhook.id };
 for await (const { event_type, delivery } of you.list("/api/v1/boards/{board_id}/webhooks/{webhook_id}/payloads", {
   params: { path },

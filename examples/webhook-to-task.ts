@@ -1,4 +1,4 @@
-// A lead that makes a task of each event that a webhook received. set-up.ts prints LEAD_TOKEN.
+// A lead that creates a task for each event that a webhook receives. set-up.ts prints LEAD_TOKEN.
 // Run: LEAD_TOKEN=… BOARD=… node examples/webhook-to-task.ts
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "@board/client";

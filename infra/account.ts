@@ -1,4 +1,4 @@
-/** Concurrent executions that Lambda allows the account in its region. Most accounts have 1,000, new ones often 10. */
+/** Concurrent executions that Lambda allows the account in its region. Most accounts have 1,000; new accounts often have 10. */
 export const accountConcurrency = Number(process.env.ACCOUNT_CONCURRENCY || 1_000);
 
 if (!Number.isSafeInteger(accountConcurrency) || accountConcurrency < 1)

@@ -1,4 +1,7 @@
-/** The name includes the stage, because stages may share an account and an alarm email shows little more than the name. */
+/**
+ * Returns the name of a resource. It includes the stage, because stages may share an account and an alarm email shows little more
+ * than the name.
+ */
 const resourceName = (name: string) => `${$app.name}-${$app.stage}-${name}`;
 
 const topic = new aws.sns.Topic("Alarms", { name: resourceName("Alarms") });
@@ -28,9 +31,9 @@ interface AlarmSpec {
   section: RunbookSection;
   /** The alarm is raised above this value. */
   threshold: number;
-  /** Number of periods that the alarm looks at, and how many of them must breach the threshold. The default is one of one. */
+  /** The number of periods that the alarm evaluates, and how many of them must breach the threshold. By default, both are one. */
   periods?: { of: number; breaching: number };
-  /** Raises the alarm below the threshold instead, and also when there is no data. */
+  /** If true, the alarm is raised below the threshold instead of above it, and also when there is no data. */
   when_missing?: boolean;
 }
 

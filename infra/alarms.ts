@@ -77,7 +77,7 @@ messageAgeAlarm("SyncsLate", "Parts of template and pack syncs", syncQueue, sync
 messageAgeAlarm("ProbesLate", "Probes of hosts", probeQueue, probes);
 messageAgeAlarm("OutboundLate", "Deliveries to subscriptions", outboundQueue, outbound);
 
-// Each run of the relay schedule records this before it sends the overdue wake-ups.
+// Each run of the relay schedule records JobAge before it sends the overdue wake-ups.
 alarm("JobsWait", serviceMetric("JobAge", "Maximum", tickMinutes * 60), {
   summary: "The oldest due job has waited for more than ten minutes after a scheduled run: wake-ups do not arrive",
   section: "Jobs wait",
@@ -101,7 +101,7 @@ alarm("DeliveriesSlow", serviceMetric("IngestLag", "p99", FIVE_MINUTES), {
   periods: { of: 3, breaching: 2 },
 });
 
-// The relay schedule records this too. The database ends a transaction of the service after a minute without statements.
+// The relay schedule records this age too. It stays low, because the database ends a transaction after a minute without statements.
 alarm("StreamsLate", serviceMetric("StreamHorizonAge", "Maximum", tickMinutes * 60), {
   summary: "A transaction has been open in the database for more than a minute: all streams wait for it to end",
   section: "Streams are late",
@@ -136,8 +136,8 @@ expressionAlarm(
   },
 );
 
-// This does not count API Gateway's 429 responses, which follow its configured limit. It counts requests that reached Lambda but
-// got no sandbox.
+// Counts requests that reached Lambda but got no sandbox. API Gateway's own 429 responses are not counted, because they follow a
+// configured limit.
 const throttles = [...apiFunctions, ...(streamFunction ? [streamFunction] : [])].map(({ name }) =>
   functionMetric(name, "Throttles"),
 );
@@ -157,7 +157,7 @@ for (let part = 0; part * MAX_METRICS_PER_ALARM < throttles.length; part += 1)
     },
   );
 
-// Includes concurrency that is reserved for single functions. Other programs of the account use it too.
+// The metric includes concurrency that is reserved for single functions, and the concurrency of other programs in the account.
 alarm("AccountConcurrencyHigh", accountMetric("ClaimedAccountConcurrency"), {
   summary: `More than 80 % of the ${accountConcurrency} concurrent executions of the account are in use: soon requests are throttled`,
   section: "Concurrency of the account",

@@ -14,7 +14,7 @@ const consumers = {
   Outbound: outboundConsumer,
 };
 
-// A dead job is a row in the database and a log line, not a dead letter of the queue, so it is counted from the log.
+// A dead job is a row in the database and a log line, and not a message in the dead-letter queue, so it is counted from the log.
 for (const [name, consumer] of Object.entries(consumers))
   new aws.cloudwatch.LogMetricFilter(`${name}GivenUp`, {
     logGroupName: consumer.nodes.logGroup.apply((group) => group!.name),

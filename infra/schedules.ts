@@ -6,9 +6,9 @@ import { afterMigration } from "./migrate.ts";
 import { enqueuePermissions, scheduleDeadLetters } from "./queue.ts";
 import { tickMinutes } from "./tick.ts";
 
-/** Retries of an invocation that Lambda rejected, and of a run that failed inside the function. */
+/** The number of retries if Lambda rejects an invocation, or if a scheduled run fails inside the function. */
 const MAX_RETRIES = 2;
-/** A run that has waited longer is dropped, because later runs have done its work. */
+/** A scheduled run that has waited longer is dropped, because later runs have done its work. */
 const MAX_EVENT_AGE_SECONDS = 15 * 60;
 
 /** One function runs every schedule; the event names the schedule. A run that fails permanently becomes a dead letter. */
@@ -33,7 +33,9 @@ export const scheduler = new sst.aws.Function("Scheduled", {
   },
 });
 
-/** All schedules run in the same minute, so that a suspended database is woken only once per interval. */
+/**
+ * Returns the cron expression. All schedules run in the same minute, so that a suspended database is woken only once per interval.
+ */
 const toCronExpression = (minutes: number) => `cron(${minutes < 60 ? `0/${minutes}` : "0"} * * * ? *)` as const;
 
 for (const [name, { every_minutes }] of Object.entries(schedules).filter(([name]) => !omittedSchedules.includes(name)))

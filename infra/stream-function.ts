@@ -7,7 +7,10 @@ import { stageSettings } from "./stage.ts";
 const { reserve_concurrency } = stageSettings($app.stage);
 const { STREAM_MAX_SECONDS } = process.env;
 
-/** The service handles authentication and CORS itself, because the CORS of the function URL would allow every origin. */
+/**
+ * Creates the function with its URL. The service handles authentication and CORS itself, because a function URL's CORS would allow
+ * every origin.
+ */
 export const createStreamFunction = () =>
   new sst.aws.Function("Stream", {
     ...commonFunctionArgs,

@@ -7,7 +7,7 @@ export interface Throttle {
 /** AWS's limit for all APIs of an account in a region, unless AWS has raised it. */
 const MAX_RATE = 10_000;
 
-/** Each route of public webhooks gets half of the limit for all routes together. */
+/** Returns the limits of a stage. Each route of public webhooks gets half of the limit for all routes together. */
 export function throttles(isProduction: boolean): { throttle: Throttle; webhook_throttle: Throttle } {
   const rate = Number(process.env.API_REQUESTS_PER_SECOND || (isProduction ? 500 : 50));
   if (!Number.isSafeInteger(rate) || rate < 2 || rate > MAX_RATE)

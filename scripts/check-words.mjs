@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** Each entry is a word or phrase a reader would stumble over. `|` separates forms; all match whole words in any case. */
+/** Each entry is a word or phrase that makes readers stumble. `|` separates forms; all match whole words in any case. */
 const FORBIDDEN = [
   "whoever|whomever|whosoever|whichever|whatever is|whatever was|whatever comes",
   "nobody's|somebody else's|anybody's|everybody's|nobody told|somebody else has",

@@ -6,7 +6,7 @@ import path from "node:path";
 
 const root = path.resolve(import.meta.dirname, "..");
 const { version } = JSON.parse(readFileSync(path.join(root, "node_modules/sst/package.json"), "utf8"));
-// Written last, so that an installation that was interrupted is repeated.
+// This file is written last, so that an interrupted installation is repeated.
 const marker = path.join(root, ".sst/installed");
 
 if (!existsSync(marker) || readFileSync(marker, "utf8") !== version) {

@@ -1,5 +1,5 @@
-// Formats and lints the staged files. A partly staged file is only checked, because staging its formatted version would add the
-// part that its author left out of the commit.
+// Formats and lints the staged files. A partly staged file is only checked, because staging its formatted version would also stage
+// the changes that its author left out.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";

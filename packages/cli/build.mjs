@@ -1,4 +1,4 @@
-// Builds the command line, without dependencies, into dist or into the folder that is given.
+// Builds the command line, without dependencies, into dist or into the folder in the argument.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { bundlePackage } from "../../scripts/bundle-package.mjs";

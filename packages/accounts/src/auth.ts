@@ -137,8 +137,7 @@ export function createAuth(options: AccountsOptions) {
         delete: { after: async ({ userId, expiresAt }) => (expiresAt > new Date() ? audit(userId, "sign_in.ended") : undefined) },
       },
     },
-    // The service itself logs and answers failures, because the library's error page would show text that is taken from the
-    // address.
+    // The service itself logs and answers failures, because the library's error page would show text from the request's URL.
     onAPIError: { throw: true, errorURL: `${origin}/` },
     logger: { disabled: true },
   });

@@ -10,7 +10,7 @@ const MAX_NAME = 200;
 
 /** What the service does with an invite. */
 export interface Invites {
-  /** The address of an open invite; null if there is none with this token. */
+  /** Returns the e-mail address of an open invite, or null if no open invite has this token. */
   findEmail(token: string): Promise<string | null>;
   /** Makes the account a member. Throws a `DomainError` if the invite is no longer valid. */
   accept(token: string, user: User): Promise<void>;

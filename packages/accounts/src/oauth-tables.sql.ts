@@ -179,7 +179,9 @@ export const oauthConsent = accounts.table(
   ],
 );
 
-/** The signed statements with which clients have signed in. They are kept so that each is accepted only once. */
+/**
+ * The signed statements (client assertions) with which clients have signed in. They are stored so that each is accepted only once.
+ */
 export const oauthClientAssertion = accounts.table(
   "oauth_client_assertion",
   { ...id, expiresAt: time("expires_at").notNull() },
@@ -202,7 +204,7 @@ export const deviceCode = accounts.table(
     scope: text(),
     resources: text().array(),
     oauthClientId: text("oauth_client_id"),
-    /** A column that the library does not have: the API key with which the program acts, made when the person approves. */
+    /** The API key with which the program acts, created when the person approves. The library does not know this column. */
     keyId: uuid("key_id").references(() => api_keys.id, { onDelete: "cascade" }),
   },
   (t) => [index("device_code_by_expiry").on(t.expiresAt), index("device_code_by_key").on(t.keyId)],

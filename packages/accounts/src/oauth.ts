@@ -25,7 +25,7 @@ const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 /** This is also how much time a person has to sign in and agree. */
 const CODE_SECONDS = 600;
-/** A client that did not receive the answer to a refresh may repeat the refresh for this long. */
+/** A client that did not receive the answer to a token refresh may repeat the refresh for this long. */
 const REPEAT_SECONDS = 30;
 
 /**

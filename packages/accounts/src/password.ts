@@ -3,7 +3,7 @@ import { APIError } from "better-auth/api";
 export const MIN_PASSWORD = 12;
 export const MAX_PASSWORD = 128;
 
-/** Words and sequences of characters of which the most common long passwords consist. */
+/** Words and character sequences from which the most common long passwords are made. */
 const COMMON = (
   "password passwort qwertyuiop qwertzuiop asdfghjkl zxcvbnm 1234567890 0987654321 1q2w3e4r5t6y 1qaz2wsx3edc qazwsxedc iloveyou " +
   "letmein welcome administrator changeme trustno1 sunshine princess football baseball superman dragon monkey master shadow " +

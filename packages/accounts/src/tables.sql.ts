@@ -13,7 +13,7 @@ const times = () => ({
   updatedAt: time("updated_at").notNull().defaultNow(),
 });
 
-/** A person's account. `issuer` and `subject` identify the user of the service to whom it belongs. */
+/** A person's account. `issuer` and `subject` identify the user of the service to whom the account belongs. */
 export const user = accounts.table(
   "user",
   {

@@ -119,7 +119,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       // The actor is stored before the role is checked, because agents and people get different forms of a 403 response.
       c.set("ctx", { ...c.var.ctx, actor });
       if (isStream(endpoint)) c.set("ctx", { ...c.var.ctx, actor: await resumeOrganization(c.var.ctx, role, c.req.raw.headers) });
-      // The board in the path replaces the agent's own board in the log, because a main agent works on other boards.
+      // In the log, the board in the path replaces the agent's own board, because a main agent works on several boards.
       c.var.ctx.log.addFields({ ...actorLogFields(c.var.ctx.actor, role), ...pathLogFields(c) });
       if (actor.type === "agent") await limitRequests(c.var.ctx, actor);
       requireAllowedToRun(endpoint, actor, c.req.param());

@@ -54,7 +54,7 @@ type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 type OperationErrorStatus = 403 | 404 | 409 | 410 | 422 | 502;
 
 interface Spec<A extends Actor, Path, Q, B, R> {
-  /** The callers that are allowed. They are checked before any input is read. */
+  /** The callers that may call the operation. The caller is checked before any input is read. */
   as: Role<A>;
   summary: string;
   description?: string;
@@ -86,7 +86,7 @@ interface Spec<A extends Actor, Path, Q, B, R> {
    * other requests.
    */
   in_memory?: true;
-  /** Fields of the answer that are shown only once. In a repeated answer, they are null. */
+  /** Fields of the answer that are shown only once, such as tokens. They are null in a repeated answer. */
   secrets?: readonly string[];
   /** The path of the sign-in metadata, for the header of a 401 response. */
   resource_metadata?: string;

@@ -17,7 +17,7 @@ interface StoredConfig {
   /** Address of the last sign-in. */
   url?: string;
   logins: Record<string, Login>;
-  /** Leases that `board next` took, by task id. Later commands send their fence. */
+  /** Leases of tasks that `board next` took, by task id. Later commands send the fence of the lease. */
   leases: Record<string, HeldLease>;
   /** Agents that `board run` made for this machine, by address, board and name. */
   runners: Record<string, { agent_id: string; token_file: string }>;

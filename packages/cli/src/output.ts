@@ -13,7 +13,7 @@ export interface Output {
   line(text?: string): void;
   /** Prints one result: as JSON `value`, for people what `print` prints. */
   result(value: unknown, print: () => void): void;
-  /** Prints one of several results that arrive over time. As JSON, each is one line. */
+  /** Prints one of several results that arrive over time. As JSON, each result is one line. */
   event(value: unknown, print: () => void): void;
   table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty: string): void;
   bold(text: string): string;

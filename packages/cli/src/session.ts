@@ -41,7 +41,10 @@ export function serviceUrl({ url }: GlobalOptions, environment: NodeJS.ProcessEn
   return requireAddress(text);
 }
 
-/** Returns the address to sign in to. A service that was started here takes precedence over the address that was used last. */
+/**
+ * Returns the address to sign in to. A service that was started in this folder takes precedence over the address that was used
+ * last.
+ */
 export const loginUrl = ({ url }: GlobalOptions, environment: NodeJS.ProcessEnv, config: Config): string =>
   requireAddress(url ?? (environment["BOARD_URL"] || findStartedService(environment) || config.url || DEFAULT_URL));
 
@@ -121,7 +124,7 @@ async function resolveBoard(client: Client, identity: Identity, wanted: string |
   throw new UsageError(`${problem} Name one with --board or BOARD: ${names.slice(0, 20).join(", ")}`);
 }
 
-/** Searches the boards one after the other, because no operation finds a task by its id alone. */
+/** Searches the boards one by one, because no operation finds a task by its id alone. */
 async function searchBoards(client: Client, identity: Identity, task_id: string): Promise<string> {
   const boards = await collect(listBoards(client, identity));
   if (boards.length < 2) return resolveBoard(client, identity, undefined);

@@ -19,7 +19,7 @@ function digest(key: string | Buffer, parts: (string | Buffer)[]): Buffer {
   return hmac.digest();
 }
 
-/** Returns the headers that a sender of the webhook's source sends, including its ids of the delivery and of the event. */
+/** Returns the headers that the webhook's source sends, including ids of the delivery and of the event. */
 export function toWebhookHeaders({ webhook, body, secret, event, now }: Post): Record<string, string> {
   const id = randomUUID();
   const seconds = String(Math.floor(now.getTime() / 1000));

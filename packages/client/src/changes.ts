@@ -16,13 +16,13 @@ export interface Change {
 }
 
 export interface ChangesOptions {
-  /** Position after which to begin: an entry's cursor, or `""` for the oldest entry that is kept. The default is now. */
+  /** Position after which to begin: an entry's cursor, or `""` for the oldest stored entry. The default is now. */
   cursor?: string;
   /** Only changes on this board. */
   board_id?: string;
   /** Only changes of these types. */
   types?: readonly ChangeType[];
-  /** False ends after the last stored change; otherwise new ones are yielded as they happen. */
+  /** If false, the iteration ends after the last stored change. Otherwise new changes are yielded as they happen. */
   live?: boolean;
   /** Ends the iteration by throwing the signal's reason. */
   signal?: AbortSignal;
@@ -40,7 +40,7 @@ interface Feed {
   follow(query: Record<string, unknown>, last_id: string): AsyncGenerator<StreamEvent<unknown>>;
 }
 
-/** Yields the stored changes after the cursor, page by page, and then the new ones from the stream. */
+/** Yields the stored changes after the cursor, page by page, and then new changes from the stream. */
 export async function* readChanges(feed: Feed, { cursor, board_id, types, live = true }: ChangesOptions): AsyncGenerator<Change> {
   const filter = { ...(board_id && { board_id }), ...(types && { types: types.join(",") }) };
   let at = cursor;

@@ -12,7 +12,9 @@ export interface ClientOptions {
   url: string;
   token?: string;
   agent_token?: string;
-  /** Address of streams if it differs from `url`, as on AWS. `/openapi.json` names it under `servers` of each stream. */
+  /**
+   * Address of streams if it differs from `url`, as on AWS. `/openapi.json` contains it in the `servers` of each stream operation.
+   */
   stream_url?: string;
   /** Number of retries after a network error, 429, 502, 503 or 504, if a retry is safe. The default is 3. */
   retries?: number;
@@ -35,13 +37,13 @@ type ClientMethods = {
 };
 
 export interface Client extends ClientMethods {
-  /** Like the method named after the verb, but resolves with status and headers too. */
+  /** Does the same as the method with the verb's name, but resolves with status and headers too. */
   send<V extends HttpMethod, P extends PathOf<V>>(
     verb: V,
     path: P,
     ...input: Input<paths[P][V]>
   ): Promise<Answer<Output<paths[P][V]>>>;
-  /** Yields the items of all pages of a list, for `for await`. A page is read when its first item is needed. */
+  /** Yields the items of all pages of a list, for use with `for await`. A page is read when its first item is needed. */
   list<P extends ListPath>(path: P, ...input: Input<paths[P]["get"]>): AsyncGenerator<Item<P>>;
   /**
    * Yields events as they happen, for `for await`. Reconnects when a connection ends or breaks, and resumes after the last

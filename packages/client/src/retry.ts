@@ -18,7 +18,7 @@ export interface RetryPolicy {
   signal: AbortSignal | undefined;
 }
 
-/** Repeats an attempt after transient errors, as long as a repeat is safe. */
+/** Repeats an attempt after transient errors, if repeating it is safe. */
 export async function withRetries<T>(attempt: () => Promise<T>, policy: RetryPolicy): Promise<T> {
   for (let repeat = 0; ; repeat++) {
     try {

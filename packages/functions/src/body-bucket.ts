@@ -3,7 +3,7 @@ import { type BodyStorage, BodyStorageError } from "@board/core/context/body-sto
 import { rejectAfter } from "@board/core/values/timeout";
 import { awsClientOptions } from "./aws-client.ts";
 
-/** Short, because a request waits for a read, and API Gateway answers 503 after 30 s. */
+/** The limits are short, because a request waits for a read, and API Gateway answers 503 after 30 s. */
 const LIMITS = { connect_ms: 1_000, request_ms: 3_000, attempts: 2 };
 /** Limit for a call including the bytes of the body, for which the client has no limit. */
 const TOTAL_MS = 10_000;

@@ -13,7 +13,7 @@ const MAX_BYTES = 256 * 1024 - 1;
  * How long an event waits for other events to share its call, because the jobs of a batch do not start at exactly the same time.
  */
 const BATCH_WINDOW_MS = 20;
-/** Short, because a bus that does not respond must not delay the other jobs of a batch. */
+/** The limits are short, because a bus that does not respond must not delay the other jobs of a batch. */
 const LIMITS = { connect_ms: 1_000, request_ms: 2_000, attempts: 2 };
 
 /** An event that waits for the next call to PutEvents. */

@@ -10,7 +10,7 @@ const LIMITS = { connect_ms: 1_000, request_ms: 10_000, attempts: 2 };
 const UPLOAD_SECONDS = 900;
 const DOWNLOAD_SECONDS = 300;
 
-/** Keeps each file in an object of S3 or a compatible service, and signs addresses for clients. */
+/** Stores each file in an object of S3 or a compatible service, and signs addresses for clients. */
 export function createFileBucket({ bucket, prefix, endpoint }: BodyBucketOptions): Required<FileStorage> {
   const client = new S3Client({
     ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
@@ -18,7 +18,7 @@ export function createFileBucket({ bucket, prefix, endpoint }: BodyBucketOptions
   });
   const toObject = (key: string) => ({ Bucket: bucket, Key: prefix + key });
   return {
-    // Only small files are sent through the service. Clients upload larger ones to the bucket themselves.
+    // Only small files are sent through the service. Clients upload larger files directly to the bucket.
     write: async (key, chunks) => {
       const pieces: Uint8Array[] = [];
       for await (const chunk of chunks) pieces.push(chunk);

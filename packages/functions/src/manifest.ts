@@ -68,7 +68,7 @@ export const groups = {
     enqueues: false,
   },
   tags: { routes: anyMethodBelow("/api/tags", "/api/v1/tags"), ...defaultSize },
-  /** Requests wait for hosts: up to 10 s for a probe or a status, up to 23 s for calls that are retried. */
+  /** These requests wait for hosts: up to 10 s for a probe or a status, up to 23 s for calls that are retried. */
   gateways: { routes: anyMethodBelow("/api/v1/gateways", "/api/v1/gateway"), memory_mb: 512, timeout_seconds: 28 },
   /** A sync writes hundreds of files and hashes new tokens for up to 25 s before it continues in the background. */
   templates: { routes: anyMethodBelow("/api/v1/gateways/{gateway_id}/templates"), memory_mb: 1024, timeout_seconds: 28 },
@@ -161,7 +161,7 @@ export const stream = {
   hold_seconds: 20,
   /** Maximum number of concurrent streams in production, which limits their cost. */
   max_concurrency: 100,
-  /** Database connections of a sandbox. Its one stream runs one statement at a time. */
+  /** Database connections of a sandbox. It serves one stream, which runs one statement at a time. */
   connections: 1,
 } as const;
 
@@ -264,7 +264,10 @@ export type ScheduleName = keyof typeof schedules;
  */
 export const scheduleRunner = { memory_mb: 512, timeout_seconds: 120 } as const;
 
-/** A deployment invokes it before new code goes live. The timeout allows for building an index on a large table. */
+/**
+ * The migration function, which a deployment invokes before new code goes live. The timeout allows for building an index on a large
+ * table.
+ */
 export const migrate = {
   memory_mb: 512,
   timeout_seconds: 300,

@@ -4,13 +4,13 @@ import type { QueueName } from "@board/core/job/kinds";
 import { errorText, type Log } from "@board/core/values/log";
 import { awsClientOptions } from "./aws-client.ts";
 
-/** Short, because a request waits for the relay, and a queue that does not respond must not delay it. */
+/** The limits are short, because a request waits for the relay, and a queue that does not respond must not delay the request. */
 const LIMITS = { connect_ms: 1_000, request_ms: 2_000, attempts: 2 };
 
-/** Sends wake-ups and returns the ids of those that were not sent. Failures are logged to `log`, never thrown. */
+/** Sends wake-ups and returns the ids of unsent wake-ups. Failures are logged to `log`, never thrown. */
 export type WakeUpSender = (wakeUps: WakeUp[], log: Log) => Promise<{ failed: string[] }>;
 
-/** Sends job ids to their queues, at most ten at a time. When one queue fails, the others are still served. */
+/** Sends job ids to their queues, at most ten at a time. When one queue fails, the job ids of other queues are still sent. */
 export function createWakeUpSender(urls: Readonly<Record<QueueName, string>>): WakeUpSender {
   const client = new SQSClient(awsClientOptions(LIMITS));
   return async (wakeUps, log) => {

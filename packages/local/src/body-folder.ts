@@ -11,7 +11,7 @@ const PIECE_BYTES = 65_536;
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
-/** Keeps each body and each file of a task in one file, which only the user of the process can read. */
+/** Stores each body and each file of a task in a separate file, which only the user of the process can read. */
 export function createBodyFolder(folder: string): BodyStorage & FileStorage {
   const toFile = (key: string) => path.join(folder, ...key.split("/"));
   const parts = path.join(folder, PARTS);
@@ -137,7 +137,7 @@ async function readStart(file: string, max_bytes = Number.POSITIVE_INFINITY): Pr
   }
 }
 
-/** Removes only old files, because another process may still write newer ones. */
+/** Removes only old files, because another process may still be writing newer files. */
 async function removeOldParts(parts: string): Promise<void> {
   const before = Date.now() - MAX_PART_AGE_MS;
   const names = await readdir(parts).catch((error: unknown) => {

@@ -11,7 +11,7 @@ export const COMMAND_LINE: string = name === null ? "npx board" : process.env["n
 
 const SCRIPT = /npm (?:run )?(start|doctor|jobs|migrate|accounts:migrate)(?: --(?= ))?/g;
 
-/** Replaces the scripts of a clone in a text by the commands of the published package. */
+/** Replaces npm scripts in a text by the commands of the published package, unless this runs in a clone. */
 export const asInstalled = (text: string): string =>
   isPublished
     ? text.replaceAll(

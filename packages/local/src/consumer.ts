@@ -22,7 +22,7 @@ const DATABASE_RETRY_MS = 1_000;
 export interface Consumer {
   /** Requests a relay of the pending wake-ups, which runs in the background. */
   requestRelay(this: void, wakeups: PendingWakeups): void;
-  /** Stops taking messages, releases those that wait, and waits for the running jobs. */
+  /** Stops taking messages, releases the waiting messages, and waits for the running jobs. */
   stop(): Promise<void>;
 }
 

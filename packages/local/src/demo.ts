@@ -83,7 +83,7 @@ const NEXT_STEPS = `\
   examples                  has short programs to copy: agents, webhooks, mirrors
   README.md                 shows how to connect an agent`;
 
-/** Runs all participants until the demo is aborted, or the scenario has ended and its last task is done. */
+/** Runs all participants until the demo is aborted, or until the scenario has ended and all tasks are done. */
 async function runDemo(demo: Demo, board: DemoBoard, folder: string, seconds: number | null): Promise<void> {
   const { Milo, Juno, Rex } = board.agents;
   await createTaskOfPerson(demo, board);

@@ -6,7 +6,7 @@ import { errorText } from "@board/core/values/log";
 /** Renewal interval, well below the time after which another process assumes that this process lost its wake-ups. */
 const RENEW_MS = 12_000;
 
-/** The wake-ups that this process has received but not yet worked on. No other process runs their jobs. */
+/** The wake-ups that this process has received but not yet handled. No other process runs their jobs. */
 export interface HeldWakeups {
   add(id: string): void;
   remove(id: string): void;

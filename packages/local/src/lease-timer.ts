@@ -13,7 +13,9 @@ const MARGIN_MS = 100;
 /** Wait before the next attempt when a lease has ended but its task is locked by another change. */
 const AGAIN_MS = 1_000;
 
-/** Ends leases on time, so that a dead agent's task does not wait for the schedule. Returns a function that stops the timer. */
+/**
+ * Ends expired leases at once, so that a dead agent's task does not wait for the schedule. Returns a function that stops the timer.
+ */
 export function startLeaseTimer(
   createContext: () => Context<System>,
   requestRelay: (wakeups: PendingWakeups) => void,

@@ -5,7 +5,10 @@ import type { LoadAccounts } from "../sign-in/accounts.ts";
 import { requireOwnSignIn } from "../sign-in/session-cookie.ts";
 import { findUnstorable } from "./body.ts";
 
-/** People sign in and manage their account under the first path (docs/reference/accounts.md). Programs read the second path. */
+/**
+ * People sign in and manage their account below the first path (docs/reference/accounts.md). OAuth clients read their metadata at
+ * the second path.
+ */
 const PATHS = ["/api/auth/*", "/.well-known/oauth-authorization-server/api/auth"];
 const MAX_BYTES = 65_536;
 

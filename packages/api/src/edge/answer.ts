@@ -30,7 +30,7 @@ export function serialize(schema: z.ZodType, value: unknown, max_bytes: number):
   return { text: toJson(shortened), shown: isCutArray ? shortened.length : null };
 }
 
-/** Longer lists are serialized item by item, so that a list that is too large is never serialized as a whole. */
+/** Lists with more items are serialized item by item, so that serialization can stop at the size limit. */
 const LONG_LIST = 500;
 
 /** Returns the JSON of a value, or null if it has more than `max_bytes`. */

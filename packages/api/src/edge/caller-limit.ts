@@ -37,7 +37,7 @@ export function limitRequestsOfCaller(limits: Pick<Budgets, "caller_running_requ
       callers.set(key, caller);
       if (caller.running < max) caller.running++;
       else if (caller.waiting.length >= max_waiting) throw tooMany(max_waiting);
-      // A request that ends passes its slot to a waiting request, so that one that arrives later cannot overtake it.
+      // A request that ends passes its slot to a waiting request, so that a later request cannot overtake it.
       else await new Promise<void>((resolve) => caller.waiting.push(resolve));
       try {
         await next();

@@ -38,7 +38,7 @@ const COMPRESSORS = {
   gzip: { now: (bytes: Uint8Array) => gzipSync(bytes), later: promisify(gzip) },
 };
 
-/** The thread pool is small, and reading files and looking up names need it too. */
+/** At most two compressions run at a time, because Node's thread pool is small, and file reads and name look-ups need it too. */
 const limitLongCompressions = createLimiter(2);
 
 /** Compresses a text. A long text is compressed in another thread, so that this thread can serve other requests. */

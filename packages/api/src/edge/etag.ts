@@ -9,7 +9,7 @@ export const toEntityTag = (text: string | Uint8Array, encoding: Encoding | null
 export const encodedTag = (tag: string, encoding: Encoding | null): string =>
   encoding ? `${tag.slice(0, -1)}-${encoding}"` : tag;
 
-/** Matches `"tag-br"`, and also `W/"tag-br"`, which a proxy makes of the tag when it encodes an answer itself. */
+/** Matches `"tag-br"`, and also `W/"tag-br"`, into which a proxy changes the tag when it encodes an answer itself. */
 const ENTITY_TAG = /^(?:W\/)?"([\w-]{43})(?:-(?:br|gzip))?"$/;
 
 /**

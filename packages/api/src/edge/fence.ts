@@ -8,7 +8,10 @@ export const FenceHeader = lazyObject(() => ({
   [NAME]: z.int().optional().describe("Fence of the caller's lease; the write is refused when it is not the current one."),
 }));
 
-/** Returns the fence that a write sends, or null. A text that is not a number becomes a value that no fence has. */
+/**
+ * Returns the fence that a write sends, or null. A text that is not a number is converted to a number that no fence has, so the
+ * write is refused.
+ */
 export function fenceOf(headers: Headers): number | null {
   const text = headers.get(NAME);
   if (text === null) return null;

@@ -69,7 +69,7 @@ export function toRepeatableRequest(
   };
 }
 
-/** The requests with a key that this process knows: those that it is working on, and those that it has answered most recently. */
+/** The requests with a key that this process is working on, and the latest requests with a key that it has answered. */
 export interface KnownRequests {
   running: Set<string>;
   answered: Set<string>;

@@ -6,7 +6,7 @@ import { jsonResponse } from "./representation.ts";
 const PROBLEM = "application/problem+json";
 const JSON_TYPE = "application/json";
 
-/** The body of an error for clients that do not ask for problem details. */
+/** The body of an error in the form for clients that do not ask for problem details. */
 interface ErrorBody extends Record<string, unknown> {
   detail: string | FieldProblem[] | ({ message?: string } & Record<string, unknown>);
 }

@@ -5,7 +5,7 @@ import type * as z from "zod";
 type Issue = z.core.$ZodIssue;
 type InputSource = "body" | "query" | "path";
 
-/** The maximum number of reported problems, because a body of a megabyte can have half a million. */
+/** The maximum number of reported problems. A body of a megabyte can have half a million problems. */
 const MAX_PROBLEMS = 1_000;
 const MAX_INPUT_CHARS = 200;
 const SECRET_FIELD = /token|secret/i;

@@ -17,7 +17,7 @@ export function markComplete(response: Response): Response {
   return response;
 }
 
-/** The texts of JSON answers, because reading them from the responses would take time. */
+/** The texts of JSON answers. They are stored here, because reading them from the responses would take time. */
 const texts = new WeakMap<Response, string>();
 
 /** Creates a response from JSON that is already serialized. */

@@ -6,7 +6,7 @@ import { toCounterKey } from "@board/core/db/rate-limit";
 import type { Runtime } from "../runtime.ts";
 
 const RETRY_AFTER = 5;
-/** The share of all slots that requests with a credential may occupy. The same share applies to requests without one. */
+/** The share of all slots that requests with a credential may occupy. The same share applies to requests without a credential. */
 const KIND_SHARE = 0.75;
 
 /** Limits for a single database connection, over which more concurrent requests would only wait for each other's statements. */

@@ -27,7 +27,7 @@ function unwrap(schema: z.ZodType): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return unwrap(schema.unwrap() as z.ZodType);
   if (!(schema instanceof z.ZodPipe)) return schema;
-  // A conversion at the beginning accepts any value, so only the schema after it describes what the client sends.
+  // A conversion accepts any value, so if it comes first, only the schema after it describes what the client sends.
   const { in: from, out } = schema;
   return unwrap((from instanceof z.ZodTransform ? out : from) as z.ZodType);
 }

@@ -4,7 +4,7 @@ import { fencedRows } from "./fenced.ts";
 
 const { id, name, content_type, size } = Artifact.shape;
 
-/** A file of a task. Its content is not included and can be read over HTTP. */
+/** A file of a task, without its content, which can be read over HTTP. */
 export const ArtifactRow = z.object({ id, name, content_type, size });
 type ArtifactRow = z.infer<typeof ArtifactRow>;
 

@@ -27,7 +27,7 @@ export async function answerMcp(ctx: Context<Caller>, request: Request, signal: 
     await createServer().connect(transport);
     return transport.handleRequest(request);
   }
-  // Subscriptions are off, because they would stay open although the tools of a caller never change.
+  // Subscriptions are off: they would keep connections open, but the tools of a caller never change.
   const handler = createMcpHandler(createServer, { legacy: "reject", maxSubscriptions: 0, onerror });
   return handler.fetch(request);
 }

@@ -23,7 +23,7 @@ interface Spec<A extends Caller, Input extends z.ZodObject, Output extends z.Zod
   name: string;
   /** When to use the tool and when not, in one or two lines. It may only mention tools that every caller of this tool has. */
   description: string;
-  /** Which callers see the tool in the list. Everything else is checked by the core function. */
+  /** Which callers see the tool in the list and may call it. The core function makes all other checks. */
   as: Role<A>;
   /** A run token may call the tool, but only for the board and task of the run. */
   for_runs?: true;

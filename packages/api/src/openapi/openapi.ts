@@ -170,13 +170,13 @@ function errorsOf(endpoint: Endpoint, path: string): number[] {
   const errors = [
     ...(secured ? [401] : []),
     ...(isIngestion || canBeForbidden(spec.as, path, writes) ? [403] : []),
-    // The target of a write may be deleted at the same time.
+    // 404 is also possible for writes without an id in the path, because what they refer to may be deleted at the same time.
     ...(hasId || (secured && writes) ? [404] : []),
     ...(isIngestion ? [410] : []),
     // Public operations can also return 429, because API Gateway limits all requests.
     429,
     ...(takesBody ? [400, 408, 413] : []),
-    // The database may be unavailable, or the identity provider's keys may not be readable.
+    // 503 is possible, because the database or the identity provider's keys may be unavailable.
     ...(secured || isIngestion ? [503] : []),
     ...(isTaggedRead(method, spec) ? [304] : []),
     ...((hasId && !isIngestion) || spec.body || spec.query ? [422] : []),

@@ -44,7 +44,7 @@ export const health = [
       returns: Health,
     },
     async (ctx) => {
-      // Simultaneous probes share the statements, because anyone may send probes.
+      // Simultaneous probes share one run of the statements, because anyone may send probes.
       const age = await runsOf(ctx).run("", () => readReadiness(ctx));
       return age === null ? json({ ok: false }, 503) : json({ ok: true }, 200, { "X-Job-Age-Seconds": String(Math.floor(age)) });
     },

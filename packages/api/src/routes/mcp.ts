@@ -40,7 +40,8 @@ export const mcp = [
       const body = Buffer.from(await http.read(MAX_BYTES));
       if (/^\s*\[/.test(body.toString("latin1", 0, MAX_BLANKS))) return refuseBatch();
       const headers = new Headers(http.headers);
-      // The answer is a single JSON text, so the service also accepts clients that do not accept event streams.
+      // The header is set because the library requires it. The answer is a single JSON text, so clients do not have to accept event
+      // streams.
       headers.set("accept", "application/json, text/event-stream");
       const request = new Request(`${ctx.settings.service_url}${PATH}`, { method: "POST", headers, body });
       // Loaded on the first request: the SDK would slow down the start of every process.
@@ -74,7 +75,7 @@ function toAuthorizationServers(auth: Settings["auth"], service_url: string) {
   return { authorization_servers: [`${new URL(service_url).origin}/api/auth`], scopes_supported: ["read", "write"] };
 }
 
-/** How much white space at the start of a body is skipped in search of the bracket that begins a batch. */
+/** The maximum number of white space characters at the start of a body that are skipped to find the bracket of a batch. */
 const MAX_BLANKS = 1_000;
 
 /** Refuses batches, because one request must not cause the work of thousands. No supported revision has batches. */

@@ -3,12 +3,12 @@ import { errorText } from "@board/core/values/log";
 import { rejectAfter } from "@board/core/values/timeout";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 
-/** The age at which keys are read again. If that fails, the old keys are still used, because nobody could sign in otherwise. */
+/** The age at which keys are read again. If reading fails, the old keys are still used, because nobody could sign in otherwise. */
 const STALE_AFTER_MS = 10 * 60_000;
 const UNUSABLE_AFTER_MS = 24 * 60 * 60_000;
 /** The minimum age at which an unknown key id causes another read. Anyone can send unknown key ids. */
 const MIN_REREAD_AGE_MS = 30_000;
-/** The pause after a failed read while a token waits for keys. It is short, because the provider may be available again. */
+/** The pause after a failed read while a token waits for keys. It is short, because the provider may soon be available again. */
 const RETRY_MS = 1_000;
 const STALE_RETRY_MS = 30_000;
 const READ_TIMEOUT_MS = 5_000;
@@ -19,7 +19,7 @@ const READ_TIMEOUT_MS = 5_000;
 const STALE_WAIT_MS = 1_000;
 const MAX_BYTES = 1_048_576;
 
-/** The keys cannot be read, so it is not possible to tell whether a token is valid. */
+/** Thrown when the keys cannot be read, so that it is not possible to tell whether a token is valid. */
 export class KeysUnavailable extends Error {}
 
 interface KeySet {

@@ -91,7 +91,7 @@ function toEmailEntry(value: unknown, isVerified: ClaimsCheck) {
   };
 }
 
-/** Whether these claims of a token are enough to treat an address as verified. */
+/** Returns whether these claims of a token are enough to treat an e-mail address as verified. */
 type ClaimsCheck = (claims: readonly unknown[]) => boolean;
 const isNotDenied: ClaimsCheck = (claims) => !claims.some(isDenied);
 const isConfirmed: ClaimsCheck = (claims) => isNotDenied(claims) && claims.some(isSaid);

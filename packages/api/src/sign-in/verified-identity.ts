@@ -6,7 +6,7 @@ export interface VerifiedIdentity {
   expires_at: Date | null;
 }
 
-/** A program that a person has connected. It acts as a key, and its token is accepted at one address only. */
+/** A program that a person has connected. It acts with an API key, and its token is accepted at only one address. */
 export interface Connection {
   key_id: string;
   resource: string;

@@ -55,7 +55,7 @@ function encodeEvent(event: StreamEvent, organization_id: string | null): Uint8A
   return bytes;
 }
 
-/** The body of a stream. It is also the client to which the hub sends events. */
+/** The connection of one client: the body of its response, and the target to which the hub sends events. */
 export interface Connection extends StreamClient {
   body: ReadableStream<Uint8Array>;
   /** Ends the body. If `lastFrame` is given, it is written first. */

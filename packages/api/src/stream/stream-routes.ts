@@ -7,7 +7,7 @@ import { runStepStream } from "../routes/run-step-stream.ts";
 import { taskCommentStream } from "../routes/task-comment-stream.ts";
 import { taskStream } from "../routes/task-stream.ts";
 
-/** All streams, for a process that serves only these and loads nothing else. */
+/** The operations of all streams, for a process that serves only streams and loads no other operations. */
 export const streamRoutes: Endpoint[] = [
   ...taskStream,
   ...runStepStream,

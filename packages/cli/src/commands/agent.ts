@@ -53,7 +53,7 @@ export const addAgent: AddCommands = (program, host) => {
       const { auth_token, ...agent } = await session.client.post("/api/v1/agents", {
         body: { name, board_id, is_board_lead: lead === true },
       });
-      // The token is only in this answer. It is stored and not printed, because terminals and logs keep what is printed.
+      // Only this answer contains the token. It is stored and not printed, because terminals and logs keep what is printed.
       const file = path.resolve(tokenFile ?? path.join(session.config.folder, "agents", `${agent.id}.token`));
       writePrivateFile(file, `${auth_token}\n`);
       const connections = connectionLines({ url: session.url, source: { file }, program: programAnywhere.map(quote).join(" ") });

@@ -19,7 +19,7 @@ const columns: Column<Artifact>[] = [
   { title: "added", value: ({ created_at }) => created_at.slice(0, 16).replace("T", " ") },
 ];
 
-/** Files of tasks: `artifacts` lists them, `attach` adds one and `artifact get` saves one. */
+/** The commands for files of tasks: `artifacts` lists files, `attach` adds a file and `artifact get` saves a file. */
 export const addArtifacts: AddCommands = (program, host) => {
   program
     .command("artifacts <task>")

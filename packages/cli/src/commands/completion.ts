@@ -1,7 +1,10 @@
 import { Argument, type Command } from "commander";
 import type { AddCommands } from "../cli.ts";
 
-/** The shells call `board complete` with the words so far, so that they always offer the commands of this version. */
+/**
+ * The completion scripts by shell. They call `board complete` with the words so far, so that they always offer the commands of this
+ * version.
+ */
 const SCRIPTS = {
   bash: `_board() {
   local IFS=$'\\n'

@@ -30,7 +30,7 @@ const columns: Column<Run>[] = [
   { title: "cost", value: ({ usage }) => usage.cost_usd ?? "" },
 ];
 
-/** `runs` lists attempts of agents on tasks, and shows the steps of one of them. */
+/** Adds `runs`, which lists attempts of agents on tasks, and shows the steps of one attempt. */
 export const addRuns: AddCommands = (program, host) => {
   program
     .command("runs [run]")

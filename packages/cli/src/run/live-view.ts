@@ -21,7 +21,7 @@ export function createLiveView({ output, stdout }: Run, name: string): LiveView 
     if (shown.length > 0) stdout.write(`${`${UP}${CLEAR_LINE}`.repeat(shown.length)}\r`);
   };
   const draw = (lines: readonly string[]) => {
-    // A line that is wider than the terminal would take two rows, of which only one would be erased.
+    // Lines are cut to the width of the terminal, because a longer line would take two rows and only one would be erased.
     const width = Math.max(20, (stdout.columns ?? 80) - 1);
     shown = lines.map((line) => toSafeLine(line, width));
     for (const line of shown) stdout.write(`${line}\n`);

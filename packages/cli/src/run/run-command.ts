@@ -97,7 +97,7 @@ async function toOptions(
   }));
 }
 
-/** Reads the policy that the person named, or the one of the repository. */
+/** Reads the policy file that the person named, or the policy file of the repository. */
 function readPolicy(named: string | undefined, root: string): Policy | null {
   const file = path.resolve(named ?? path.join(root, ".board/policy.json"));
   let text: string;

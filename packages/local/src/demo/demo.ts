@@ -24,7 +24,7 @@ export interface Demo {
   signal: AbortSignal;
   /** A client with the token of the person. */
   api: Client;
-  /** Accepted posts by the id of their payload, and how often the lead has handled each. */
+  /** Accepted posts by the id of their payload, with the number of times that the lead has handled each post. */
   posts: Map<string, { subject: string; at: number; handled: number }>;
   rejected_posts: number;
   done_tasks: number;

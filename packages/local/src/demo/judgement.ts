@@ -60,7 +60,7 @@ export const NAME: TaskPlan = {
   result: "it is called Luma, short and still free",
 };
 
-/** What the lead makes of a payload: tasks if something must be done, else a note for the memory of the board. */
+/** What the lead decides about a payload: tasks if something must be done, else a note for the memory of the board. */
 type Judgement = TaskPlan[] | string;
 
 /** Strangers write payloads, so the reader never does what they ask. */

@@ -29,7 +29,7 @@ interface RunnerLine {
   task_id?: string;
 }
 
-/** Starts `board run` with the coding agent of the demo, as a person does with a real one, until the demo ends. */
+/** Runs `board run` with the coding agent of the demo until the demo ends. People run it with a real coding agent. */
 export async function runRunner(demo: Demo, { agents }: DemoBoard, folder: string): Promise<void> {
   const repository = makeRepository(folder);
   const at = (name: string) => path.join(folder, "runner", name);

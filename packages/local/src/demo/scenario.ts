@@ -32,7 +32,7 @@ function push(name: string, message: string, file: string): Post {
 
 const FORGED: Post = { ...push("mallory", "Harmless", "src/payment/keys.ts"), who: "stranger", forged_secret: "a guess" };
 
-/** Senders have no credential, but sign what they post if the webhook has a secret. */
+/** Sends a post. Senders have no credential, but they sign their posts if the webhook has a secret. */
 async function send(demo: Demo, { webhooks }: DemoBoard, { who, webhook, subject, content, forged_secret }: Post): Promise<void> {
   const { path, secret } = webhooks[webhook];
   const [type, body] = typeof content === "string" ? ["text/plain", content] : ["application/json", JSON.stringify(content)];
@@ -85,7 +85,7 @@ const STEPS: (Post | typeof sendRefund)[] = [
   push("nora", "Round refunds half up", "src/payment/refund.ts"),
 ];
 
-/** Runs the steps, and stops after the first one that ends after `seconds`; null repeats them until the demo ends. */
+/** Runs the steps, and stops after the first step that ends after `seconds`. Null repeats the steps until the demo ends. */
 export async function runScenario(demo: Demo, board: DemoBoard, seconds: number | null): Promise<void> {
   const ends = seconds === null ? Number.POSITIVE_INFINITY : performance.now() + seconds * 1000;
   for (let step = 0; performance.now() < ends; step = (step + 1) % STEPS.length) {

@@ -111,7 +111,7 @@ function checkHello(check: string, row: GatewayRow, hello: GatewayHello, setting
 
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 
-/** Checks the address in agents' files, at which agents call the service. */
+/** Checks the address in agents' files at which agents call the service. */
 function checkCallbackAddress(check: string, row: GatewayRow, { base_url, service_url }: Settings): Finding[] {
   if (base_url !== null || LOOPBACK.test(toDialUrl(row.url).hostname)) return [];
   return [

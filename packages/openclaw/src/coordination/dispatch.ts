@@ -18,7 +18,7 @@ export interface DispatchReport {
   prefix: string;
 }
 
-/** Sends one message and records the outcome. Throws `unavailable` when the host did not accept it. */
+/** Sends one message and records the outcome. Throws `unavailable` when the host did not accept the message. */
 export async function dispatch(
   ctx: Context,
   gateway: GatewayRow,

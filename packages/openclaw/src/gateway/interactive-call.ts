@@ -55,7 +55,7 @@ export async function callInteractively<T>(ctx: Context, host: ResolvedHost, ste
   }
 }
 
-/** Aborts the calls, and so their retries, when they do not end within `timeout_ms`. */
+/** Aborts the calls and their retries when they do not end within `timeout_ms`. */
 async function withAbortingTimeout<T>(calls: (signal: AbortSignal) => Promise<T>, timeout_ms: number, what: string): Promise<T> {
   const controller = new AbortController();
   try {
@@ -65,7 +65,7 @@ async function withAbortingTimeout<T>(calls: (signal: AbortSignal) => Promise<T>
   }
 }
 
-/** Sends one message. Retries keep its idempotency key, so it arrives once. Rejects with a GatewayError. */
+/** Sends one message. Retries use the same idempotency key, so the message arrives once. Rejects with a GatewayError. */
 export function sendOnHost(ctx: Context, host: Host, message: UnkeyedMessage, key = randomUUID()) {
   const idempotency_key = `coordination-${key}`;
   return host.retry("sending the message", () => sendMessage(ctx.gateways, host.target, { ...message, idempotency_key }));

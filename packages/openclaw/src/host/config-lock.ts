@@ -6,7 +6,7 @@ import { GatewayError } from "../wire/gateway-error.ts";
 import { gateways } from "@board/core/schema/gateway.sql";
 import { host_turns } from "@board/core/schema/config-lock.sql";
 
-/** A holder that does not renew its lease within this time loses the lock. It renews three times in this time. */
+/** A holder that does not renew its lease within this time loses the lock. The lease is renewed every third of this time. */
 const LEASE_MS = 60_000;
 /** Shortest wait between two attempts to acquire the lock; a random delay up to the same length is added. */
 const POLL_MS = 100;

@@ -36,7 +36,7 @@ const MIN_CONNECT_MS = 1_000;
 
 const CONFIG_WRITES = new Set(["agents.create", "agents.update", "agents.delete", "config.patch"]);
 
-/** The gateway whose host is opened; a cleanup may outlive the gateway's row. */
+/** The gateway whose host is opened. A cleanup job may use it after the gateway's row was deleted. */
 export interface HostRef {
   id: string;
   target: GatewayTarget;
@@ -98,7 +98,7 @@ export async function openHost(
 /** Limit for a job's first contact with a host. It is short, because a waiting job occupies a worker and is tried again later. */
 export const FIRST_CONTACT_MS = 5_000;
 
-/** Connects to a host for a job, once. The connection stays open, so the calls that follow need no second handshake. */
+/** Connects to a host for a job, without a retry. The connection stays open, so later calls need no second handshake. */
 export const contactHost = ({ gateways }: Pick<Context, "gateways">, target: GatewayTarget): Promise<GatewayHello> =>
   gateways.hello(target, { timeout_ms: FIRST_CONTACT_MS });
 

@@ -22,7 +22,7 @@ interface FilesResult {
 
 interface FilesOptions {
   auth_token: string;
-  /** The token may differ from the stored one. It replaces the stored one as soon as the host has TOOLS.md. */
+  /** The token may differ from the stored token, and replaces the stored token as soon as the host has TOOLS.md. */
   new_token: boolean;
   /** The host has no files of the agent yet, so every file of its role is written. */
   first: boolean;
@@ -51,7 +51,7 @@ export interface PlacementToken {
   token: string | null;
   /** Why there is no token. */
   problem: string | null;
-  /** Whether the token differs, or may differ, from the stored one; see `new_token`. */
+  /** Whether the token differs, or may differ, from the stored token; see `new_token`. */
   is_new: boolean;
 }
 

@@ -75,7 +75,7 @@ async function sendSkillAction(ctx: Context<Admin>, action: SkillAction, skill_i
     );
   if (!row) throw notFound();
   const { gateway, skill } = row;
-  // The reported order is part of the interface: a blank workspace_root comes before a blank url.
+  // The order of these errors is part of the interface: a blank workspace_root is reported before a blank url.
   if (!gateway.workspace_root.trim()) throw new DomainError("invalid", "Gateway workspace_root is required");
   requireUsableGateway(gateway);
   const message = {

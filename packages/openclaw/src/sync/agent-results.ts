@@ -54,7 +54,7 @@ export async function recordAgentResults(
   results: readonly AgentResult[],
   finish_job_id?: string,
 ): Promise<boolean> {
-  // Locks agents before rows of the run, in the same order as the removal of an agent, to avoid a deadlock.
+  // Agents are locked before rows of the run, in the same order as when an agent is removed, to avoid a deadlock.
   const synced = results.flatMap(({ outcome, agent }) => (outcome.status === "success" && agent ? [agent] : []));
   await markSynced(ctx, gateway_id, synced);
   if (!(await lockOpenRun(ctx, run_id))) return false;

@@ -33,7 +33,7 @@ const ATTEMPT_BUDGET_MS = 60_000;
  */
 const UNREACHABLE_PREFIX = "Gateway unreachable";
 
-/** Selects the agents of a run and creates a job for each. An unreachable host ends the run with that error. */
+/** Selects the agents of a run and creates a job for each. If the host is unreachable, the run ends with that error. */
 export const planSync: JobHandler<"sync.start"> = {
   async run(ctx, { run_id }) {
     const open = await findOpenRun(ctx, run_id);

@@ -104,7 +104,7 @@ function recordResults(ctx: Context, work: InlineRun, results: readonly AgentRes
   });
 }
 
-/** Records the last results and hands unfinished jobs over to the queue; an unreachable host ends the run instead. */
+/** Records the last results and hands unfinished jobs over to the queue. If the host is unreachable, it ends the run instead. */
 async function recordProgress(ctx: Context, work: InlineRun, progress: WorkProgress): Promise<boolean> {
   const { gateway, run, prepared, finish_job_id } = work;
   const { results, in_progress, not_started, unreachable } = progress;

@@ -29,7 +29,7 @@ export interface PreparedSync {
   errors: SyncError[];
 }
 
-/** Minimum timeout of the calls after the first contact, even when the deadline is nearer. */
+/** Minimum timeout in milliseconds of the calls after the first contact, even if less time is left until the deadline. */
 const MIN_ANSWER_MS = 1_000;
 
 /**

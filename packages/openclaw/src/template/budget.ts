@@ -2,7 +2,7 @@ import type { Budgets } from "@board/core/config/budgets";
 
 export type RenderLimits = Pick<Budgets, "agent_file_max_chars" | "agent_files_max_chars">;
 
-/** The files of an agent would be too large. The message names the file and the variable that adds most to it. */
+/** Thrown when the files of an agent would be too large. The message names the file and the variable that adds most to it. */
 export class RenderTooLarge extends Error {}
 
 /** Counts characters before they are added to a file. `variable` is the name of the variable that they come from. */

@@ -5,7 +5,7 @@ import { ROLE_FILES, toRole } from "./files.ts";
 import { TOOLS_KEYS, type ToolsKey, LINE_BREAK } from "./token-line.ts";
 import { VARIABLE_NAMES, type VariableName, type VariableValues } from "./values.ts";
 
-/** Additional variables of the service's own texts: they combine several values, or span several lines. */
+/** Additional variables for the service's own texts, which combine several values or consist of several lines. */
 export type BlockName =
   | "key_lines"
   | "role_tag"

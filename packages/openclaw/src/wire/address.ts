@@ -27,7 +27,7 @@ export async function resolveHost(
 ): Promise<Address[]> {
   const hostname = normalizeHost(url.hostname);
   const literal = isIP(hostname);
-  // Only names that the operator has allowed may be looked up by the operating system, because each such look-up blocks a thread.
+  // The operating system looks up only names that the operator has allowed, because each such look-up blocks a thread.
   const asks_system = isNamedIn(hostname, rules);
   const addresses =
     literal === 0 ? await resolve(hostname, { organization_id, asks_system }) : [{ address: hostname, family: literal }];

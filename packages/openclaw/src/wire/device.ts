@@ -1,6 +1,9 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 
-/** What a device signs when it connects. The token is part of the text, so one signature proves both key and token. */
+/**
+ * What a device signs when it connects. The text contains the token, so one signature proves that it has both the key and the
+ * token.
+ */
 export interface DeviceClaim {
   client_id: string;
   client_mode: string;

@@ -1,6 +1,9 @@
 import type { GatewayHello } from "@board/core/context/gateways";
 
-/** How hosts differ in the way they must be written to (docs/reference/gateways.md#dialects). Waits are in milliseconds. */
+/**
+ * The differences between host versions that matter for writing to a host (docs/reference/gateways.md#dialects). Waits are in
+ * milliseconds.
+ */
 export interface HostDialect {
   /** Minimum time between two writes to the configuration; closer writes can undo each other. */
   config_write_spacing_ms: number;
@@ -14,7 +17,7 @@ export interface HostDialect {
   abort_wait_ms: number;
   /** The host deletes BOOTSTRAP.md when it first processes a workspace in which other files have changed. */
   clears_bootstrap: boolean;
-  /** Settings that newer hosts no longer know; a patch with one of them is refused as a whole. */
+  /** Settings that newer hosts no longer know. Such a host refuses a whole patch that contains one of these settings. */
   unsupported_heartbeat_keys: readonly string[];
   /**
    * Written instead of the heartbeat target `last`. Newer hosts skip the heartbeats of an agent that has had no message from a
