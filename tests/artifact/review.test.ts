@@ -84,6 +84,19 @@ test("a task that is sent back is in progress again for its agent, which gets on
   expect(message).not.toContain("Finished, I think");
 });
 
+test("of many comments, the message has the newest ones and says how many more are on the task", async () => {
+  const task = await addInReview();
+  for (let n = 1; n <= 52; n++) await post(task, { content: `Remark ${n} ${"x".repeat(200)}` });
+  await sendBack(task, { comment: "Last word." });
+  const [notice] = (await readNotices()).filter(({ message }) => message.includes("CHANGES REQUESTED"));
+  const quoted = [...notice!.message.matchAll(/Remark (\d+) /g)].map(([, n]) => Number(n));
+  const first = quoted[0]!;
+  expect(quoted).toEqual(Array.from({ length: 52 - first + 1 }, (_, index) => first + index));
+  expect(quoted.length).toBeGreaterThan(30);
+  expect(notice!.message).toContain("Last word.");
+  expect(notice!.message).toContain(`${first - 1} earlier comments are on the task.`);
+});
+
 test("a task that is not in review, or that no agent handed in, is not sent back", async () => {
   const waiting = await addTask(world, team);
   expect((await sendBack(waiting)).status).toBe(409);

@@ -71,12 +71,20 @@ test("with the documented CORS rule, a page sends 25 MB to the bucket and saves 
 
 test("a text in the bucket is shown in the page", async () => {
   const task_id = await openTask("Read the log");
-  await choose("log.txt", 160_000);
-  await view.sees(".story .rows", "156.3 KB");
+  await choose("log.txt", 320_000);
+  await view.sees(".story .rows", "312.5 KB");
   const [file] = await listFiles(task_id);
   await view.go(`#/boards/${board_id}/tasks/${task_id}/files/${file!.id}`);
   await view.sees(".file-text", LINE.trim());
   expect([view.errors, view.outside]).toEqual([[], []]);
+});
+
+test("a small file is sent in one request, without the bucket", async () => {
+  await openTask("Keep the note");
+  await choose("note.txt", 262_144);
+  await view.sees(".story .rows", "256.0 KB");
+  // A page must ask a bucket before it sends anything there.
+  expect(bucket.calls.filter((call) => call.startsWith("OPTIONS"))).toEqual([]);
 });
 
 test.each([
@@ -88,7 +96,7 @@ test.each([
   async (why, fail) => {
     const task_id = await openTask(`The bucket ${why}`);
     fail();
-    await choose("lost.txt", 160_000);
+    await choose("lost.txt", 320_000);
     await view.sees(".notices", "“lost.txt” was not added");
     await view.sees(".notices", "The storage of files");
     await view.sees(".story", "There are no files.");
@@ -99,8 +107,8 @@ test.each([
 
 test("when the bucket does not let the page read a file, the page says that the storage failed, not the service", async () => {
   const task_id = await openTask("Read the other log");
-  await choose("other.txt", 160_000);
-  await view.sees(".story .rows", "156.3 KB");
+  await choose("other.txt", 320_000);
+  await view.sees(".story .rows", "312.5 KB");
   const [file] = await listFiles(task_id);
   bucket.cors = null;
   await view.go(`#/boards/${board_id}/tasks/${task_id}/files/${file!.id}`);

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Markdown } from "../ui/markdown.tsx";
+import { Markdown, RawToggle } from "../ui/markdown.tsx";
 import { toPlain } from "../ui/plain.ts";
 import { Problem } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
@@ -31,7 +31,7 @@ function indent(text: string): string {
   }
 }
 
-function Plain({ text }: { text: string }) {
+export function Plain({ text }: { text: string }) {
   return (
     <>
       {text.length > MAX_TEXT && <p class="muted">The first {MAX_TEXT} characters.</p>}
@@ -46,9 +46,7 @@ function MarkdownFile({ text }: { text: string }) {
   const [isRaw, setRaw] = useState(false);
   return (
     <>
-      <button type="button" class="small" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
-        As it was written
-      </button>
+      <RawToggle isRaw={isRaw} onChange={setRaw} />
       {isRaw ? <Plain text={text} /> : <Markdown text={text} />}
     </>
   );

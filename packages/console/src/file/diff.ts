@@ -1,3 +1,5 @@
+import { GIT_HEADER, newPathOf, noteOf, pathOf, pathOfGit } from "./diff-header.ts";
+
 /** A line of a unified diff, with its number on each side where it exists. */
 export interface PatchLine {
   sign: "+" | "-" | " ";
@@ -8,6 +10,8 @@ export interface PatchLine {
 
 export interface PatchFile {
   path: string;
+  /** What happened to the file apart from its lines, such as a new name or mode. */
+  notes: readonly string[];
   /** The headers of hunks, by the index of the line that follows them. */
   hunks: ReadonlyMap<number, string>;
   lines: readonly PatchLine[];
@@ -17,17 +21,13 @@ export interface PatchFile {
 
 const HUNK = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@/;
 
-/** The path in a header line, without the prefix that git adds and without the date that other programs add. */
-function pathOf(header: string): string | null {
-  const path = header.slice(4).split("\t")[0]!.trim();
-  if (path === "/dev/null") return null;
-  return path.replace(/^"?[ab]\//, "").replace(/"$/, "");
-}
-
 interface Reading extends PatchFile {
+  notes: string[];
   hunks: Map<number, string>;
   lines: PatchLine[];
 }
+
+const newFile = (path: string): Reading => ({ path, notes: [], hunks: new Map(), lines: [], added: 0, removed: 0 });
 
 /**
  * Parses a unified diff. A text that is not a diff yields no files, and is then shown as plain text. A hunk's end is found by the
@@ -37,6 +37,8 @@ export function parsePatch(text: string): PatchFile[] {
   const files: Reading[] = [];
   let current: Reading | null = null;
   let before: string | null = null;
+  // A file that was only renamed, or that is binary, has nothing but git's header.
+  let isGitHeader = false;
   let [old, next, oldLeft, newLeft] = [0, 0, 0, 0];
   for (const line of text.split("\n")) {
     if (current && (oldLeft > 0 || newLeft > 0)) {
@@ -58,13 +60,22 @@ export function parsePatch(text: string): PatchFile[] {
       continue;
     }
     const hunk = HUNK.exec(line);
-    if (hunk && current) {
+    if (line.startsWith(GIT_HEADER)) {
+      files.push((current = newFile(pathOfGit(line))));
+      isGitHeader = true;
+    } else if (hunk && current) {
       [old, oldLeft, next, newLeft] = [Number(hunk[1]), Number(hunk[2] ?? 1), Number(hunk[3]), Number(hunk[4] ?? 1)];
       current.hunks.set(current.lines.length, line);
     } else if (line.startsWith("--- ")) before = pathOf(line);
     else if (line.startsWith("+++ ")) {
-      current = { path: pathOf(line) ?? before ?? "a file", hunks: new Map(), lines: [], added: 0, removed: 0 };
-      files.push(current);
+      const path = pathOf(line) ?? before ?? "a file";
+      if (current && isGitHeader) current.path = path;
+      else files.push((current = newFile(path)));
+      isGitHeader = false;
+    } else if (current && isGitHeader) {
+      current.path = newPathOf(line) ?? current.path;
+      const note = noteOf(line);
+      if (note !== null) current.notes.push(note);
     }
   }
   return files;

@@ -1,12 +1,10 @@
-import { memo } from "preact/compat";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { agents } from "../board/store.ts";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Comment } from "../types.ts";
 import { Form } from "../ui/form.tsx";
 import { toPlain } from "../ui/plain.ts";
-import { Time } from "../ui/time.tsx";
 import { textOf } from "../ui/values.ts";
 import { changedPart, counterpartOf, type PatchFile, type PatchLine } from "./diff.ts";
+import { LineComment } from "./line-comment.tsx";
 
 export type Side = "old" | "new";
 
@@ -32,6 +30,7 @@ const MIN_COMMON = 1 / 3;
 export function PatchFileView({ patch, isReviewed, onReviewed, comments, draft, onComment }: Props) {
   const [isOpen, setOpen] = useState(!isReviewed && patch.lines.length <= FOLD_LINES);
   const blocks = Array.from({ length: Math.ceil(patch.lines.length / BLOCK) }, (_, index) => index * BLOCK);
+  const places = useMemo(() => new Set(patch.lines.flatMap(placesOf)), [patch]);
   const review = (isDone: boolean) => {
     onReviewed(isDone);
     setOpen(!isDone);
@@ -58,6 +57,13 @@ export function PatchFileView({ patch, isReviewed, onReviewed, comments, draft, 
           Reviewed
         </label>
       </header>
+      {patch.notes.length > 0 && <p class="muted patch-notes">{toPlain(patch.notes.join("; "))}</p>}
+      {comments.map(
+        (comment) =>
+          !places.has(placeOf(comment.anchor)) && (
+            <LineComment key={comment.id} comment={comment} about={comment.anchor?.line ? `line ${comment.anchor.line}` : ""} />
+          ),
+      )}
       {isOpen && (
         <div class="patch-lines" onKeyDown={moveFocus} role="group" aria-label={`Lines of ${patch.path}`} tabIndex={0}>
           {blocks.map((start) => (
@@ -117,7 +123,7 @@ function Block({ patch, start, comments, draft, onComment }: BlockProps) {
           hunk={patch.hunks.get(start + index) ?? null}
           other={counterpartOf(patch.lines, start + index)?.text ?? null}
           isStop={index === 0}
-          comments={comments.filter(({ anchor }) => isAt(anchor, line))}
+          comments={comments.filter(({ anchor }) => placesOf(line).includes(placeOf(anchor)))}
           draft={draft}
           onComment={onComment}
         />
@@ -129,11 +135,9 @@ function Block({ patch, start, comments, draft, onComment }: BlockProps) {
 const sideOf = ({ sign }: PatchLine): Side => (sign === "-" ? "old" : "new");
 const numberOf = (line: PatchLine): number => (line.sign === "-" ? line.old : line.new) ?? 0;
 
-const isAt = (anchor: Comment["anchor"], line: PatchLine): boolean =>
-  anchor !== null &&
-  anchor.line !== null &&
-  anchor.line === (anchor.side === "old" ? line.old : line.new) &&
-  (anchor.side !== "old" || line.sign === "-");
+/** The place of a comment in its file. An unchanged line has a number on each side. */
+const placeOf = (anchor: Comment["anchor"]): string => (anchor?.line ? `${anchor.side ?? "new"} ${anchor.line}` : "");
+const placesOf = (line: PatchLine): string[] => [`old ${line.old}`, `new ${line.new}`];
 
 interface LineProps extends Pick<Props, "comments" | "draft" | "onComment"> {
   line: PatchLine;
@@ -187,20 +191,6 @@ function Line({ line, hunk, other, isStop, comments, draft, onComment }: LinePro
     </>
   );
 }
-
-const LineComment = memo(function LineComment({ comment }: { comment: Comment }) {
-  const author = comment.agent_id ? (agents.value.get(comment.agent_id)?.name ?? "An agent") : "A person";
-  return (
-    <div class="patch-comment">
-      <span class="muted">
-        {author} <Time at={comment.created_at} />
-      </span>
-      <p class="text" dir="auto">
-        {comment.message}
-      </p>
-    </div>
-  );
-});
 
 /** A changed line, in which the part that differs from the line it replaces is marked. */
 function Words({ text, other }: { text: string; other: string | null }) {

@@ -37,10 +37,28 @@ export const removeFile = ({ board_id, id }: Pick<Artifact, "board_id" | "id">) 
 const toHex = (bytes: ArrayBuffer): string =>
   [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
+async function hashOf(file: File): Promise<string> {
+  // Browsers offer this only to pages that came over https or from the same machine.
+  if (!isSecureContext) throw new Error("A file above 256 KB can only be sent from a page that was opened with https.");
+  return toHex(await crypto.subtle.digest("SHA-256", await file.arrayBuffer()));
+}
+
+const toBase64 = (file: File): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve((reader.result as string).replace(/^[^,]*,/, ""));
+    reader.onerror = () => reject(new Error("The browser cannot read the file."));
+    reader.readAsDataURL(file);
+  });
+
+/** A file up to this size is sent in the request that announces it, which needs no storage of files. */
+const INLINE_BYTES = 262_144;
+
 /** Announces the file, sends its bytes to the address in the response, and has the service check them. */
 export async function addFile(board_id: string, task_id: string, file: File): Promise<void> {
-  const sha256 = toHex(await crypto.subtle.digest("SHA-256", await file.arrayBuffer()));
-  const body = { name: file.name, size: file.size, sha256, ...(file.type ? { content_type: file.type } : {}) };
+  const isInline = file.size <= INLINE_BYTES;
+  const content = isInline ? { content: await toBase64(file) } : { size: file.size, sha256: await hashOf(file) };
+  const body = { name: file.name, ...content, ...(file.type ? { content_type: file.type } : {}) };
   const announced = await api.post(LIST, { params: { path: { board_id, task_id } }, body });
   if (announced.status === "ready" || !announced.upload) return;
   try {

@@ -1,19 +1,21 @@
 import { useMemo, useState } from "preact/hooks";
 import { api } from "../api.ts";
-import { complete, moveTask, putTask } from "../board/store.ts";
 import type { Change } from "../live.ts";
 import { useResource } from "../resource.ts";
 import type { Artifact, Comment, Task } from "../types.ts";
-import { FormButton } from "../ui/form-dialog.tsx";
 import { Problem } from "../ui/parts.tsx";
-import { attempt, showInfo } from "../ui/toast.tsx";
-import { textOrNull } from "../ui/values.ts";
+import { attempt } from "../ui/toast.tsx";
+import { Decide } from "../task/decide.tsx";
+import { Plain } from "./content.tsx";
 import { parsePatch } from "./diff.ts";
+import { LineComment } from "./line-comment.tsx";
 import { PatchFileView } from "./patch-file.tsx";
 
 const COMMENTS = "/api/v1/boards/{board_id}/tasks/{task_id}/comments";
 const REVIEWED = "/api/v1/boards/{board_id}/artifacts/{artifact_id}/reviewed-files";
 const LIMIT = 200;
+/** A review with more comments than this shows the newest ones. */
+const MAX_PAGES = 5;
 
 interface Props {
   file: Artifact;
@@ -29,14 +31,11 @@ export function Review({ file, text, task, mayWrite }: Props) {
   const isOwn = ({ type, task_id: of }: Change) => type === "comment" && of === task_id;
   const comments = useResource((signal) => readAnchored(file, signal), [artifact_id], isOwn, true);
   const reviewed = useReviewed(board_id, artifact_id);
-  if (files.length === 0)
-    return (
-      <pre class="file-text" tabIndex={0} aria-label="Content">
-        {text}
-      </pre>
-    );
+  if (files.length === 0) return <Plain text={text} />;
   const [added, removed] = [files.reduce((sum, one) => sum + one.added, 0), files.reduce((sum, one) => sum + one.removed, 0)];
   const done = files.filter(({ path }) => reviewed.paths.includes(path)).length;
+  const paths = new Set(files.map(({ path }) => path));
+  const general = comments.data?.filter(({ anchor }) => !paths.has(anchor?.path ?? "")) ?? [];
   const send = (path: string, side: "old" | "new", line: number, content: string) =>
     api.post(COMMENTS, {
       params: { path: { board_id, task_id } },
@@ -51,9 +50,12 @@ export function Review({ file, text, task, mayWrite }: Props) {
         {mayWrite && task?.status === "review" && <Decide task={task} />}
       </div>
       <Problem error={comments.error ?? reviewed.error} retry={comments.reload} />
-      {files.map((patch) => (
+      {general.map((comment) => (
+        <LineComment key={comment.id} comment={comment} about={comment.anchor?.path ?? "the whole diff"} />
+      ))}
+      {files.map((patch, index) => (
         <PatchFileView
-          key={patch.path}
+          key={index}
           patch={patch}
           isReviewed={reviewed.paths.includes(patch.path)}
           onReviewed={(isReviewed) => reviewed.set(patch.path, isReviewed)}
@@ -73,9 +75,15 @@ export function Review({ file, text, task, mayWrite }: Props) {
   );
 }
 
+/** Reads the comments about this artifact, oldest first, from the newest pages of the task's comments. */
 async function readAnchored({ board_id, task_id, id }: Artifact, signal: AbortSignal): Promise<Comment[]> {
-  const page = await api.get(COMMENTS, { params: { path: { board_id, task_id }, query: { limit: LIMIT } }, signal });
-  return page.items.filter(({ anchor }) => anchor?.artifact_id === id);
+  const path = { board_id, task_id };
+  const read = (offset: number) => api.get(COMMENTS, { params: { path, query: { limit: LIMIT, offset } }, signal });
+  const first = await read(0);
+  const pages = Math.ceil(first.total / LIMIT);
+  const offsets = Array.from({ length: pages }, (_, page) => page * LIMIT).slice(1).slice(-MAX_PAGES);
+  const others = await Promise.all(offsets.map(read));
+  return [first, ...others].flatMap(({ items }) => items).filter(({ anchor }) => anchor?.artifact_id === id);
 }
 
 /** The files that this person has reviewed, which the service remembers. */
@@ -98,35 +106,4 @@ function useReviewed(board_id: string, artifact_id: string) {
     await reload();
   };
   return { paths, error, set };
-}
-
-/** Moves the task to done if the board's rules allow it, or sends it back to its agent with all open comments in one message. */
-function Decide({ task }: { task: Task }) {
-  const sendBack = async (comment: string | null) => {
-    const params = { path: { board_id: task.board_id, task_id: task.id } };
-    putTask(complete(await api.post("/api/v1/boards/{board_id}/tasks/{task_id}/send-back", { params, body: { comment } })));
-    showInfo("The agent was told, with the comments of this review.");
-  };
-  return (
-    <div class="actions wrap">
-      <FormButton
-        title="Send back"
-        name={`send-back.${task.id}`}
-        fields={[
-          {
-            name: "comment",
-            label: "What is missing",
-            kind: "long",
-            hint: "The agent gets it with your comments on lines, in one message.",
-          },
-        ]}
-        start={{ comment: "" }}
-        label="Send the task back"
-        submit={(typed) => sendBack(textOrNull(typed, "comment"))}
-      />
-      <button type="button" class="primary" onClick={() => moveTask(task, "done")}>
-        Approve
-      </button>
-    </div>
-  );
 }

@@ -5,7 +5,7 @@ import { go, route, toTask } from "../route.ts";
 import { Runs } from "../run/runs.tsx";
 import { PRIORITIES, type Status, STATUS_NAMES, STATUSES, type Task } from "../types.ts";
 import { lazy } from "../ui/lazy.tsx";
-import { Markdown } from "../ui/markdown.tsx";
+import { Markdown, RawToggle } from "../ui/markdown.tsx";
 import { Problem } from "../ui/parts.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { isPast, Time } from "../ui/time.tsx";
@@ -24,6 +24,7 @@ interface Props {
 const TaskBudget = lazy("the budget", async () => (await import("../usage/task-budget.tsx")).TaskBudget);
 const FileView = lazy("the file", async () => (await import("../file/file-view.tsx")).FileView);
 const Files = lazy("the files", async () => (await import("../file/files.tsx")).Files);
+const Decide = lazy("the decision", async () => (await import("./decide.tsx")).Decide);
 const EditTask = lazy("the form", async () => (await import("./edit.tsx")).EditTask);
 const CustomValues = lazy("the fields", async () => (await import("./values.tsx")).CustomValues);
 const FollowingTask = lazy("following", async () => (await import("./following.tsx")).FollowingTask);
@@ -78,6 +79,7 @@ export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
             </div>
           </div>
           <Properties task={known} mayWrite={mayWrite} />
+          {mayWrite && known.status === "review" && <Decide task={known} />}
           <Problem error={full.error} />
           {full.description ? <Description text={full.description} /> : <p class="muted">No description.</p>}
           <Origin board_id={board_id} text={full.description ?? ""} mayWrite={mayWrite} />
@@ -212,11 +214,19 @@ function Properties({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
 const MARKS = /[*_`#>|~[\]<]|^\s*(?:[-+]|\d{1,9}[.)])\s/m;
 
 function Description({ text }: { text: string }) {
-  if (MARKS.test(text)) return <Markdown text={text} />;
+  const [isRaw, setRaw] = useState(false);
+  const isMarked = MARKS.test(text);
   return (
-    <p class="text" dir="auto">
-      {text}
-    </p>
+    <>
+      {isMarked && <RawToggle isRaw={isRaw} onChange={setRaw} />}
+      {isMarked && !isRaw ? (
+        <Markdown text={text} />
+      ) : (
+        <p class="text" dir="auto">
+          {text}
+        </p>
+      )}
+    </>
   );
 }
 

@@ -15,7 +15,7 @@ import { notInReview } from "./errors.ts";
 import { readTask, type Task } from "./task.ts";
 import { updateTask } from "./update.ts";
 
-/** The maximum number of comments that the message quotes. The agent can read all of them on the task. */
+/** The message quotes only the newest comments. The agent can read all of them on the task. */
 const MAX_COMMENTS = 50;
 const COMMENT_CHARS = 1_000;
 const MESSAGE_CHARS = 8_000;
@@ -43,9 +43,9 @@ export async function sendBack(
   if (task.status !== "review") throw notInReview();
   const agent_id = assigned_agent_id ?? task.submitted_by_agent_id;
   if (agent_id === null) throw new DomainError("conflict", "No agent has handed in the task. Name the one that does the work.");
-  const said = await readReviewComments(ctx, board.id, task_id, task.submitted_by_agent_id);
+  const { newest, total } = await readReviewComments(ctx, board.id, task_id, task.submitted_by_agent_id);
   const last = comment?.trim() ? [{ message: comment.trim(), anchor: null }] : [];
-  const requested = reviewText([...said, ...last]);
+  const requested = reviewText([...newest, ...last], total + last.length);
   const input = { status: "in_progress" as const, assigned_agent_id: agent_id, comment };
   return updateTask(ctx, board.id, task_id, input, fence, { requested });
 }
@@ -61,23 +61,35 @@ async function readReviewComments(
   board_id: string,
   task_id: string,
   submitter_id: string | null,
-): Promise<ReviewComment[]> {
+): Promise<{ newest: ReviewComment[]; total: number }> {
   const result = await ctx.db.execute(sql`
-    select comment.message, comment.anchor from ${activity_events} as comment join ${tasks} as task on task.id = comment.task_id
+    select comment.message, comment.anchor, count(*) over ()::int as total
+    from ${activity_events} as comment join ${tasks} as task on task.id = comment.task_id
     where task.id = ${task_id} and task.board_id = ${board_id} and comment.event_type = 'task.comment'
       and comment.message ~ '\\S' and comment.agent_id is distinct from ${submitter_id}::uuid
       and comment.created_at >= (
         select max(step.at) from ${task_transitions} as step where step.task_id = task.id and step.to_status = 'review')
-    order by comment.created_at, comment.seq limit ${MAX_COMMENTS}`);
-  return rowsOf<ReviewComment>(result);
+    order by comment.created_at desc, comment.seq desc limit ${MAX_COMMENTS}`);
+  const rows = rowsOf<ReviewComment & { total: number }>(result);
+  return { newest: rows.toReversed(), total: rows[0]?.total ?? 0 };
 }
 
-/** Returns the comments as one text, each with the place that it is about. Returns null if there are no comments. */
-function reviewText(comments: readonly ReviewComment[]): string | null {
+/**
+ * Joins comments to one text, each with the place that it is about. If they are too long together, the oldest are left out,
+ * because the last one usually says what to do. Null if there are no comments.
+ */
+function reviewText(comments: readonly ReviewComment[], total: number): string | null {
   if (comments.length === 0) return null;
-  const parts = comments.map(({ message, anchor }) => {
+  const parts: string[] = [];
+  let chars = 0;
+  for (const { message, anchor } of comments.toReversed()) {
     const text = ellipsize(message.trim(), COMMENT_CHARS);
-    return anchor ? `[${anchorText(anchor)}]\n${text}` : text;
-  });
-  return ellipsize(parts.join("\n\n"), MESSAGE_CHARS);
+    const part = anchor ? `[${anchorText(anchor)}]\n${text}` : text;
+    chars += part.length;
+    if (parts.length > 0 && chars > MESSAGE_CHARS) break;
+    parts.unshift(part);
+  }
+  const missing = total - parts.length;
+  if (missing > 0) parts.unshift(missing === 1 ? "1 earlier comment is on the task." : `${missing} earlier comments are on the task.`);
+  return parts.join("\n\n");
 }
