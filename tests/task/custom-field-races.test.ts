@@ -102,7 +102,7 @@ test("a value waits for a change of its field and is checked by the new rules", 
 test.each([
   ["abc", 422],
   ["123", 200],
-])("the pattern that a field has when %s is stored decides, not the one that was read before", async (value, status) => {
+])("the pattern that a field has when %s is stored decides, not the pattern that was read earlier", async (value, status) => {
   const { id, field_key } = await field({ validation_regex: "[a-z]+" });
   let answer!: Promise<Answer>;
   await world.db.transaction(async (db) => {

@@ -81,7 +81,9 @@ async function readAnchored({ board_id, task_id, id }: Artifact, signal: AbortSi
   const read = (offset: number) => api.get(COMMENTS, { params: { path, query: { limit: LIMIT, offset } }, signal });
   const first = await read(0);
   const pages = Math.ceil(first.total / LIMIT);
-  const offsets = Array.from({ length: pages }, (_, page) => page * LIMIT).slice(1).slice(-MAX_PAGES);
+  const offsets = Array.from({ length: pages }, (_, page) => page * LIMIT)
+    .slice(1)
+    .slice(-MAX_PAGES);
   const others = await Promise.all(offsets.map(read));
   return [first, ...others].flatMap(({ items }) => items).filter(({ anchor }) => anchor?.artifact_id === id);
 }

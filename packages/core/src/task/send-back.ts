@@ -90,6 +90,7 @@ function reviewText(comments: readonly ReviewComment[], total: number): string |
     parts.unshift(part);
   }
   const missing = total - parts.length;
-  if (missing > 0) parts.unshift(missing === 1 ? "1 earlier comment is on the task." : `${missing} earlier comments are on the task.`);
+  if (missing > 0)
+    parts.unshift(missing === 1 ? "1 earlier comment is on the task." : `${missing} earlier comments are on the task.`);
   return parts.join("\n\n");
 }
