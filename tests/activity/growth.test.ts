@@ -111,3 +111,12 @@ test("reading the comments of a task reads no other comments of its board", asyn
     expect((await world.call("GET", `${path}/${id}/comments`, { token })).body.total).toBe(100);
   expect((await readOfIndex("comments_by_board")) - before).toBe(0);
 }, 90_000);
+
+test("reading the activity of a task reads no other events of its board or organization", async () => {
+  const { token } = home.owner;
+  const { body } = await world.call("GET", `/api/v1/boards/${home.board_id}/tasks?limit=5`, { token });
+  const before = [await readOfIndex("activity_by_board"), await readOfIndex("activity_by_organization")];
+  for (const { id } of body.items)
+    expect((await world.call("GET", `/api/v1/activity?task_id=${id}&limit=10`, { token })).body.total).toBe(100);
+  expect([await readOfIndex("activity_by_board"), await readOfIndex("activity_by_organization")]).toEqual(before);
+}, 90_000);

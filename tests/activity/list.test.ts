@@ -234,6 +234,42 @@ test("pages go from the newest event to the oldest, ties by id, and report the t
   }
 });
 
+test("the activity of one task is listed alone, but only as far as the caller may see it", async () => {
+  const [task, quiet, there] = [await addTask(world, home), await addTask(world, home), await addTask(world, other)];
+  const { board_id, worker } = home;
+  const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 10, 0, second));
+  const [first, second] = await add(
+    { board_id, task_id: task.id, created_at: at(1) },
+    { board_id, task_id: task.id, agent_id: worker.id, created_at: at(2) },
+    { board_id, task_id: quiet.id, agent_id: worker.id },
+    { board_id, agent_id: worker.id },
+    { board_id: other.board_id, task_id: there.id },
+  );
+  const boards = [board_id];
+  const all = ids([second!, first!]);
+  const readers: [CallOptions, World, string[]][] = [
+    [owner(), world, all],
+    [{ token: (await addPerson("task admin of one", "admin", { boards }, world)).token }, world, all],
+    [{ token: (await addPerson("task admin of none", "admin", {}, world)).token }, world, []],
+    [{ token: (await addPerson("task reader", "member", { read: true })).token }, open, all],
+    [{ token: (await addPerson("task reader of one", "member", { boards })).token }, open, all],
+    [{ token: (await addPerson("task reader of none", "member", {})).token }, open, []],
+    [{ agent: worker.token }, world, ids([second!])],
+    [{ token: abroad.owner.token }, world, []],
+  ];
+  for (const path of ["/api/v1/activity", "/api/activity"])
+    for (const [who, service, events] of readers) {
+      const page = (await service.call("GET", `${path}?task_id=${task.id}`, who)).body;
+      expect([ids(page.items), page.total]).toEqual([events, events.length]);
+    }
+  const read = async (query: string) => ids((await list(owner(), query)).items);
+  expect(await read(`?task_id=${task.id}&limit=1&offset=1`)).toEqual(ids([first!]));
+  expect((await list(owner(), `?task_id=${task.id}&offset=5`)).total).toBe(2);
+  expect(await read(`?task_id=${crypto.randomUUID()}`)).toEqual([]);
+  const refused = await world.call("GET", "/api/v1/activity?task_id=no", owner());
+  expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ["query", "task_id"]]);
+});
+
 test("both prefixes return the same activity list, but at most 100 events under the short one", async () => {
   await add({ board_id: home.board_id }, {});
   const call = (path: string) => world.call("GET", path, owner());

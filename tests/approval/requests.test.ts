@@ -216,6 +216,25 @@ describe("the list of approvals", () => {
     expect(await names("?status=rejected")).toEqual([["Three"], 1]);
   });
 
+  test("the approvals that name a task are listed alone, also when other tasks come first in them", async () => {
+    const [task, first, quiet] = await addTasks(world, home.board_id, ["Asked about", "First", "Other"]);
+    const only = await requestApproval(world, home, { action_type: "Only", task_id: task });
+    await decideApproval(world, home, only.id, "rejected");
+    await requestApproval(world, home, { action_type: "Second", task_ids: [first, task] });
+    await requestApproval(world, home, { action_type: "Other", task_id: quiet });
+    const names = async (query: string) => {
+      const page = await list(query);
+      expect((await world.call("GET", agentPath() + query, { agent: home.worker.token })).body).toEqual(page.body);
+      return [page.body.items.map(({ action_type }: { action_type: string }) => action_type), page.body.total];
+    };
+    expect(await names(`?task_id=${task}`)).toEqual([["Second", "Only"], 2]);
+    expect(await names(`?task_id=${task}&status=pending`)).toEqual([["Second"], 1]);
+    expect(await names(`?task_id=${task}&limit=1&offset=1`)).toEqual([["Only"], 2]);
+    expect(await names(`?task_id=${crypto.randomUUID()}`)).toEqual([[], 0]);
+    const refused = await list("?task_id=no");
+    expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ["query", "task_id"]]);
+  });
+
   test.each(["open", "", "PENDING", "pending,approved"])("the status filter %j is refused", async (status) => {
     for (const path of [approvalsPath(home.board_id), agentPath()]) {
       const answer = await world.call("GET", `${path}?status=${status}`, { agent: home.worker.token });

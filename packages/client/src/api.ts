@@ -17212,6 +17212,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Only approvals with this decision. */
                 status?: "pending" | "approved" | "rejected";
+                /** @description Only approvals that are linked to this task. */
+                task_id?: string;
             };
             header?: never;
             path: {
@@ -20205,6 +20207,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Only approvals with this decision. */
                 status?: "pending" | "approved" | "rejected";
+                /** @description Only approvals that are linked to this task. */
+                task_id?: string;
             };
             header?: never;
             path: {
@@ -20490,6 +20494,8 @@ export interface operations {
                 offset?: number;
                 /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
                 cursor?: string;
+                /** @description Only events of this task. */
+                task_id?: string;
             };
             header?: never;
             path?: never;
@@ -20525,6 +20531,8 @@ export interface operations {
                 offset?: number;
                 /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
                 cursor?: string;
+                /** @description Only events of this task. */
+                task_id?: string;
             };
             header?: never;
             path?: never;

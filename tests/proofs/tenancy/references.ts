@@ -43,6 +43,9 @@ const newApproval: Reference[] = [
   ...foreignReferences("task", 404, ({ task_id }) => ({ action_type: "Do", description: "Ready", task_ids: [task_id] })),
   ...foreignReferences("agent", forAgents(200, 404), ({ agent_id }) => ({ action_type: "Do", description: "Ready", agent_id })),
 ];
+/** A filter only narrows what the caller may see. */
+const filterByTask = (name: "task_id" | "waiting_task_id") =>
+  (["theirs", "elsewhere", "known"] as const).map((of) => queryReference("task", of, 200, (ids) => `?task_id=${ids[name]}`));
 const webhookAgent = foreignReferences("agent", 422, ({ agent_id }) => ({ description: "New", agent_id }));
 const readsAllBoards = ({ home, reads }: Caller) => (home && reads.length === 3 ? 200 : 404);
 const atHome = ({ home }: Caller) => (home ? 200 : 404);
@@ -178,6 +181,8 @@ export const REFERENCES: Record<string, Reference[]> = {
   "POST /api/v1/agent/boards/{board_id}/tasks/{task_id}/comments": [
     pathReference("a task in work", ({ known }) => ({ task_id: known.doing_task_id! }), 200),
   ],
+  "GET /api/v1/boards/{board_id}/approvals": filterByTask("waiting_task_id"),
+  "GET /api/v1/agent/boards/{board_id}/approvals": filterByTask("waiting_task_id"),
   "POST /api/v1/boards/{board_id}/approvals": newApproval,
   "POST /api/v1/agent/boards/{board_id}/approvals": newApproval,
   "POST /api/v1/boards/{board_id}/webhooks": webhookAgent,
@@ -233,6 +238,8 @@ export const REFERENCES: Record<string, Reference[]> = {
     ),
     queryReference("board", "known", 200, ({ board_id }) => `?board_id=${board_id}`),
   ],
+  "GET /api/v1/activity": filterByTask("task_id"),
+  "GET /api/activity": filterByTask("task_id"),
   "GET /api/v1/activity/task-comments": boardQuery({ elsewhere: readable("elsewhere"), known: readable("home") }),
   "GET /api/v1/activity/task-comments/stream": boardQuery({ elsewhere: readable("elsewhere"), known: readable("home") }),
   "GET /api/v1/changes": boardOfChanges,

@@ -1,6 +1,6 @@
 import { reader } from "@board/core/context/actor";
-import { Activity, listActivity } from "@board/core/activity/list";
-import { pageOf, pageQuery } from "@board/core/lists/page";
+import { Activity, ActivityQuery, listActivity } from "@board/core/activity/list";
+import { pageOf } from "@board/core/lists/page";
 import { endpoint } from "../endpoint.ts";
 
 const listSpec = {
@@ -10,13 +10,13 @@ const listSpec = {
 };
 
 export const activity = [
-  endpoint("GET", "/api/v1/activity", { ...listSpec, summary: "List activity", query: pageQuery() }, (ctx, { query }) =>
+  endpoint("GET", "/api/v1/activity", { ...listSpec, summary: "List activity", query: ActivityQuery() }, (ctx, { query }) =>
     listActivity(ctx, query),
   ),
   endpoint(
     "GET",
     "/api/activity",
-    { ...listSpec, summary: "List activity (up to 100 per page)", query: pageQuery(50, 100) },
+    { ...listSpec, summary: "List activity (up to 100 per page)", query: ActivityQuery(50, 100) },
     (ctx, { query }) => listActivity(ctx, query),
   ),
 ];

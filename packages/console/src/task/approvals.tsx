@@ -97,10 +97,9 @@ export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Appro
 const LIMIT = 200;
 
 export function Approvals({ board_id, task_id, mayWrite }: { board_id: string; task_id: string; mayWrite: boolean }) {
-  const read = async (signal: AbortSignal) => {
-    const params = { path: { board_id }, query: { limit: LIMIT } };
-    const { items } = await api.get("/api/v1/boards/{board_id}/approvals", { params, signal });
-    return items.filter((approval) => approval.task_ids.includes(task_id));
+  const read = (signal: AbortSignal) => {
+    const params = { path: { board_id }, query: { task_id, limit: LIMIT } };
+    return api.get("/api/v1/boards/{board_id}/approvals", { params, signal });
   };
   const { data, error, reload } = useResource(
     read,
@@ -108,14 +107,17 @@ export function Approvals({ board_id, task_id, mayWrite }: { board_id: string; t
     (change) => change.type === "approval" && change.board_id === board_id,
     true,
   );
-  if (!error && !data?.length) return null;
+  if (!error && !data?.items.length) return null;
   return (
     <section>
       <h3>Approvals</h3>
       <Problem error={error} retry={reload} />
-      {data?.map((approval) => (
+      {data?.items.map((approval) => (
         <ApprovalRow key={approval.id} approval={approval} mayWrite={mayWrite} onDecided={reload} />
       ))}
+      {data && data.total > data.items.length && (
+        <p class="muted">{data.total - data.items.length} earlier approvals are not shown.</p>
+      )}
     </section>
   );
 }

@@ -1,17 +1,19 @@
-import { and, eq, getTableColumns, isNotNull, isNull } from "drizzle-orm";
+import { and, eq, getTableColumns, isNotNull, isNull, sql } from "drizzle-orm";
 import * as z from "zod";
 import { readableBoards } from "../organization/access.ts";
 import type { Agent, Member } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { newestFirst } from "../lists/keyset.ts";
 import { largeText, truncatable } from "../lists/large-fields.ts";
-import type { Page, PageQuery, PageWindow } from "../lists/page.ts";
+import { type Page, type PageQuery, pageQuery, type PageWindow } from "../lists/page.ts";
 import { Id, Instant, lazyObject } from "../values/wire.ts";
 import { activity_events } from "../schema/activity.sql.ts";
+import { boards } from "../schema/board.sql.ts";
+import { tasks } from "../schema/task.sql.ts";
 import { countReadableActivity } from "./count.ts";
 import { selectNewestByBoard } from "./newest-by-board.ts";
 import { listOf } from "../lists/list.ts";
-import { filterBy, conditionOf, filterIf, presentOf } from "../lists/filter.ts";
+import { filterBy, conditionOf, type Filter, filterIf, presentOf } from "../lists/filter.ts";
 import { mayReadAll } from "../organization/board-rights.ts";
 
 export const Activity = lazyObject(() => ({
@@ -31,6 +33,15 @@ export const Activity = lazyObject(() => ({
 })).meta({ id: "ActivityEvent", description: "An event in the activity log." });
 export type Activity = z.infer<typeof Activity>;
 
+export const ActivityQuery = (defaultLimit?: number, maxLimit?: number) =>
+  lazyObject(() => ({
+    ...pageQuery(defaultLimit, maxLimit).shape,
+    task_id: Id.optional().describe("Only events of this task."),
+  }));
+export interface ActivityQuery extends PageQuery {
+  task_id?: string | undefined;
+}
+
 const { id, event_type, message, board_id, task_id, agent_id, user_id, created_at } = getTableColumns(activity_events);
 const columns = { id, event_type, message, board_id, task_id, agent_id, user_id, created_at };
 type Row = Pick<typeof activity_events.$inferSelect, keyof typeof columns>;
@@ -45,14 +56,17 @@ const activityList = listOf({
   skips_in_index: true,
 });
 
-/** Lists the events that the caller may see, newest first. There is an index for each kind of caller. */
-export function listActivity(ctx: Context<Member | Agent>, query: PageQuery): Promise<Page<Activity>> {
+/** Lists the events that the caller may see, newest first. There is an index for each kind of caller, and one for a task. */
+export function listActivity(ctx: Context<Member | Agent>, query: ActivityQuery): Promise<Page<Activity>> {
   const { actor } = ctx;
   // All events of an agent belong to its organization, so the condition does not compare the organization.
   if (actor.type === "agent") {
-    const byAgent = filterBy("agent_id", actor.agent_id, (id) => eq(agent_id, id));
-    const count = () => ctx.db.$count(activity_events, conditionOf(byAgent));
-    return activityList.read(ctx, query, { owner: actor.agent_id, filters: [byAgent], count, toItem: toActivity });
+    const filters = presentOf([
+      filterBy("agent_id", actor.agent_id, (id) => eq(agent_id, id)),
+      filterBy("task_id", query.task_id, (id) => eq(task_id, id)),
+    ]);
+    const count = () => ctx.db.$count(activity_events, conditionOf(...filters));
+    return activityList.read(ctx, query, { owner: actor.agent_id, filters, count, toItem: toActivity });
   }
   const { organization_id, role } = actor.active;
   const seesBoardless = role !== "member";
@@ -60,6 +74,10 @@ export function listActivity(ctx: Context<Member | Agent>, query: PageQuery): Pr
     filterBy("organization_id", organization_id, (id) => eq(activity_events.organization_id, id)),
     filterIf("on a board", !seesBoardless, () => isNotNull(board_id)),
   ];
+  if (query.task_id !== undefined) {
+    const ofTask = ofReadableTask(actor, query.task_id);
+    return activityList.read(ctx, query, { owner: organization_id, filters: [ofTask], toItem: toActivity });
+  }
   const request = {
     owner: organization_id,
     filters,
@@ -71,6 +89,21 @@ export function listActivity(ctx: Context<Member | Agent>, query: PageQuery): Pr
   const selectIds = (window: PageWindow) =>
     selectNewestByBoard({ boards: conditionOf(readableBoards(actor)), otherEvents, ...window });
   return activityList.read(ctx, query, { ...request, selectIds });
+}
+
+/**
+ * Returns a filter for the events of a task whose board the member may read. The board is compared in `tasks`, because with
+ * `board_id` of the events, PostgreSQL would also search the index of all events of the board.
+ */
+function ofReadableTask(actor: Member, task: string): Filter {
+  const { name, values, condition } = readableBoards(actor);
+  return {
+    name: `of a task on a board ${name}`,
+    values: { ...values, task },
+    condition: (of) => sql`${task_id} = (
+      select ${tasks.id} from ${tasks} join ${boards} on ${boards.id} = ${tasks.board_id}
+      where ${tasks.id} = ${of("task")} and ${condition(of)})`,
+  };
 }
 
 function toActivity(row: Row): Activity {

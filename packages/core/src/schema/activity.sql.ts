@@ -42,8 +42,8 @@ export const activity_events = pgTable(
     index("activity_without_board").on(t.organization_id, t.created_at, t.id).where(sql`board_id is null`),
     index("activity_without_board_by_age").on(t.created_at).where(sql`board_id is null`).concurrently(),
     index("activity_by_agent").on(t.agent_id, t.created_at, t.id).where(sql`agent_id is not null`).concurrently(),
-    // Only foreign keys use these two indexes. Without them, removing a task or a person would read the whole log.
-    index("activity_by_task").on(t.task_id).where(sql`task_id is not null`).concurrently(),
+    index("activity_of_task").on(t.task_id, t.created_at, t.id).where(sql`task_id is not null`).concurrently(),
+    // Only the foreign key uses this index. Without it, removing a person would read the whole log.
     index("activity_by_user").on(t.user_id).where(sql`user_id is not null`).concurrently(),
     index("comments_by_task").on(t.task_id, t.created_at, t.id).where(sql`event_type = 'task.comment'`),
     index("comments_by_board").on(t.board_id, t.created_at, t.id).where(sql`event_type = 'task.comment'`),

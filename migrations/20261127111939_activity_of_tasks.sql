@@ -1,0 +1,2 @@
+DROP INDEX CONCURRENTLY "activity_by_task";--> statement-breakpoint
+CREATE INDEX CONCURRENTLY "activity_of_task" ON "activity_events" USING btree ("task_id","created_at","id") WHERE task_id is not null;
