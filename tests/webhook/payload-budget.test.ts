@@ -50,6 +50,27 @@ test("a post to an organization over its payload bytes gets 429 and stores nothi
   expect((await post(world, other, "{}")).status).toBe(202);
 });
 
+test("members see how much room the payloads of their organization take, and the limit", async () => {
+  const read = async (token: string, at = world) => {
+    const { status, body } = await at.call("GET", "/api/v1/webhooks/payload-usage", { token });
+    expect(status).toBe(200);
+    return body;
+  };
+  const onlooker = await world.member("onlooker", home);
+  expect(await read(onlooker.token)).toEqual({ used: 0, limit: LIMIT });
+  const [webhook] = await fill();
+  const used = await usage();
+  expect(used).toBeGreaterThan(12_000);
+  expect(await read(home.owner.token)).toEqual({ used, limit: LIMIT });
+  expect(await read(onlooker.token)).toEqual({ used, limit: LIMIT });
+  expect((await read((await world.tenant("apart")).owner.token)).used).toBe(0);
+  const unlimited = await createWorld({ limits: { organization_payload_bytes: 0 } });
+  expect(await read((await unlimited.tenant("home")).owner.token, unlimited)).toEqual({ used: 0, limit: null });
+  await unlimited.close();
+  await remove(webhook.endpoint_path);
+  expect((await read(home.owner.token)).used).toBeLessThan(used);
+});
+
 test("a removed webhook makes room for the payloads of other webhooks", async () => {
   const webhooks = await fill();
   const other = await addSigned();

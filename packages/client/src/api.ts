@@ -2578,6 +2578,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhooks/payload-usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the room that webhook payloads take
+         * @description The bytes that count for the limit of the organization, with those on boards that the caller may not read.
+         */
+        get: operations["get_webhooks_payload_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/boards/{board_id}/webhooks": {
         parameters: {
             query?: never;
@@ -8962,6 +8982,13 @@ export interface components {
             /** @description How many of them are pending. */
             approvals_pending_count: number;
         };
+        /** @description The room that the webhook payloads of an organization take. */
+        WebhookPayloadUsage: {
+            /** @description Bytes of all webhook payloads of the organization, with their headers. */
+            used: number;
+            /** @description Bytes that they may have together; null if there is no limit. */
+            limit: number | null;
+        };
         /** @description A page of a list. */
         BoardWebhookPage: {
             /** @description The items of this page, in the order of the list. */
@@ -11142,6 +11169,7 @@ export type SlackCommandReply = components['schemas']['SlackCommandReply'];
 export type ApprovalPage = components['schemas']['ApprovalPage'];
 export type ApprovalEvent = components['schemas']['ApprovalEvent'];
 export type ApprovalTaskCounts = components['schemas']['ApprovalTaskCounts'];
+export type WebhookPayloadUsage = components['schemas']['WebhookPayloadUsage'];
 export type BoardWebhookPage = components['schemas']['BoardWebhookPage'];
 export type BoardWebhook = components['schemas']['BoardWebhook'];
 export type BoardWebhookChallenge = components['schemas']['BoardWebhookChallenge'];
@@ -17396,6 +17424,30 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_webhooks_payload_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookPayloadUsage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };

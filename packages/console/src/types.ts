@@ -40,6 +40,7 @@ export type TemplateSync = Schemas["TemplateSyncRun"];
 export type Artifact = Schemas["Artifact"];
 export type StoredArtifact = Schemas["OrganizationArtifact"];
 export type ArtifactUsage = Schemas["ArtifactUsage"];
+export type PayloadUsage = Schemas["WebhookPayloadUsage"];
 export type NewArtifact = Schemas["NewArtifact"];
 export type Dashboard = Schemas["Dashboard"];
 export type OnboardingSession = Schemas["OnboardingSession"];

@@ -108,7 +108,11 @@ export const groups = {
   /** Receives the signed requests that Slack sends. Slack waits for an answer for at most three seconds. */
   slack: { routes: ["POST /api/v1/slack/interactions", "POST /api/v1/slack/commands"], ...defaultSize },
   approvals: { routes: anyMethodBelow("/api/v1/boards/{board_id}/approvals"), ...streamSize },
-  webhooks: { routes: anyMethodBelow("/api/v1/boards/{board_id}/webhooks"), ...defaultSize, reads_bodies: true },
+  webhooks: {
+    routes: anyMethodBelow("/api/v1/webhooks", "/api/v1/boards/{board_id}/webhooks"),
+    ...defaultSize,
+    reads_bodies: true,
+  },
   /** A test message waits up to 15 s for its receiver. */
   subscriptions: {
     routes: anyMethodBelow("/api/v1/subscriptions", "/api/v1/boards/{board_id}/subscriptions"),

@@ -1,7 +1,8 @@
 import { boardFor } from "@board/core/organization/access";
-import { user, userOrAgent } from "@board/core/context/actor";
+import { member, user, userOrAgent } from "@board/core/context/actor";
 import { pageOf, pageQuery } from "@board/core/lists/page";
 import { getPayload, ListedPayload, listPayloads, PayloadsQuery, WebhookPayload } from "@board/core/webhook/payload";
+import { getPayloadUsage, PayloadUsage } from "@board/core/webhook/organization-payloads";
 import { Redelivered, RedeliverPayloads, redeliverPayload, redeliverPayloads } from "@board/core/webhook/redeliver";
 import {
   CreateWebhook,
@@ -22,6 +23,17 @@ const itemPath = "/api/v1/boards/{board_id}/webhooks/{webhook_id}";
 
 /** Webhooks: URLs through which external systems send payloads to the agents of a board. */
 export const webhooks = [
+  endpoint(
+    "GET",
+    "/api/v1/webhooks/payload-usage",
+    {
+      as: member,
+      summary: "Get the room that webhook payloads take",
+      description: "The bytes that count for the limit of the organization, with those on boards that the caller may not read.",
+      returns: PayloadUsage,
+    },
+    (ctx) => getPayloadUsage(ctx),
+  ),
   endpoint(
     "GET",
     collectionPath,

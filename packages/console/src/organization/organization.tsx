@@ -10,6 +10,7 @@ import { General } from "./general.tsx";
 import { Groups } from "./groups.tsx";
 import { Invites } from "./invites.tsx";
 import { Members } from "./members.tsx";
+import { PayloadUse } from "./payload-use.tsx";
 import { Tags } from "./tags.tsx";
 import "../styles/usage.css";
 
@@ -18,6 +19,14 @@ const StoredFiles = lazy("the files", async () => (await import("../file/stored.
 const Audit = lazy("the audit log", async () => (await import("../audit/audit.tsx")).Audit);
 
 const Slack = lazy("the Slack app", async () => (await import("./slack.tsx")).Slack);
+
+/** What takes room. */
+const Storage = () => (
+  <>
+    <PayloadUse />
+    <StoredFiles />
+  </>
+);
 
 interface Tab {
   name: string;
@@ -36,7 +45,7 @@ const TABS: readonly Tab[] = [
   { name: "slack", label: "Slack", page: Slack, isForAdmins: true },
   { name: "keys", label: "Keys", page: Keys, isForAdmins: true },
   { name: "budgets", label: "Budgets", page: Budgets },
-  { name: "files", label: "Files", page: StoredFiles },
+  { name: "files", label: "Storage", page: Storage },
   { name: "audit", label: "Audit", page: Audit, isForAdmins: true },
   { name: "general", label: "General", page: General },
 ];
