@@ -1,5 +1,5 @@
-// Builds the page into `dist`, or into the folder that is given, and compresses its files. Written in plain JavaScript, so that
-// every supported Node runs it.
+// Builds the console into `dist`, or into the folder that is given, and compresses its files. It is plain JavaScript, so that it
+// runs on every supported Node.
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
@@ -8,9 +8,7 @@ import { build } from "vite";
 const root = import.meta.dirname;
 const target = path.resolve(process.argv[2] ?? path.join(root, "dist"));
 const started = performance.now();
-/**
- * Built in another folder and then renamed, so that a running service never reads an incomplete page and two builds do not mix.
- */
+/** The build writes to this folder and renames it at the end, so that a running service never reads an incomplete page. */
 const draft = `${target}-${process.pid}`;
 
 try {
@@ -28,7 +26,7 @@ try {
       reportCompressedSize: false,
       rolldownOptions: {
         input: { index: path.join(root, "index.html"), "service-worker": path.join(root, "src/worker/worker.ts") },
-        // A browser finds the worker by its address, which therefore stays the same.
+        // Browsers identify a service worker by its address, so its name has no hash.
         output: { entryFileNames: ({ name }) => (name === "service-worker" ? "[name].js" : "assets/[name]-[hash].js") },
       },
     },

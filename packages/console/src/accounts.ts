@@ -1,7 +1,7 @@
 import { SESSION, useToken } from "./api.ts";
 import { replace } from "./route.ts";
 
-/** Calls the sign-in of accounts mode. Throws with the reason that the service gives. */
+/** Calls an operation under `/api/auth`, which accounts mode has. If it fails, throws with the reason that the service gives. */
 export async function callAuth<Answer>(method: "GET" | "POST", path: string, body: object | null = null): Promise<Answer> {
   const answer = await fetch(`/api/auth${path}`, {
     method,
@@ -15,10 +15,10 @@ export async function callAuth<Answer>(method: "GET" | "POST", path: string, bod
 
 const post = <Answer>(path: string, body: object): Promise<Answer> => callAuth("POST", path, body);
 
-/** A link of the console that signs in, or that creates the account of an invite. */
+/** Returns a link to the console that signs a person in, or that lets an invited person create an account. */
 export const toLink = (kind: "link" | "invite", secret: string): string => `${location.origin}/#${kind}=${secret}`;
 
-/** Signs in by a link for one use. */
+/** Signs in with the token of a link, which works only once. */
 export async function signInByLink(token: string): Promise<void> {
   await post("/sign-in/link", { token });
   useToken(SESSION);
@@ -35,14 +35,14 @@ export type Service = keyof typeof SERVICES;
 
 const LEFT_KEY = "board.left-to-sign-in";
 
-/** Goes to another service, at which the person has an account. It leads back to this page. */
+/** Sends the browser to another service, at which the person has an account. The service sends it back to this page. */
 export async function leaveToService(provider: Service): Promise<void> {
   const { url } = await post<{ url: string }>("/sign-in/social", { provider, callbackURL: "/" });
   sessionStorage.setItem(LEFT_KEY, provider);
   location.assign(url);
 }
 
-/** Signs in by the session that the service has made when the person came back. Throws with the reason if there is none. */
+/** Completes a sign-in at another service: uses the session that was created there, or throws the error that it returned. */
 export async function returnFromService(): Promise<void> {
   if (sessionStorage.getItem(LEFT_KEY) === null) return;
   sessionStorage.removeItem(LEFT_KEY);
@@ -53,7 +53,7 @@ export async function returnFromService(): Promise<void> {
     throw new Error(`That account signs nobody in here (${error}). An invite or another way to sign in comes first.`);
 }
 
-/** Goes to another service to add the account there to the person's ways to sign in. */
+/** Sends the browser to another service, so that the person can sign in with their account there from then on. */
 export async function leaveToConnect(provider: Service): Promise<void> {
   location.assign((await post<{ url: string }>("/link-social", { provider, callbackURL: "/" })).url);
 }
@@ -62,28 +62,28 @@ export async function askForMail(email: string): Promise<void> {
   await post("/sign-in/magic-link", { email });
 }
 
-/** Signs in by the link of a mail. */
+/** Signs in with the token of a link from an e-mail. */
 export async function signInByMail(token: string): Promise<void> {
   await post("/magic-link/verify", { token });
   useToken(SESSION);
 }
 
-/** Creates an account by the link of an invite, which also signs in. */
+/** Creates the account of an invited person, and signs that person in. */
 export async function joinByInvite(token: string, name: string, password: string): Promise<void> {
   await post("/sign-up/invite", { token, name, ...(password ? { password } : {}) });
   useToken(SESSION);
 }
 
-/** A program that asks to be connected. */
+/** A program that asks the person for access to their account. */
 export interface AskingProgram {
   client_id: string;
-  /** The name that it gives itself. */
+  /** The name that the program gives itself. */
   name: string;
-  /** Whether it asks to write. */
+  /** Whether the program asks for write access. */
   writes: boolean;
-  /** Whether it is the command line, which signs its person in. */
+  /** Whether the program is the command line, which signs in with all rights of the person. */
   signsIn: boolean;
-  /** Where the browser goes after the answer. */
+  /** The host to which the browser is sent after the answer. */
   target?: string;
   /** The code that the device shows. */
   code?: string;

@@ -2,10 +2,7 @@ import { createClient } from "@board/client/client";
 import { ApiError, ConnectionError } from "@board/client/error";
 import { computed, signal } from "@preact/signals";
 
-/**
- * Where the token is stored. The only other data that the browser stores about a person are the drafts of a tab, and the channel
- * that notifies this browser.
- */
+/** The key in the browser's local storage under which the token is stored. */
 const STORAGE_KEY = "board.token";
 
 const storage = () => globalThis.localStorage;
@@ -61,7 +58,7 @@ async function send(request: Request): Promise<Response> {
 async function fetchOnce(request: Request): Promise<Response> {
   try {
     const response = await fetch(request);
-    // These statuses come from a proxy whose service is down.
+    // A proxy answers with these statuses when it cannot reach the service.
     reachable.value = response.status !== 502 && response.status !== 504;
     return response;
   } catch (error) {

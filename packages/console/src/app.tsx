@@ -60,7 +60,7 @@ function homeBoard(): string | null {
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 
-/** Handles keys that work in every view. `g` is the prefix of a view's key. */
+/** Handles keys that work in every view. `g` and then another key opens a view. */
 function useShortcuts(): void {
   useEffect(() => {
     let isGoing = false;

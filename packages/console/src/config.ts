@@ -10,7 +10,7 @@ export type Auth =
 
 let reading: Promise<Auth> | undefined;
 
-/** Reads how people sign in. It is read once, when somebody has to sign in. */
+/** Reads how people sign in. The first call sends the request, and later calls return its result. */
 export const readAuth = (): Promise<Auth> =>
   (reading ??= fetch("/console/config.json")
     .then(async (answer) => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** Text that was typed but not sent. It survives a reload and a sign-in, but only in this tab. */
+/** Stores text that was typed but not sent. The text survives a reload and a sign-in, but only in this tab. */
 export function useDraft(name: string): [string, (text: string) => void] {
   const key = `board.draft.${name}`;
   const [text, setText] = useState(() => sessionStorage.getItem(key) ?? "");

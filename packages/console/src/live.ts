@@ -33,8 +33,8 @@ let reached: () => void;
 export const isFollowing = new Promise<void>((resolve) => (reached = resolve));
 
 /**
- * Reads the changes since the last call. After a long time it reports a reset instead, because reading everything again is less
- * work than reading all entries.
+ * Reads the changes since the last call. If they do not fit into one page, it reports a reset instead, because reading the data
+ * again is less work than reading all entries.
  */
 async function poll(signal: AbortSignal): Promise<void> {
   const read = (query: { cursor?: string }) => api.get("/api/v1/changes", { params: { query }, signal });
@@ -90,8 +90,8 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Follows changes while somebody is signed in and the page is visible. A page that is hidden when it opens only looks up its
- * position.
+ * Follows changes while somebody is signed in and the page is visible. A page that is hidden when it opens only reads the present
+ * cursor, so that it can continue from there once it is visible.
  */
 export function startLive(): void {
   effect(() => {

@@ -18,7 +18,7 @@ interface Link {
   isForAdmins?: true;
 }
 
-/** The views of every organization: first those of the daily work, then those that set it up. */
+/** The views of every organization: first the views for daily work, then the views for setup. */
 export const LINKS: readonly Link[] = [
   { view: "needs-you", label: "Needs you", key: "n" },
   { view: "inbox", label: "Inbox", key: "i" },

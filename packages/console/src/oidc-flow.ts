@@ -2,13 +2,13 @@ import * as oauth from "oauth4webapi";
 import type { Provider } from "./oidc.ts";
 import { replace } from "./route.ts";
 
-/** Sign-in at an identity provider: authorization code with PKCE (RFC 7636), as a public client. Loaded only for that. */
+/** Sign-in at an identity provider: authorization code with PKCE (RFC 7636), as a public client. Loaded only when it is needed. */
 
 /** What the page must remember until the provider returns the person to it. */
 interface Attempt {
   state: string;
   verifier: string;
-  /** The view from which the person left. */
+  /** The fragment of the address, which names the view that was open when the person left for the provider. */
   fragment: string;
 }
 
@@ -16,7 +16,7 @@ const ATTEMPT_KEY = "board.sign-in";
 
 const redirectUri = (): string => `${location.origin}/`;
 
-/** Reads what the provider offers. Only a provider that is configured with http, such as one on this machine, is asked by http. */
+/** Reads the provider's metadata. Unencrypted http is used only if the configured address begins with it, as for a local provider. */
 async function discover({ issuer, client_id }: Provider) {
   const url = new URL(issuer);
   const options = { [oauth.allowInsecureRequests]: url.protocol === "http:" };
@@ -76,7 +76,7 @@ export async function finish(provider: Provider): Promise<string> {
   }
 }
 
-/** The provider explains a refusal in the answer, and not in the message of the error. */
+/** Returns an error with the provider's own explanation, which is in its answer and not in the library's message. */
 function toReason(error: unknown): unknown {
   if (error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError)
     return new Error(`The identity provider refused the sign-in: ${error.error_description ?? error.error}`);

@@ -18,8 +18,8 @@ const SPACING_MS = 2_000;
 const REFRESH_MS = 15_000;
 
 /**
- * Reads data for a view, and reads it again when a change concerns it. `isReported` means that the feed reports all changes of
- * this data, so that it is not polled.
+ * Reads data for a view, and reads it again when a change concerns it. If the feed does not report all changes of the data, which
+ * `isReported` says, the data is also read at intervals.
  */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -72,7 +72,7 @@ export function useResource<T>(
   return { data, error, reload: () => reload.current() };
 }
 
-/** Calls back at intervals, and at once when a page that was hidden for longer becomes visible. */
+/** Calls `refresh` at intervals while the page is visible, and at once if the page was hidden for longer than an interval. */
 function refreshWhileVisible(refresh: () => void): () => void {
   let last = Date.now();
   return effect(() => {

@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 
-/** The view is in the fragment, so that one file answers every address of the page. */
+/** The fragment of the address names the view, so that the server answers every address of the console with one file. */
 const fragment = signal(location.hash);
 addEventListener("hashchange", () => (fragment.value = location.hash));
 
@@ -36,7 +36,7 @@ export interface Route {
   artifact_id: string | null;
   /** The parts of the address after the view's name. */
   path: readonly string[];
-  /** What follows a question mark, such as the filters of a board. */
+  /** The query after a question mark in the fragment, such as the filters of a board. */
   query: URLSearchParams;
 }
 
@@ -55,7 +55,7 @@ export const route = computed<Route>(() => {
   return { view: "board", board_id, ...none, ...within, task_id: fourth, path };
 });
 
-/** A malformed address is kept as it is, and the service then finds nothing there. */
+/** Decodes a part of the address. A malformed part stays unchanged, and the service then finds nothing with that id. */
 function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -74,7 +74,7 @@ export const toView = (view: ViewName, ...path: string[]): string => `#/${[view,
 
 export function go(target: string): void {
   location.hash = target;
-  // The event comes later, and the view must not wait for it.
+  // The browser's `hashchange` event comes later, and the view must not wait for it.
   fragment.value = location.hash;
 }
 
@@ -84,7 +84,7 @@ export function replace(target: string): void {
   fragment.value = location.hash;
 }
 
-/** The address of the same place with another query. Empty values are left out. */
+/** Returns the present address with a changed query. Empty values are left out. */
 export function withQuery(query: URLSearchParams, change: Record<string, string>): string {
   const next = new URLSearchParams(query);
   for (const [name, value] of Object.entries(change)) {
@@ -95,7 +95,7 @@ export function withQuery(query: URLSearchParams, change: Record<string, string>
   return `${fragment.value.split("?")[0]}${text ? `?${text}` : ""}`;
 }
 
-/** Another address that keeps the present query, so that the filters of a board stay while its cards are opened. */
+/** Adds the present query to another address, so that the filters of a board stay while its cards are opened. */
 export function withSameQuery(target: string): string {
   const text = route.value.query.toString();
   return text ? `${target}?${text}` : target;

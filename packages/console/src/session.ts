@@ -17,7 +17,7 @@ export async function switchOrganization(organization_id: string): Promise<void>
   location.assign("/");
 }
 
-/** The organization that a link in a message names, if the person belongs to it and it is not the active one. */
+/** The organization that a link in a message names, if the person belongs to it and another organization is active. */
 export const linkedOrganization = computed(() => {
   const wanted = route.value.query.get("organization");
   return organizations.value.find(({ id, is_active }) => id === wanted && !is_active) ?? null;

@@ -10,7 +10,7 @@ export const isCheckingLink = signal(false);
 /** A token from a link that a signed-in person has opened. It is used only if the person agrees. */
 export const offeredToken = signal<string | null>(null);
 
-/** Anybody can create a link, so opening one must not sign a person in to another person's account. */
+/** Uses the token of a link. A person who is signed in must agree first, because a link may be for another person's account. */
 async function checkToken(candidate: string): Promise<void> {
   if ((await readAuth()).mode !== "local" || candidate === token.value) return;
   if (!(await isAccepted(candidate))) throw new Error("The service does not accept its token.");
@@ -24,7 +24,7 @@ export const openedInvite = signal<string | null>(null);
 /** The link of a mail that was opened. The page signs in when its button is pressed, because mail programs open links too. */
 export const openedMail = signal<string | null>(null);
 
-/** Removes the token from the address bar, and then signs in with it. A local server prints such links. */
+/** Handles a link that contains a secret: removes the secret from the address bar, and then signs in or asks the person. */
 async function openLink(): Promise<void> {
   const fields = new URLSearchParams(location.hash.slice(1));
   const [candidate, link, invite] = [fields.get("token"), fields.get("link"), fields.get("invite")];
@@ -41,12 +41,12 @@ async function openLink(): Promise<void> {
   isCheckingLink.value = false;
 }
 
-/** A person who is signed in stays signed in as the same person, because anybody can create a page that leads here. */
+/** Signs in, unless a person is signed in already, because any web page can send that person to a link of another account. */
 async function openSignInLink(link: string): Promise<void> {
   if (token.value === null) await signInByLink(link);
 }
 
-/** Also handles a link that is opened in a page that is already open. */
+/** Handles sign-in links, also a link that is opened while the console is open. */
 export function followSignInLinks(): void {
   addEventListener("hashchange", () => void openLink());
   void openLink();
@@ -55,7 +55,7 @@ export function followSignInLinks(): void {
 export function answerOffer(isWanted: boolean): void {
   if (isWanted) {
     useToken(offeredToken.value!);
-    // The page still shows the work of the person with the earlier token.
+    // Without a reload, the page would still show the data of the previous account.
     location.reload();
   }
   offeredToken.value = null;

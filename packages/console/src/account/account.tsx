@@ -24,7 +24,7 @@ async function readAccount(): Promise<Account> {
   return { name, email, hasPassword: ways.some(({ providerId }) => providerId === "credential") };
 }
 
-/** The name and the address are two changes, so only those that differ are sent. */
+/** Sends the name and the address in two requests, because the service has an operation for each. */
 async function change(changed: Typed): Promise<void> {
   if ("name" in changed) await callAuth("POST", "/update-user", { name: textOf(changed, "name").trim() });
   if ("email" in changed) await callAuth("POST", "/change-email", { newEmail: textOf(changed, "email").trim() });
@@ -61,7 +61,7 @@ function Password({ hasPassword, onDone }: { hasPassword: boolean; onDone: () =>
   );
 }
 
-/** The ways in which the person signs in, and the sessions in which they are signed in. */
+/** Shows how the person signs in, and where they are signed in. */
 export function AccountPage() {
   const { data, error, reload } = useResource(readAccount, [], () => false, true);
   return (

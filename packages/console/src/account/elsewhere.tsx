@@ -7,14 +7,14 @@ import { attempt } from "../ui/toast.tsx";
 
 const isService = (name: string): name is Service => name in SERVICES;
 
-/** The services that may sign people in here, and whether this person has connected them. */
+/** Reads which other services may sign people in here, and whether this person has connected them. */
 async function read(): Promise<{ service: Service; isConnected: boolean }[]> {
   const [auth, accounts] = await Promise.all([readAuth(), callAuth<{ providerId: string }[]>("GET", "/list-accounts")]);
   const offered = auth.mode === "accounts" ? auth.ways.filter(isService) : [];
   return offered.map((service) => ({ service, isConnected: accounts.some(({ providerId }) => providerId === service) }));
 }
 
-/** Accounts at other services that sign the person in. */
+/** Shows the accounts at other services with which the person can sign in. */
 export function Elsewhere() {
   const { data, error, reload } = useResource(read, [], () => false, true);
   if (error === null && !data?.length) return null;

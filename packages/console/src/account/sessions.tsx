@@ -31,7 +31,7 @@ const BROWSERS = ["Firefox", "Edg", "OPR", "Chrome", "Safari"];
 const NAMES: Record<string, string> = { Edg: "Edge", OPR: "Opera" };
 const SYSTEMS = ["Windows", "Android", "iPhone", "iPad", "Mac OS", "Linux"];
 
-/** The browser and the operating system, if the program names them. */
+/** Returns the browser and the operating system, if the user agent names them. */
 function programOf(agent: string | null): string {
   const browser = BROWSERS.find((name) => agent?.includes(name));
   const system = SYSTEMS.find((name) => agent?.includes(name));
@@ -39,7 +39,7 @@ function programOf(agent: string | null): string {
   return `${NAMES[browser] ?? browser}${system ? ` on ${system}` : ""}`;
 }
 
-/** The sessions in which the person is signed in. After a session was ended, its next request is refused. */
+/** Shows the sessions in which the person is signed in, and ends them. The next request of an ended session is refused. */
 export function Sessions() {
   const from = useResource(readSessions, [], () => false);
   const end = async ({ token }: Session) => {

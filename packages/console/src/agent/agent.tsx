@@ -17,7 +17,7 @@ import { AgentRuns } from "./runs.tsx";
 
 const ITEM = "/api/v1/agents/{agent_id}";
 
-/** One agent: who it is, how it works, and what it did. */
+/** Shows one agent: who it is, how it works, and what it did. */
 export function AgentPage({ agent_id }: { agent_id: string }) {
   const params = { path: { agent_id } };
   const isOwn = ({ type, id }: { type: string; id: string }) => type === "agent" && id === agent_id;

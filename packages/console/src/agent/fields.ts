@@ -31,7 +31,7 @@ export const toTyped = (agent: Agent): Typed => ({
   soul_template: agent.soul_template ?? "",
 });
 
-/** The request body with only the given fields. Other settings of the heartbeat are kept. */
+/** Returns a request body with only the fields in `typed`. Settings of the heartbeat other than `every` stay unchanged. */
 export function toBody({ heartbeat_config }: Agent, typed: Typed) {
   const has = (name: string) => name in typed;
   const every = textOrNull(typed, "every");

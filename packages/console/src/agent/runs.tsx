@@ -15,7 +15,7 @@ function usedBy({ usage: { input_tokens, output_tokens, cost_usd } }: Run): stri
     .join(" · ");
 }
 
-/** The newest runs of an agent on its board. */
+/** Shows the newest runs of an agent on its board. */
 export function AgentRuns({ agent_id, board_id }: { agent_id: string; board_id: string }) {
   const read = (signal: AbortSignal) =>
     api.get("/api/v1/boards/{board_id}/runs", { params: { path: { board_id }, query: { agent_id, limit: LIMIT } }, signal });

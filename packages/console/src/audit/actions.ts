@@ -43,5 +43,5 @@ export const ACTION_NAMES: Record<AuditAction, string> = {
   "webhook.updated": "Webhook changed",
 };
 
-/** An action that a newer service records is shown by its own name. */
+/** Returns the text for an action. A newer service may record actions that this page does not know; they are shown unchanged. */
 export const actionName = (action: string): string => (ACTION_NAMES as Record<string, string>)[action] ?? action;

@@ -16,8 +16,8 @@ const valueOf = (filter: Filter): string => route.value.query.get(filter) ?? "";
 const choose = (change: Partial<Record<Filter, string>>) => replace(withQuery(route.value.query, change));
 
 /**
- * The start of a day in the person's time zone, or of the day that is `later` days after it. Text that is not a date is sent
- * unchanged, so that the service refuses it.
+ * Returns when a day begins in the person's time zone, or when the day that is `later` days after it begins. Text that is not a
+ * date is sent unchanged, so that the service refuses it.
  */
 function startOf(day: string, later = 0): string {
   const time = new Date(`${day}T00:00`).getTime();
@@ -35,7 +35,7 @@ function toQuery(): AuditQuery {
   };
 }
 
-/** Who changed members, rights, keys, secrets, settings and budgets. */
+/** Shows who changed members, rights, keys, secrets, settings and budgets. */
 export function Audit() {
   const query = toQuery();
   const from = usePages((signal) => readAudit(query, signal), [JSON.stringify(query)], PAGE);

@@ -10,7 +10,7 @@ const nameOf = ({ type, name, id }: Who): string => name ?? PEOPLE[type] ?? (id 
 const toText = (value: unknown): string =>
   value === null || value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value);
 
-/** The old and the new value, or a single value if the thing was created or removed. */
+/** Shows the old and the new value, or a single value if the audited object was created or removed. */
 function Change({ value }: { value: unknown }) {
   const [before, after] = Array.isArray(value) && value.length === 2 ? value : [null, value];
   return (
@@ -25,7 +25,7 @@ interface EntryProps {
   onOnly: (change: { actor?: string; target?: string }) => void;
 }
 
-/** One change: who did what to what. When it is unfolded, it also shows the values and where the request came from. */
+/** Shows one entry: who did what to what. An unfolded entry also shows the values and where the request came from. */
 export function Entry({ entry, onOnly }: EntryProps) {
   const { actor, target, changes, at, action } = entry;
   const isFailure = action.endsWith(".failed");

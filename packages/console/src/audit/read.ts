@@ -4,14 +4,14 @@ import { saveAs } from "../ui/save.ts";
 import type { AuditQuery } from "./actions.ts";
 
 const LIMIT = 50;
-/** The typed client knows only paths that answer with JSON. */
+/** The cast is necessary because the typed client knows only paths that answer with JSON. */
 const EXPORT = "/api/v1/audit/export" as "/api/v1/audit";
 export type ExportFormat = "csv" | "ndjson";
 type ExportQuery = AuditQuery & { format: ExportFormat };
 
 export const PAGE = LIMIT;
 
-/** The entries, newest first. */
+/** Reads the entries, newest first. */
 export const readAudit = (query: AuditQuery, signal: AbortSignal): AsyncGenerator<AuditEvent> =>
   api.list("/api/v1/audit", { params: { query: { ...query, limit: LIMIT + 1 } }, signal });
 

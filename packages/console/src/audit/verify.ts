@@ -4,7 +4,7 @@ const GENESIS = new Uint8Array(32);
 
 /** The result of checking the chain of hashes. */
 export interface Verified {
-  /** Entries whose hash is right, up to the first problem. */
+  /** Number of entries whose hash is right, up to the first problem. */
   count: number;
   first: AuditEvent | null;
   last: AuditEvent | null;
@@ -16,7 +16,7 @@ const fromHex = (hex: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(hex.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
 const toHex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** SHA-256 over the previous hash and the entry as a JSON array, as docs/reference/audit.md describes. */
+/** Computes the SHA-256 of the previous hash and the entry as a JSON array, as docs/reference/audit.md describes. */
 async function hashOf(previous: Uint8Array, entry: AuditEvent): Promise<string> {
   const { seq, id, organization_id, at, action, actor, target, changes, address, user_agent, trace_id } = entry;
   const who = [actor.type, actor.id, actor.name];

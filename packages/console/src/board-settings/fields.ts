@@ -15,7 +15,7 @@ const BOARD_TYPES: readonly Option[] = [
   ["ops", "Operations"],
 ];
 
-/** Fields of the board itself. */
+/** Returns the form's fields for the board's name, description and similar properties. */
 export function generalFields(board: Board, { groups, gateways }: Choices): FieldSpec[] {
   const knows = gateways.some(({ id }) => id === board.gateway_id);
   return [
@@ -99,7 +99,7 @@ export function toTyped(board: Board): Typed {
   };
 }
 
-/** The request body with only the given fields. */
+/** Returns a request body with only the fields in `typed`. */
 export function toBody(typed: Typed) {
   const has = (name: string) => name in typed;
   const flags = [...RULE_FIELDS.map(({ name }) => name), "goal_confirmed"].filter(has);

@@ -17,7 +17,7 @@ interface Question {
   options: { id: string; label: string }[];
 }
 
-/** The question in a message of the main agent, or null. An agent wrote the text, so every part is checked. */
+/** Returns the question in a message of the main agent, or null. An agent wrote the text, so every part is checked. */
 function questionOf(content: string): Question | null {
   try {
     const said = JSON.parse(content) as { question?: unknown; options?: unknown };
@@ -41,7 +41,7 @@ async function read(board_id: string, signal: AbortSignal): Promise<{ session: O
   }
 }
 
-/** The conversation in which the main agent asks for the board's goal and its lead. */
+/** Shows the conversation in which the main agent asks for the board's goal and its lead. */
 export function Onboarding({ board_id }: { board_id: string }) {
   const params = { path: { board_id } };
   const isOwn = (change: { type: string; board_id: string | null }) => change.board_id === board_id && change.type === "board";
@@ -132,7 +132,7 @@ function Conversation({ session, onChanged }: { session: OnboardingSession; onCh
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** The proposed goal, which the person may still change. */
+/** Shows the proposed goal, which the person may still change. */
 function ConfirmGoal({ session: { id, board_id, draft_goal } }: { session: OnboardingSession }) {
   const draft: Record<string, unknown> = draft_goal ?? {};
   const start: Typed = {

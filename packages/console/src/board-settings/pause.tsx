@@ -7,7 +7,7 @@ import { attempt } from "../ui/toast.tsx";
 
 const PATH = "/api/v1/boards/{board_id}/memory";
 const COMMAND = /^\s*\/(pause|resume)\s*$/i;
-/** Commands are rare, so the newest one is among the entries that contain a slash. */
+/** Commands are rare, so the newest command is expected among this many of the newest chat entries that contain a slash. */
 const LIMIT = 50;
 
 async function readState(board_id: string, signal: AbortSignal) {
@@ -19,7 +19,7 @@ async function readState(board_id: string, signal: AbortSignal) {
   return { isPaused: newest !== undefined && /pause/i.test(newest.content), since: newest?.created_at ?? null };
 }
 
-/** While a board is paused, its agents get no work. Pausing is announced to them in the board's chat. */
+/** Pauses and resumes a board. While it is paused, its agents get no work. The board's chat tells the agents about it. */
 export function Pause({ board_id }: { board_id: string }) {
   const isMemory = ({ type, board_id: of }: { type: string; board_id: string | null }) => type === "memory" && of === board_id;
   const { data, error, reload } = useResource((signal) => readState(board_id, signal), [board_id], isMemory);

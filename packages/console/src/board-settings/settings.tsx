@@ -25,7 +25,7 @@ async function readChoices(signal: AbortSignal): Promise<Choices> {
   return { groups: groups.items, gateways: gateways.items };
 }
 
-/** How a board works: its rules, its goal, its agents, and what cannot be undone. */
+/** Shows how a board works: its rules, its goal and its agents, and the actions that cannot be undone. */
 export function BoardSettings({ board_id }: { board_id: string }) {
   const read = (signal: AbortSignal) => api.get(ITEM, { params: { path: { board_id } }, signal });
   const {

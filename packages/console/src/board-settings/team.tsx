@@ -6,7 +6,7 @@ import { List } from "../ui/list.tsx";
 import { Avatar, isPresent } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 
-/** The agents of a board, its lead first. */
+/** Lists the agents of a board, its lead first. */
 export function BoardTeam({ board_id }: { board_id: string }) {
   const read = async (signal: AbortSignal) => {
     const { agents } = await api.get("/api/v1/boards/{board_id}/snapshot", { params: { path: { board_id } }, signal });

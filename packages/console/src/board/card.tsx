@@ -31,10 +31,10 @@ function Lease({ at }: { at: string }) {
   );
 }
 
-/** States of the latest run that the card has to show, because its column does not show them already. */
+/** States of the latest run that a card shows, each with its colour. The other states follow from the card's column. */
 const TOLD_RUNS: Partial<Record<TaskRun["status"], string>> = { running: "accent", stopped: "danger", expired: "danger" };
 
-/** The usage of all runs. A figure that nobody reported is left out, because it is not zero. */
+/** Describes the usage of all runs of a task. A figure that no agent reported is left out, because it is unknown and not zero. */
 const usedBy = ({ total_tokens, cost_usd }: Task["usage"]): string =>
   [...(total_tokens > 0 ? [`${toShort(total_tokens)} tokens`] : []), ...(cost_usd === null ? [] : [toDollars(cost_usd)])].join(
     " · ",

@@ -87,7 +87,7 @@ export function enableDragging(container: HTMLElement, drop: (task_id: string, s
     point = { x: event.clientX, y: event.clientY };
     if (drag) return void drawSoon();
     if (Math.hypot(point.x - pressed.x, point.y - pressed.y) < START_DISTANCE_PX) return;
-    // A finger that moves at once is scrolling.
+    // A finger that moves before the long press is over scrolls the page instead.
     if (event.pointerType === "touch") end(false);
     else begin();
   };

@@ -46,7 +46,7 @@ async function readBoard(board_id: string): Promise<void> {
   earliest = Date.now() + SPACING_MS;
   try {
     const snapshot = await api.get("/api/v1/boards/{board_id}/snapshot", { params: { path: { board_id } } });
-    // Parsing a large board and drawing it are two tasks of the page, so that what the person does comes in between.
+    // Parsing a large board and drawing it take two turns of the event loop, so that the page handles input in between.
     await new Promise((resolve) => setTimeout(resolve));
     if (current !== board_id) return;
     batch(() => {
@@ -75,7 +75,7 @@ function note({ type, action, id, task_id }: Change): void {
   if (type === "task" && action === "removed") return removeTask(id);
   if (type === "task") return readSoon(id);
   if (type === "approval") readSoon("approvals");
-  // A comment renews its author's lease, so the task is read again.
+  // A comment renews the lease of the agent that wrote it, so the task is read again.
   if (type === "comment" && task_id && tasks.value.get(task_id)?.lease) readSoon(task_id);
 }
 
@@ -84,15 +84,15 @@ function readSoon(what: string): void {
   gathering ??= setTimeout(readGathered, GATHER_MS);
 }
 
-/** Schedules another read of something that could not be read. */
+/** Schedules another read after a failed one, unless the service refused it. */
 function keep(what: string, error: unknown): void {
   const isRefused = error instanceof ApiError && error.status < 500 && error.status !== 429;
   if (!isRefused) readSoon(what);
 }
 
 /**
- * Reads one thing after another, so that an older answer never replaces a newer one. The next call reads changes that arrive
- * during these reads.
+ * Reads everything that has changed. Changes that arrive during these reads wait for the next call, so that an older answer never
+ * replaces a newer one.
  */
 async function readGathered(): Promise<void> {
   const all = [...changed];
@@ -146,8 +146,8 @@ function countByTask(approvals: readonly Approval[]): Map<string, number> {
 }
 
 /**
- * Reads the agents' presence at most every few seconds, because agents check in often. Members get the agents' presence with the
- * board.
+ * Reads the agents' presence at most every few seconds, because agents check in often. Members may not list agents, so they read
+ * the board, whose snapshot has the presence.
  */
 function readAgentsSoon(): void {
   agentsTimer ??= setTimeout(

@@ -16,7 +16,7 @@ function placeOf(task_id: string): { status: Status; index: number } | null {
   return null;
 }
 
-/** Returns the card to focus in the nearest non-empty column in a direction. */
+/** Returns the card to focus in the nearest column, to the left or to the right, that has cards. */
 function neighbourOf({ status, index }: { status: Status; index: number }, step: 1 | -1): string | null {
   for (let at = STATUSES.indexOf(status) + step; at >= 0 && at < STATUSES.length; at += step) {
     const list = columns.value[STATUSES[at]!];

@@ -10,7 +10,7 @@ import "../styles/parts.css";
 /** Rows are drawn in portions as the list is scrolled. */
 const PORTION = 60;
 
-/** All tasks of a board in one table, where several can be changed together. */
+/** Shows all tasks of a board in one table, where several can be changed together. */
 export function ListView({ mayWrite }: { mayWrite: boolean }) {
   const [shown, setShown] = useState(PORTION);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
@@ -76,7 +76,7 @@ export function ListView({ mayWrite }: { mayWrite: boolean }) {
 
 interface RowProps {
   task: Task;
-  /** Null for people who may only read. */
+  /** Whether the row's box is checked. Null for people who may only read, who get no box. */
   isChosen: boolean | null;
   onChoose: (isChosen: boolean) => void;
 }
@@ -114,7 +114,7 @@ function Row({ task, isChosen, onChoose }: RowProps) {
   );
 }
 
-/** Changes several tasks one after the other. The board's rules apply to each, and a refusal names its task. */
+/** Changes several tasks one after the other. The board's rules apply to each task, and a refusal names the refused task. */
 function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const each = async (act: (task: Task) => Promise<unknown>) => {

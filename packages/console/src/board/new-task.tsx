@@ -7,7 +7,7 @@ import { focusCard } from "./keys.ts";
 import { createTask } from "./store.ts";
 
 /**
- * A new task with everything that a task may have. Typing can begin at once; tags and custom fields are added once they are
+ * Creates a task from a form with all fields of a task. Typing can begin at once; tags and custom fields appear once they are
  * loaded.
  */
 export function NewTask({ board_id, onClose }: { board_id: string; onClose: () => void }) {

@@ -65,7 +65,7 @@ const LAST = "9";
 const byText = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
 const byDue = (one: Task, other: Task) => byText(one.due_at ?? LAST, other.due_at ?? LAST);
 
-/** The order in which agents take work. */
+/** Compares two tasks in the order in which agents take work. */
 const byWork = (one: Task, other: Task) =>
   rankOf(one) - rankOf(other) || byDue(one, other) || byText(one.created_at, other.created_at) || byText(one.id, other.id);
 

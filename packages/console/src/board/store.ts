@@ -36,13 +36,16 @@ export const listed = computed<Task[]>(() => {
   return sort === "work" ? all : all.sort(comparing(sort));
 });
 
-/** Tags that tasks of the board have, by name. */
+/** The tags of the board's tasks, sorted by name. */
 export const usedTags = computed(() => {
   const found = new Map([...tasks.value.values()].flatMap(({ tags }) => tags.map((tag) => [tag.id, tag] as const)));
   return [...found.values()].toSorted((one, other) => one.name.localeCompare(other.name));
 });
 
-/** Returns the unfinished tasks that a task waits for. They are computed here, since completing a task does not change others. */
+/**
+ * Returns the unfinished tasks that a task waits for. The page computes them, because no change of a task is reported when a task
+ * that it waits for is completed.
+ */
 export function blockersOf(task: Task): string[] {
   if (task.status === "done") return [];
   return task.depends_on_task_ids.filter((id) => {
@@ -91,7 +94,7 @@ function markArrived(ids: readonly string[]): void {
   setTimeout(() => (arrived.value = new Set([...arrived.value].filter((id) => !ids.includes(id)))), ARRIVED_MS);
 }
 
-/** Adds to a task from another response the fields that only the board's snapshot has. */
+/** Completes a task that another operation returned with the fields that only the board's snapshot has. */
 export const complete = (task: Omit<Task, "assignee" | "approvals_count" | "approvals_pending_count">): Task => {
   const known = tasks.value.get(task.id);
   const assignee = task.assigned_agent_id === null ? null : (agents.value.get(task.assigned_agent_id)?.name ?? null);
@@ -120,7 +123,7 @@ export async function moveTask(task: Task, status: Status, comment?: string): Pr
 
 type TaskChange = Parameters<typeof api.patch<"/api/v1/boards/{board_id}/tasks/{task_id}">>[1]["body"];
 
-/** With the ETag of a version, another version is not changed. */
+/** Changes a task. If `tag` is given, the service refuses the change unless the task still has this ETag. */
 export async function changeTask({ board_id, id }: Task, body: TaskChange, tag?: string): Promise<void> {
   const params = { path: { board_id, task_id: id }, ...(tag ? { header: { "If-Match": tag } } : {}) };
   putTask(complete(await api.patch("/api/v1/boards/{board_id}/tasks/{task_id}", { params, body })));

@@ -79,10 +79,10 @@ function Csv({ text }: { text: string }) {
   );
 }
 
-/** A picture that is wider or higher than this is scaled down. */
+/** A picture that is wider or higher than this number of pixels is scaled down. */
 const MAX_EDGE = 2_000;
 
-/** Draws a picture again, so that nothing but its pixels reaches the page. */
+/** Redraws a picture on a canvas, so that only its pixels reach the page and no other content of the file. */
 function Picture({ blob, name }: { blob: Blob; name: string }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [error, setError] = useState<string | null>(null);

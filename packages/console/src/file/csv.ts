@@ -1,7 +1,7 @@
 const MAX_COLUMNS = 50;
 const MAX_CELL = 1_000;
 
-/** Reads the first rows of a text of comma-separated values. Quoted cells may have commas, quotes and line breaks. */
+/** Parses the first `limit` rows of comma-separated values. Quoted cells may contain commas, quotes and line breaks. */
 export function parseCsv(text: string, limit: number): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];

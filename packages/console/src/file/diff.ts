@@ -81,7 +81,7 @@ export function parsePatch(text: string): PatchFile[] {
   return files;
 }
 
-/** The part of a line that differs from its counterpart: what is between the common beginning and the common end. */
+/** Returns the part of a line that differs from its counterpart: everything between their common beginning and common end. */
 export function changedPart(line: string, other: string): readonly [start: number, end: number] {
   let start = 0;
   const shorter = Math.min(line.length, other.length);
@@ -91,7 +91,7 @@ export function changedPart(line: string, other: string): readonly [start: numbe
   return [start, line.length - end];
 }
 
-/** The line on the other side that a changed line replaced: the one at the same place in the block of changes. */
+/** Returns the line that a changed line replaced or was replaced by: the line at the same position in its block of changes. */
 export function counterpartOf(lines: readonly PatchLine[], index: number): PatchLine | null {
   const { sign } = lines[index]!;
   if (sign === " ") return null;

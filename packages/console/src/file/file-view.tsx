@@ -19,7 +19,7 @@ interface Props {
   mayWrite: boolean;
 }
 
-/** Larger files are not shown and can only be downloaded, because showing them would take long. */
+/** Larger files can only be downloaded, because showing them would take long. */
 const MAX_SHOWN_BYTES = 5_000_000;
 
 /**

@@ -18,7 +18,7 @@ interface Props {
   mayWrite: boolean;
 }
 
-/** The files of a task: those that agents hand in, and those that people give to the agents. */
+/** Shows the files of a task: results of agents, and files that people attached for the agents. */
 export function Files({ board_id, task_id, mayWrite }: Props) {
   const isOwn = ({ type, task_id: of }: Change) => type === "artifact" && of === task_id;
   const { data, error, reload } = useResource((signal) => readFiles(board_id, task_id, signal), [task_id], isOwn, true);

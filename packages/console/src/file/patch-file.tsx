@@ -13,20 +13,20 @@ interface Props {
   isReviewed: boolean;
   onReviewed: (isReviewed: boolean) => void;
   comments: readonly Comment[];
-  /** The beginning of the names of comment drafts. */
+  /** The prefix of the names under which drafts of comments are stored. */
   draft: string;
   onComment: ((side: Side, line: number, content: string) => Promise<unknown>) | null;
 }
 
-/** Larger files begin folded. */
+/** Files with more lines than this are folded at first. */
 const FOLD_LINES = 600;
 /** Number of lines that are drawn together when they are about to scroll into view. */
 const BLOCK = 20;
 const LINE_PX = 20;
-/** The common part of two lines must be at least this share of the part that differs. */
+/** The changed part of a line is highlighted only if the common part is at least this share of the part that differs. */
 const MIN_COMMON = 1 / 3;
 
-/** One file of a diff: its lines, with comments below the lines that they are about. */
+/** Shows one file of a diff: its lines, with comments below the lines that they are about. */
 export function PatchFileView({ patch, isReviewed, onReviewed, comments, draft, onComment }: Props) {
   const [isOpen, setOpen] = useState(!isReviewed && patch.lines.length <= FOLD_LINES);
   const blocks = Array.from({ length: Math.ceil(patch.lines.length / BLOCK) }, (_, index) => index * BLOCK);
@@ -92,8 +92,8 @@ interface BlockProps extends Pick<Props, "patch" | "comments" | "draft" | "onCom
 }
 
 /**
- * Some lines of a file. They are drawn just before they scroll into view and removed far from it, so that a diff of 10,000 lines stays
- * quick. A block in which somebody writes stays.
+ * Shows some lines of a file. They are drawn just before they scroll into view and removed when they are far from it, so that a
+ * diff of 10,000 lines stays quick. A block in which somebody is writing a comment is not removed.
  */
 function Block({ patch, start, comments, draft, onComment }: BlockProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -196,7 +196,7 @@ function Line({ line, hunk, other, isStop, comments, draft, onComment }: LinePro
 function Words({ text, other }: { text: string; other: string | null }) {
   if (other === null) return <>{toPlain(text)}</>;
   const [start, end] = changedPart(text, other);
-  // If the lines have little in common, nearly all of the text would be marked, which shows nothing.
+  // If the lines have little in common, nearly all of the text would be highlighted, which helps nobody.
   const common = text.slice(0, start).trim().length + text.slice(end).trim().length;
   if (common < (end - start) * MIN_COMMON) return <>{toPlain(text)}</>;
   return (

@@ -10,9 +10,9 @@ export const ITEM = "/api/v1/boards/{board_id}/artifacts/{artifact_id}";
 export const readFiles = (board_id: string, task_id: string, signal: AbortSignal) =>
   api.get(LIST, { params: { path: { board_id, task_id }, query: { limit: LIMIT } }, signal });
 
-/** Reads the bytes with the person's token, which a link would not send. */
+/** Reads a file's bytes by a request of the page, because a link to them would not send the person's token. */
 export async function readContent({ board_id, id }: Artifact, signal?: AbortSignal): Promise<Blob> {
-  // The typed client knows only paths that answer with JSON.
+  // The cast is necessary because the typed client knows only paths that answer with JSON.
   const path = `${ITEM}/content` as typeof ITEM;
   const params = { path: { board_id, artifact_id: id } };
   const options = { params, ...(signal ? { signal } : {}) };
@@ -66,7 +66,7 @@ export async function addFile(board_id: string, task_id: string, file: File): Pr
     await sendBytes(announced.upload, params, file);
     await api.post(`${ITEM}/complete`, { params });
   } catch (error) {
-    // Otherwise the file would take room for a day and look as if it were still being sent.
+    // If it were not removed, the file would count toward the storage limit for a day and look as if it were still being sent.
     await removeFile(announced).catch(() => undefined);
     throw error;
   }
@@ -80,7 +80,7 @@ async function sendBytes(upload: Upload, params: { path: { board_id: string; art
     await api.put(`${ITEM}/content`, { params, headers: upload.headers, body: file as never, bodySerializer });
     return;
   }
-  // The bucket is another origin, so a page learns nothing about a refusal without a rule that allows its origin.
+  // The bucket is another origin. Unless its CORS rule allows this page, the browser hides the reason of a refusal.
   const answer = await fetch(upload.url, { method: "PUT", headers: upload.headers, body: file }).catch(() => null);
   if (answer?.ok) return;
   throw storageError(answer === null ? SILENT : `answered ${answer.status}`);

@@ -24,7 +24,7 @@ interface Props {
   mayWrite: boolean;
 }
 
-/** A diff with the comments on its lines, and which of its files the person has reviewed. */
+/** Shows a diff with the comments on its lines, and which of its files the person has reviewed. */
 export function Review({ file, text, task, mayWrite }: Props) {
   const files = useMemo(() => parsePatch(text), [text]);
   const { board_id, task_id, id: artifact_id } = file;
@@ -88,7 +88,7 @@ async function readAnchored({ board_id, task_id, id }: Artifact, signal: AbortSi
   return [first, ...others].flatMap(({ items }) => items).filter(({ anchor }) => anchor?.artifact_id === id);
 }
 
-/** The files that this person has reviewed, which the service remembers. */
+/** Reads and changes which files of a diff this person has reviewed. The service stores them. */
 function useReviewed(board_id: string, artifact_id: string) {
   const params = { path: { board_id, artifact_id } };
   const { data, error, reload } = useResource(

@@ -19,7 +19,7 @@ async function readStored(signal: AbortSignal) {
   return { ...page, usage };
 }
 
-/** The files of all tasks, largest first, for people who have to make room. */
+/** Shows the files of all tasks, largest first, for people who must free storage. */
 export function StoredFiles() {
   const from = useResource(readStored, [], ({ type }) => type === "artifact", true);
   return (

@@ -63,7 +63,7 @@ export const toTyped = (gateway: Gateway): Typed => ({
   sync_interval_minutes: gateway.sync_interval_minutes === null ? "" : String(gateway.sync_interval_minutes),
 });
 
-/** The request body with only the given fields. If the token is empty, the stored one stays. */
+/** Returns a request body with only the fields in `typed`. An empty token is left out, so that the stored token stays. */
 export function toBody(typed: Typed) {
   const texts = ["name", "url", "workspace_root"].filter((name) => name in typed);
   const flags = ["disable_device_pairing", "allow_insecure_tls"].filter((name) => name in typed);
@@ -75,7 +75,7 @@ export function toBody(typed: Typed) {
   };
 }
 
-/** A pull gateway has no settings but its name. */
+/** Returns the request body for a new gateway. A pull gateway has no settings except its name. */
 export function toNewBody(typed: Typed) {
   const name = textOf(typed, "name");
   if (!hasHost(typed)) return { kind: "pull" as const, name };

@@ -3,7 +3,7 @@ import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { Loading, Problem } from "../ui/parts.tsx";
 
-/** What the host can do, as it reports when the service connects. */
+/** Shows the methods and events that the host supports. The host reports them when the service connects. */
 export function Methods({ gateway_id }: { gateway_id: string }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -11,7 +11,7 @@ import { textOf } from "../ui/values.ts";
 const HISTORY_LIMIT = 50;
 const MAX_TEXT = 4_000;
 
-/** The sessions on a host. They are read only when somebody asks for them, because the host itself must answer. */
+/** Shows the sessions on a host. They are read only when somebody asks for them, because the request goes to the host itself. */
 export function Sessions({ gateway_id }: { gateway_id: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -97,8 +97,8 @@ interface Entry {
 const toEntry = (said: unknown): Entry => (typeof said === "object" && said !== null ? said : { content: said });
 
 /**
- * The text of a message, which is either plain text or a list of parts as model APIs return it. Hosts differ, so anything else is
- * shown as JSON.
+ * Returns the text of a message, which is either plain text or a list of parts as model APIs return it. Hosts differ, so anything
+ * else is shown as JSON.
  */
 function textOfEntry({ content }: Entry): string {
   if (typeof content === "string") return content;

@@ -3,7 +3,7 @@ import { api, isStatus, signOut } from "../api.ts";
 import { go } from "../route.ts";
 import { refreshUnread } from "./unread.ts";
 
-/** The channel of this browser, and the push address that the service has stored for it. */
+/** This browser's notification channel, and the push endpoint that the service has stored for it. */
 interface Known {
   channel_id: string;
   name: string;
@@ -15,7 +15,7 @@ const WORKER = "/service-worker.js";
 const SIGN_OUT_MS = 3_000;
 
 const stored = localStorage.getItem(STORAGE_KEY);
-/** Null while nobody is notified in this browser. */
+/** This browser's channel; null while nobody is notified in this browser. */
 export const known = signal<Known | null>(stored ? (JSON.parse(stored) as Known) : null);
 
 function remember(next: Known | null): void {
@@ -41,7 +41,7 @@ const findSubscription = async (): Promise<PushSubscription | null> => {
   return (await registration?.pushManager.getSubscription()) ?? null;
 };
 
-/** Asks the person, subscribes this browser at its push service, and makes it a channel. */
+/** Asks the person for permission, subscribes this browser at its push service, and registers it as a channel. */
 export async function addBrowser(name: string): Promise<void> {
   if ((await Notification.requestPermission()) !== "granted")
     throw new Error("This browser does not allow the page to notify you. Allow it in the settings of the browser.");
@@ -50,7 +50,7 @@ export async function addBrowser(name: string): Promise<void> {
   const { pushManager } = await navigator.serviceWorker.ready;
   const options = { userVisibleOnly: true, applicationServerKey: public_key };
   const subscription = await pushManager.subscribe(options).catch(async (error: unknown) => {
-    // The browser still has a subscription with another key, from an earlier service at this address.
+    // This error means that the browser has a subscription with another key, from an earlier service at this address.
     if (!(error instanceof DOMException) || error.name !== "InvalidStateError") throw error;
     await (await pushManager.getSubscription())?.unsubscribe();
     return pushManager.subscribe(options);
@@ -65,7 +65,7 @@ async function store(name: string, subscription: PushSubscription): Promise<void
   remember({ channel_id, name, endpoint: endpoint! });
 }
 
-/** Removes a channel. This browser also ends its subscription. */
+/** Removes a channel. If it is this browser's channel, the browser's push subscription ends too. */
 export async function removeChannel(channel_id: string): Promise<void> {
   try {
     await api.delete("/api/v1/users/me/channels/{channel_id}", { params: { path: { channel_id } } });
@@ -81,7 +81,7 @@ async function forget(): Promise<void> {
   await (await navigator.serviceWorker?.getRegistration("/"))?.unregister();
 }
 
-/** Push services sometimes change a browser's address. The service gets the new one when the console is opened. */
+/** Stores this browser's push endpoint again if it has changed, because push services sometimes change it. */
 export async function renewBrowser(): Promise<void> {
   const { value } = known;
   if (!value) return;
@@ -94,7 +94,7 @@ export async function renewBrowser(): Promise<void> {
     .catch(() => {});
 }
 
-/** A person who signs out is no longer notified in this browser. Signing out works even if the service does not answer. */
+/** Removes this browser's channel and signs out. Signing out works even if the service does not answer. */
 export async function leave(): Promise<void> {
   const { value } = known;
   if (value) await Promise.race([removeChannel(value.channel_id), pause(SIGN_OUT_MS)]).catch(() => {});
@@ -109,7 +109,7 @@ export async function leaveDeleted(): Promise<void> {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
-/** Follows what the service worker reports: a message has come, or the person has opened one. */
+/** Handles what the service worker reports: a push message has arrived, or the person has opened a message. */
 export function followWorker(): void {
   navigator.serviceWorker?.addEventListener("message", ({ data }: MessageEvent<{ type?: unknown; url?: unknown } | null>) => {
     if (data?.type === "notified") void refreshUnread();

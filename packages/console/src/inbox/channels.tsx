@@ -15,7 +15,7 @@ interface Props {
   onChanged: () => Promise<void>;
 }
 
-/** The channels that notify the person outside the console. */
+/** Shows the channels that notify the person outside the console. */
 export function Channels({ channels, onChanged }: Props) {
   const isKnown = channels.some(({ id }) => id === known.value?.channel_id);
   return (
@@ -107,7 +107,7 @@ function Row({ channel, onChanged }: { channel: Channel; onChanged: () => Promis
   );
 }
 
-/** Why this browser cannot be added; null if it can. */
+/** Returns why this browser cannot be added, or null if it can. */
 function refusalOfBrowser(): string | null {
   if (needsHomeScreen())
     return "On this device, add the console to the home screen first (Share, Add to Home Screen), and open it from there.";

@@ -2,7 +2,7 @@ import { toView } from "../route.ts";
 import { Items } from "./items.tsx";
 import "../styles/inbox.css";
 
-/** The person's notifications. How they are delivered is set on the "You" page. */
+/** Shows the person's notifications. How they are delivered is set on the "You" page. */
 export function InboxPage() {
   return (
     <main class="view">

@@ -24,7 +24,7 @@ const markRead = (ids: string[] | null) =>
     unread.value = (await api.post(`${LIST}/read`, { body: { ids } })).unread;
   });
 
-/** The person's notifications, newest first. */
+/** Lists the person's notifications, newest first. */
 export function Items() {
   const { query } = route.value;
   const isUnreadOnly = query.get("show") === "unread";
@@ -148,7 +148,8 @@ function Item({ item, onRead }: { item: UserNotification; onRead: () => Promise<
 }
 
 /**
- * The approval or question itself, with its buttons. It is read when it is unfolded, because the inbox does not have its options.
+ * Shows the approval or question itself, with its buttons. It is read when it is unfolded, because the inbox does not contain the
+ * options to choose from.
  */
 function Decision({ item, onDecided }: { item: UserNotification; onDecided: () => Promise<void> }) {
   const [isOpen, setOpen] = useState(false);

@@ -40,8 +40,8 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 const find = (names: readonly (readonly [RegExp, string])[], other: string) =>
   names.find(([pattern]) => pattern.test(navigator.userAgent))?.[1] ?? other;
 
-/** What the person probably calls this browser. */
+/** Returns a name that the person would probably give this browser. */
 export const guessBrowserName = (): string => `${find(BROWSERS, "Browser")} on ${find(SYSTEMS, "this device")}`;
 
-/** An iPhone or iPad shows notifications only for pages that were added to its home screen. */
+/** Checks for an iPhone or iPad, which shows notifications only for pages that were added to its home screen. */
 export const needsHomeScreen = (): boolean => /iPhone|iPad/.test(navigator.userAgent) && !("PushManager" in globalThis);

@@ -11,13 +11,13 @@ const PAGES: Partial<Record<UserNotification["type"], (subject_id: string) => st
   "delivery.dead": () => toView("organization", "subscriptions"),
 };
 
-/** The organization of a notification, unless it is the active one. */
+/** Returns the organization of a notification, or undefined if it is the active organization. */
 export const otherOrganization = ({ organization_id }: Pick<UserNotification, "organization_id">) =>
   organizations.value.find(({ id, is_active }) => id === organization_id && !is_active);
 
 /**
- * The address that a notification leads to. If its organization is not the active one, the address names it, so that the console
- * switches to it.
+ * Returns the address that a notification leads to. It names the organization if another one is active, so that the console
+ * switches the organization.
  */
 export function toPlace(item: UserNotification): string | null {
   const place = placeOf(item);

@@ -29,7 +29,7 @@ async function read(signal: AbortSignal): Promise<{ channels: Channel[]; prefere
   return { channels, preferences };
 }
 
-/** Which channels notify the person, of what, and when. */
+/** Shows and changes which channels notify the person, about what, and when. */
 export function Preferences() {
   const { data, error, reload } = useResource(read, [], () => false, true);
   return (
@@ -47,7 +47,7 @@ export function Preferences() {
   );
 }
 
-/** E-mail and browsers can be chosen before there are any. Other types need a channel first. */
+/** Returns the types of channels to choose from: e-mail and browsers always, other types once the person has such a channel. */
 const shownTypes = (channels: readonly Channel[]): Channel["type"][] => [
   ...new Set<Channel["type"]>(["email", "push", ...channels.map(({ type }) => type)]),
 ];

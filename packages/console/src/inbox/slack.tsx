@@ -5,7 +5,7 @@ import { Snippet } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 import { attempt } from "../ui/toast.tsx";
 
-/** Links the person's Slack user: the console makes a command, and the person sends it in Slack. */
+/** Links the person's Slack user: the console shows a command, and the person sends it in Slack. */
 export function LinkSlack({ onChanged }: { onChanged: () => Promise<void> }) {
   const [link, setLink] = useState<SlackLink | null>(null);
   const make = () => attempt("No command was made", async () => setLink(await api.post("/api/v1/users/me/slack", {})));

@@ -3,15 +3,15 @@ import { api } from "../api.ts";
 import { onChanges, visible } from "../live.ts";
 import { member } from "../session.ts";
 
-/** The number of unread items in the person's inbox. The service counts to 100. */
+/** The number of unread items in the person's inbox. The service counts at most 100. */
 export const unread = signal(0);
 
 const MAX = 99;
 export const toCount = (count: number): string => (count > MAX ? `${MAX}+` : String(count));
 
 /**
- * The read waits this long, because the job that notifies people runs after the change, and because one read then covers many
- * changes.
+ * The count is read this long after a change, because the job that notifies people runs after the change, and because one read
+ * then covers many changes.
  */
 const WAIT_MS = 3_000;
 const SPACING_MS = 10_000;
@@ -23,7 +23,7 @@ export async function refreshUnread(): Promise<void> {
   try {
     unread.value = (await api.get("/api/v1/users/me/inbox", { params: { query: { unread: true, limit: 1 } } })).unread;
   } catch {
-    // The count stays until the next read.
+    // A failed read does not matter: the previous count stays until the next read.
   }
 }
 

@@ -15,12 +15,12 @@ export interface Target {
 }
 
 const MAX_SHOWN = 12;
-/** Waits until typing stops, so that not every letter causes a request. */
+/** How long typing must pause before a request is sent, so that not every letter causes one. */
 const TYPING_MS = 150;
 
 const page = (label: string, address: string): Target => ({ key: address, kind: "Page", label, act: () => go(address) });
 
-/** Pages, boards and actions, which the page knows without asking. */
+/** Returns the pages, boards and actions, which need no request. */
 function knownTargets(): Target[] {
   const list = boards.value ?? [];
   return [
@@ -49,7 +49,7 @@ function knownTargets(): Target[] {
   ];
 }
 
-/** Each word must begin somewhere in the text; a label that begins with the whole query comes first. */
+/** Returns 0 if the label begins with the query, 1 if it contains each word of the query, and otherwise -1. */
 function rank(label: string, query: string): number {
   const text = label.toLowerCase();
   if (text.startsWith(query)) return 0;
@@ -61,7 +61,7 @@ function match(targets: readonly Target[], query: string): Target[] {
   return ranked.toSorted((one, other) => one.at - other.at).map(({ target }) => target);
 }
 
-/** Goes to a task, board, agent or page, or starts an action, from a few letters. */
+/** Finds a task, board, agent, page or action by a few typed letters, and opens or starts it. */
 export function Jump({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
@@ -120,7 +120,7 @@ export function Jump({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** What matches the text. Matches that are already loaded come at once; tasks follow when the service has found them. */
+/** Returns what matches the text. Matches that are already loaded come at once; tasks follow when the service has found them. */
 function useFound(text: string): Target[] {
   const query = text.trim().toLowerCase();
   const [agents, setAgents] = useState<Target[]>([]);

@@ -12,7 +12,7 @@ const TASK_LIMIT = 5;
  */
 const MAX_BOARDS = 12;
 
-/** Only owners and admins can open the pages of agents. */
+/** Returns the agents, or nothing for members, because only owners and admins can open the pages of agents. */
 export async function readAgents(): Promise<Target[]> {
   if (!isAdmin.value) return [];
   const { items } = await api.get("/api/v1/agents", { params: { query: { limit: AGENT_LIMIT } } });
@@ -26,7 +26,7 @@ const toTarget = ({ id, board_id, title }: { id: string; board_id: string; title
   act: () => go(toTask(board_id, id)),
 });
 
-/** The tasks of the open board are already loaded; the service searches those of other boards. */
+/** Finds tasks by their title. Tasks of the open board are already loaded; the service searches the other boards. */
 export async function searchTasks(query: string, signal: AbortSignal): Promise<Target[]> {
   const open = [...tasks.value.values()];
   const here = open.filter(({ title }) => title.toLowerCase().includes(query)).slice(0, TASK_LIMIT);

@@ -11,7 +11,7 @@ const ACCESS_NAMES: Record<Key["access"], string> = {
 
 const isOwner = () => member.value?.role === "owner";
 
-/** When a key expires. Only owners can create keys that never expire. */
+/** Returns the fields for when a key expires. Only owners can create keys that never expire. */
 const endFields = (hint: string): FieldSpec[] => [
   { name: "expires_at", label: "Ends", kind: "moment", hint, short: true, isShown: (typed) => typed["endless"] !== true },
   { name: "endless", label: "The key does not end", kind: "check", isShown: isOwner },
@@ -63,6 +63,6 @@ export const toRotation = (typed: Typed): KeyRotate => ({
   ...endOf(typed),
 });
 
-/** The boards of a key in a few words. */
+/** Names the boards that a key may use. */
 export const boardsText = ({ board_ids }: Key): string =>
   board_ids === null ? "all boards" : board_ids.map((id) => boardName(id)).join(", ");

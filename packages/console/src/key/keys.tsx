@@ -111,7 +111,7 @@ function Keys({ title, about, store, mayRotate }: KeysProps) {
   );
 }
 
-/** The keys of the organization and the keys of its members. */
+/** Shows the keys of the organization and the keys of its members. */
 export const OrganizationKeys = () => (
   <Keys
     title="Keys"

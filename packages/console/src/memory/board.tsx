@@ -22,7 +22,7 @@ function toBody(typed: Typed) {
   return key === null ? { content, tags } : { key, value: content as never, tags };
 }
 
-/** The memory of a board, and of the group that it belongs to. */
+/** Shows the memory of a board, and of the group that it belongs to. */
 export function BoardMemory({ board }: { board: Board }) {
   const params = { path: { board_id: board.id } };
   const mayWrite = canWrite(board.id);

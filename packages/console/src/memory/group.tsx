@@ -19,7 +19,7 @@ export const groupBody = (typed: Typed) => ({
   tags: [...(typed["is_chat"] === true ? ["chat"] : []), ...(typed["is_broadcast"] === true ? ["broadcast"] : [])],
 });
 
-/** What the boards of a group share. */
+/** Shows the memory that the boards of a group share. */
 export function GroupMemory({ group }: { group: BoardGroup }) {
   const params = { path: { group_id: group.id } };
   const mayWrite = (boards.value ?? []).some(({ id, board_group_id }) => board_group_id === group.id && canWrite(id));

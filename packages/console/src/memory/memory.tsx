@@ -17,12 +17,12 @@ export interface MemoryEntry {
 
 interface MemoryProps {
   title: string;
-  /** Names the draft, so it must be unique for the memory. */
+  /** The name under which the draft is stored, so it must differ for each memory. */
   name: string;
   read: (query: { limit: number; q?: string }, signal: AbortSignal) => Promise<{ items: MemoryEntry[]; total: number }>;
   fields: readonly FieldSpec[];
   start: Typed;
-  /** Stores what was typed; null for somebody who may only read. */
+  /** Stores what was typed; null for a person who may only read. */
   write: ((typed: Typed) => Promise<unknown>) | null;
   concerns: (change: Change) => boolean;
 }
@@ -30,7 +30,7 @@ interface MemoryProps {
 const LIMIT = 20;
 const MAX_TEXT = 1_000;
 
-/** What people and agents have written down for each other, newest first. */
+/** Shows what people and agents have written down for each other, newest first. */
 export function Memory({ title, name, read, fields, start, write, concerns }: MemoryProps) {
   const [q, setQ] = useState("");
   const query = { limit: LIMIT, ...(q.trim() ? { q: q.trim() } : {}) };

@@ -8,8 +8,8 @@ type Access = Pick<Member, "role" | "all_boards_read" | "all_boards_write"> & {
 };
 
 /**
- * The fields for a role and for the access to boards. Each board is listed under its right; if it is chosen under both, the
- * greater right counts.
+ * Returns the fields for a role and for the access to boards. A board can be chosen for reading or for changing; if both are
+ * chosen, changing counts, which includes reading.
  */
 export function accessFields(): FieldSpec[] {
   const options = (boards.value ?? []).map(({ id, name }) => [id, name] as const);
@@ -71,7 +71,7 @@ export function toAccess(typed: Typed): {
 
 export const roleOf = (typed: Typed): Member["role"] => textOf(typed, "role") as Member["role"];
 
-/** The access in a few words. */
+/** Describes the access in a few words. */
 export function accessText({ all_boards_read, all_boards_write, board_access }: Access): string {
   if (all_boards_write) return "changes every board";
   const names = (isMatch: (grant: Access["board_access"][number]) => boolean) =>

@@ -66,7 +66,7 @@ const toTyped = (field: CustomField): Typed => ({
   description: field.description ?? "",
 });
 
-/** The request body with only the given fields. */
+/** Returns a request body with only the fields in `typed`. */
 function toBody(typed: Typed) {
   const has = (name: string) => name in typed;
   return {

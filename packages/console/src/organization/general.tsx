@@ -8,7 +8,7 @@ import { AcceptInvite } from "./invites.tsx";
 
 const ME = "/api/v1/organizations/me";
 
-/** The organization's name, a form for a new organization, and the actions that cannot be undone. */
+/** Shows the organization's name, a form for a new organization, and the actions that cannot be undone. */
 export function General() {
   const active = organizations.value.find(({ is_active }) => is_active);
   if (!active) return null;

@@ -18,7 +18,7 @@ const LIST = "/api/v1/organizations/me/invites";
 const invite = (typed: Typed) =>
   api.post(LIST, { body: { invited_email: textOf(typed, "invited_email").trim(), role: roleOf(typed), ...toAccess(typed) } });
 
-/** Open invites. The service sends no mail for them, so the token is given to the person in another way. */
+/** Shows open invites. The service sends no mail for them, so the person who invites passes the token on. */
 export function Invites() {
   const read = (signal: AbortSignal) => api.get(LIST, { params: { query: { limit: LIMIT } }, signal });
   const from = useResource(read, [], () => false);
@@ -87,7 +87,7 @@ export function Invites() {
   );
 }
 
-/** The person joins the organization of the invite, and works in it from then on. */
+/** Joins the organization of an invite and makes it the active one. */
 async function accept(typed: Typed): Promise<void> {
   const { organization_id } = await api.post("/api/v1/organizations/invites/accept", {
     body: { token: textOf(typed, "token").trim() },

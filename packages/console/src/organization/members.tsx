@@ -18,7 +18,7 @@ const ITEM = "/api/v1/organizations/me/members/{member_id}";
 
 const nameOf = ({ user }: Member): string => user?.preferred_name ?? user?.name ?? user?.email ?? "A person";
 
-/** Stores the role and the access. They are two changes, so only those that differ are sent. */
+/** Stores a changed role and changed access. The API has an operation for each, so up to two requests are sent. */
 async function change({ id }: Member, typed: Typed, changed: Typed): Promise<void> {
   const params = { path: { member_id: id } };
   if ("role" in changed) await api.patch(ITEM, { params, body: { role: roleOf(typed) } });
@@ -37,7 +37,7 @@ function Row({ member, onChanged, onLink }: RowProps) {
   const isSelf = member.id === self.value?.id;
   const done = () => {
     onChanged();
-    // The rights of the person who is signed in decide what the page shows.
+    // A person who changed their own rights must see a page that fits the new rights.
     if (isSelf) void loadSession();
   };
   return (

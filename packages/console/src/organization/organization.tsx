@@ -50,7 +50,7 @@ const TABS: readonly Tab[] = [
   { name: "general", label: "General", page: General },
 ];
 
-/** Who belongs to the organization, and what all its boards share. */
+/** Shows who belongs to the organization, and what all its boards share. */
 export function OrganizationPage() {
   const tabs = TABS.filter(({ isForAdmins }) => !isForAdmins || isAdmin.value);
   const tab = tabs.find(({ name }) => name === route.value.path[0]) ?? tabs[0]!;

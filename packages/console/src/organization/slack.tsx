@@ -19,7 +19,7 @@ async function read(signal: AbortSignal): Promise<{ app: SlackApp | null }> {
   }
 }
 
-/** The Slack app by which people of the organization get decisions as direct messages. */
+/** Shows the Slack app that sends decisions to people of the organization as direct messages. */
 export function Slack() {
   const { data, error, reload } = useResource(read, [], () => false);
   return (

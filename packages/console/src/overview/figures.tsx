@@ -37,7 +37,7 @@ const WORK = [
   ["inbox", "inbox"],
 ] as const;
 
-/** The charts, each with its numbers in a table. */
+/** Shows the charts, each with its numbers in a table. */
 export function Figures({ data }: { data: Dashboard }) {
   return (
     <div class="figures">
@@ -50,7 +50,7 @@ export function Figures({ data }: { data: Dashboard }) {
 }
 
 interface Row extends ColumnsPoint {
-  /** Cells of the table after the name. */
+  /** The cells of a table row after its first cell, which is the name. */
   cells: readonly string[];
 }
 

@@ -31,7 +31,7 @@ interface Query {
 /** The choices are kept while other views are open. */
 const query = signal<Query>({ range_key: "7d" });
 
-/** How the work goes: what gets done, how long it takes, what fails, and what waits. */
+/** Shows how the work proceeds: what gets done, how long it takes, what fails, and what waits. */
 export function Overview() {
   const chosen = query.value;
   const read = (stop: AbortSignal) => api.get("/api/v1/metrics/dashboard", { params: { query: chosen }, signal: stop });

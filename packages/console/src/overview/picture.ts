@@ -1,6 +1,6 @@
 import { saveAs } from "../ui/save.ts";
 
-/** Properties of a drawing that the style sheet sets. They are copied into the drawing, because a file has no style sheet. */
+/** The properties that the style sheet sets. They are copied into a saved drawing, because its file has no style sheet. */
 const PROPERTIES = ["fill", "stroke"];
 
 /** Saves a drawing as a file that looks the same without the page. */

@@ -13,7 +13,7 @@ interface Tab {
   name: string;
   label: string;
   page: ComponentType;
-  /** Only for somebody who is signed in with an account of the service. */
+  /** Whether the page is only for people who are signed in with an account of the service. */
   isOfAccounts?: true;
 }
 
@@ -24,7 +24,7 @@ const TABS: readonly Tab[] = [
   { name: "account", label: "Account", page: Account, isOfAccounts: true },
 ];
 
-/** The settings and data that belong to the signed-in person. */
+/** Shows the settings and data that belong to the signed-in person. */
 export function Personal() {
   const tabs = TABS.filter(({ isOfAccounts }) => !isOfAccounts || token.value === SESSION);
   const tab = tabs.find(({ name }) => name === route.value.path[0]) ?? tabs[0]!;

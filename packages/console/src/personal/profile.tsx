@@ -31,7 +31,7 @@ const fields = (): FieldSpec[] => [
 const toBody = (changed: Typed): UserUpdate =>
   Object.fromEntries(NAMES.filter((name) => name in changed).map((name) => [name, textOrNull(changed, name)]));
 
-/** How agents and other people see the person. */
+/** Changes the name and other details under which agents and other people see the person. */
 export function Profile() {
   const { data, error, reload } = useResource(
     (signal) => api.get(ME, { signal }),

@@ -3,12 +3,9 @@ export interface DiffLine {
   text: string;
 }
 
-/**
- * If more pairs of lines than this would have to be compared, all changed lines count as replaced, because comparing takes too
- * long.
- */
+/** If there are more pairs of lines to compare than this, all of the lines count as replaced, because comparing takes too long. */
 const MAX_PAIRS = 250_000;
-/** Number of unchanged lines that are kept around changes. */
+/** Number of unchanged lines that are shown before and after the changes. */
 const CONTEXT = 3;
 
 /** Compares two texts by line. Long unchanged parts at both ends are left out. */
@@ -29,7 +26,7 @@ export function diffLines(before: string | null, after: string): DiffLine[] {
 
 const linesOf = (text: string | null): string[] => (text ? text.replace(/\n$/, "").split("\n") : []);
 
-/** The shortest list of changed lines, by the longest common subsequence. */
+/** Finds the shortest list of changed lines, by the longest common subsequence. */
 function compare(old: readonly string[], next: readonly string[]): DiffLine[] {
   const removed = old.map((text): DiffLine => ({ sign: "-", text }));
   const added = next.map((text): DiffLine => ({ sign: "+", text }));

@@ -9,25 +9,25 @@ export type Order = "oldest" | "newest";
 
 let feeds = 0;
 
-/** The steps of a run, read from its beginning or its end, and the steps that are stored later. */
+/** Reads the steps of a run from its beginning or its end, and adds the steps that are stored later. */
 export class StepFeed {
   readonly rows = new RowList();
   /** Changes whenever the rows change. */
   readonly version = signal(0);
   readonly error = signal<string | null>(null);
-  /** The unfolded parts of rows, which may be out of sight. */
+  /** The unfolded parts of rows. A part stays in this set while its row is scrolled out of sight. */
   readonly open = signal<ReadonlySet<string>>(new Set());
   readonly id = ++feeds;
   readonly order: Order;
   hasMore = true;
-  /** How far the rows have moved down because others were added above them. */
+  /** How many pixels the rows have moved down because others were added above them or have grown. */
   shift = 0;
   private readonly run: Run;
   private readonly filter: { kind?: Step["kind"] };
   private cursor = "";
-  /** Number of the first step that was not read yet. It is known once the newest steps are read. */
+  /** Number of the first step after all steps that were read. It is null until the newest steps were read. */
   private next: number | null = null;
-  /** Reads one page after another, so that no page is read twice. */
+  /** The read that is under way. Other reads wait for it, so that no page is read twice. */
   private reading: Promise<void> | null = null;
   private readonly stop = new AbortController();
   private stopFollowing: (() => void) | undefined;
@@ -74,7 +74,7 @@ export class StepFeed {
     if (isOldest ? !this.hasMore : isFirst) this.follow(newest ? newest.n + 1 : Number((isOldest ? place : next_cursor) ?? 0));
   }
 
-  /** Follows the run from this step on: its stream while it is running, and the missing steps that `notice` finds. */
+  /** Follows the run from step `next` on: it reads the run's stream while the run is active and the page is visible. */
   private follow(next: number): void {
     this.next = next;
     if (this.run.status !== "running") return;
@@ -105,7 +105,7 @@ export class StepFeed {
     this.version.value++;
   }
 
-  /** Reads the steps that are missing when the run has this many, for example after the page was hidden. */
+  /** Reads the steps that are missing if the run has `count` steps, for example after the page was hidden. */
   async notice(count: number): Promise<void> {
     while (this.next !== null && this.next < count && this.error.value === null && !this.stop.signal.aborted)
       await this.read(async () => {

@@ -3,12 +3,12 @@ import { toWhole } from "../ui/figures.ts";
 import { toPlain } from "../ui/plain.ts";
 import type { StepFeed } from "./feed.ts";
 
-/** How much of a text the page shows until somebody asks for all of it. */
+/** How much of a text the page shows until the person asks for the whole text. */
 const MAX_CHARACTERS = 1_200;
 const MAX_LINES = 12;
 const MAX_LINE = 300;
 
-/** The beginning of a text for a place where one line is expected. */
+/** Shortens a text to one that fits into a line. */
 export const toLine = (text: string): string => toPlain(text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)} …` : text);
 
 const GOOD = /^(completed|approved|allowed|allow\w*|done)$/;
@@ -27,7 +27,7 @@ interface FoldProps {
   children: ComponentChildren;
 }
 
-/** A folded part is not in the page. An unfolded part stays unfolded while its row is out of sight. */
+/** Shows a part that can be folded. A folded part is not in the page. An unfolded part stays so while its row is out of sight. */
 export function Fold({ part, feed, summary, children }: FoldProps) {
   const isOpen = feed.open.value.has(part);
   return (

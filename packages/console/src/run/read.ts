@@ -25,6 +25,6 @@ export const readSteps = (
   signal: AbortSignal,
 ) => api.get(PATH, { params: { path: { board_id, run_id }, query: { limit: STEPS, ...query } }, signal });
 
-/** The steps that are stored from now on. */
+/** Follows the steps that are stored from now on. */
 export const followSteps = ({ board_id, id: run_id }: Run, signal: AbortSignal) =>
   api.stream(`${PATH}/stream`, { params: { path: { board_id, run_id } }, signal });

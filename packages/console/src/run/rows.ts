@@ -3,9 +3,9 @@ import type { Step } from "../types.ts";
 /** A step on the page. All steps that update a tool call share the row of the call's first step. */
 export interface Row {
   step: Step;
-  /** All steps of a tool call that were read so far, in order. */
+  /** The steps of the row that were read so far, in order. Only a tool call has more than one. */
   parts: Step[];
-  /** The measured height, or an estimate until the row was seen. */
+  /** The measured height in pixels, or an estimate until the row was drawn. */
   height: number;
 }
 
@@ -27,8 +27,8 @@ function estimate(step: Step): number {
 }
 
 /**
- * The steps that were read so far, in order, as rows in chunks. The sum of each chunk's heights is kept, so that a place among
- * 100,000 rows is found by looking at a few hundred numbers.
+ * The steps that were read so far, in order, as rows in chunks. Each chunk stores the sum of its rows' heights, so that a scroll
+ * position among 100,000 rows is found by adding a few hundred numbers.
  */
 export class RowList {
   chunks: Chunk[] = [];
@@ -36,7 +36,7 @@ export class RowList {
   /** The first known row of each tool call. */
   private calls = new Map<string, Row>();
 
-  /** Adds steps that come after all known steps, or before them. */
+  /** Adds steps that come after all known steps (`isAfter`) or before them. */
   add(steps: readonly Step[], isAfter: boolean): void {
     const rows: Row[] = [];
     for (const step of steps) {
@@ -66,7 +66,7 @@ export class RowList {
     } else this.chunks.push({ rows, height });
   }
 
-  /** Removes the row of an update whose tool call began on an earlier page. */
+  /** Removes the row of a tool call, because an earlier step of the call was read and gets the row. */
   private drop(row: Row): void {
     const chunk = this.chunks.find(({ rows }) => rows.includes(row));
     if (!chunk) return;
@@ -75,7 +75,7 @@ export class RowList {
     this.count--;
   }
 
-  /** Stores measured heights by step number. Returns by how much the rows above the scroll position have grown. */
+  /** Stores measured heights by step number. `shift` in the result is by how much the rows above the scroll position have grown. */
   measure(heights: ReadonlyMap<number, number>, scrolled: number): { isChanged: boolean; shift: number } {
     let [at, shift, isChanged] = [0, 0, false];
     const [first, last] = [Math.min(...heights.keys()), Math.max(...heights.keys())];
@@ -102,7 +102,7 @@ export class RowList {
     return this.chunks.reduce((sum, chunk) => sum + chunk.height, 0);
   }
 
-  /** The rows between two distances from the top, and where the first of them begins. */
+  /** Returns the rows between two distances from the top, and the distance at which the first of these rows begins. */
   slice(from: number, to: number): { rows: Row[]; top: number } {
     const rows: Row[] = [];
     let [at, top] = [0, 0];
@@ -124,7 +124,7 @@ export class RowList {
   }
 }
 
-/** The first step of a tool call, with the fields that its later steps have changed. */
+/** Merges the steps of a tool call into its first step, with the fields that later steps have changed. */
 function merge(parts: readonly Step[]): Step {
   const [first] = parts as [Step];
   if (parts.length === 1) return first;

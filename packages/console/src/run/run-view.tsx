@@ -11,7 +11,7 @@ import { Steps } from "./steps.tsx";
 import { RunFigures, RunLinks, RunStatus } from "./summary.tsx";
 import "../styles/run.css";
 
-/** One run: who worked, for how long, at what cost, and step by step what happened. */
+/** Shows one run: who worked, for how long, at what cost, and step by step what happened. */
 export function RunView({
   board_id,
   task_id,

@@ -6,7 +6,7 @@ import { Time } from "../ui/time.tsx";
 import { readRuns } from "./read.ts";
 import { RunFigures, RunLinks, RunStatus } from "./summary.tsx";
 
-/** The attempts on a task, newest first. Each one opens its steps. */
+/** Lists the runs of a task, newest first. A click on a run shows its steps. */
 export function Runs({ board_id, task_id }: { board_id: string; task_id: string }) {
   const { data, error, reload } = useResource(
     (signal) => readRuns(board_id, task_id, signal),

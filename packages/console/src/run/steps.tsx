@@ -15,14 +15,14 @@ const KINDS: Record<Step["kind"], string> = {
   log: "Logs",
 };
 
-/** How far beyond the visible part rows are drawn, and how far ahead pages are read. */
+/** Rows are drawn this far beyond the visible part. Pages of steps are read earlier, within `AHEAD_PX` of the end of the list. */
 const MARGIN_PX = 200;
 const AHEAD_PX = 8_000;
 /** A list that is scrolled this close to its end stays at the end when it grows. */
 const END_PX = 40;
 const SETTLE_MS = 100;
 
-/** The steps of a run. There may be any number of them, so only those in sight are in the page. */
+/** Shows the steps of a run. There may be very many, so only the visible steps are in the page. */
 export function Steps({ run }: { run: Run }) {
   const [kind, setKind] = useState<Step["kind"] | null>(null);
   const [order, setOrder] = useState<{ from: Order }>({ from: run.status === "running" ? "newest" : "oldest" });
@@ -77,7 +77,7 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
   void version.value;
 
   const look = () => {
-    // The last scroll of a list may be reported after it was removed.
+    // The browser may report a scroll after the list was removed.
     if (!box.current) return;
     const { scrollTop, clientHeight, scrollHeight } = box.current;
     const isAtEnd = scrollTop + clientHeight >= scrollHeight - END_PX;
@@ -85,12 +85,12 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
     setView({ top: scrollTop, height: clientHeight });
   };
   const settling = useRef<ReturnType<typeof setTimeout>>(undefined);
-  /** Draws again once scrolling has stopped. The visible rows are right already; only the length of the list is not. */
+  /** Redraws once scrolling has stopped. This can wait, because only the length of the list is wrong and not the visible rows. */
   const settle = () => {
     clearTimeout(settling.current);
     settling.current = setTimeout(() => void version.value++, SETTLE_MS);
   };
-  // Rows that are seen for the first time, unfolded or changed do not have the height that was assumed.
+  // Rows are measured when they are drawn for the first time, unfolded or changed, because their heights were only estimated.
   const observer = useMemo(
     () =>
       new ResizeObserver((entries) => {

@@ -20,7 +20,7 @@ export function RunStatus({ status }: Pick<Run, "status">) {
 export const tokensOf = ({ input_tokens, output_tokens }: Pick<Run["usage"], "input_tokens" | "output_tokens">): number =>
   input_tokens + output_tokens;
 
-/** Duration, tokens and cost of a run. A figure that the agent did not report is left out, because it is not zero. */
+/** Shows the duration, tokens and cost of a run. A figure that the agent did not report is left out, because it is not zero. */
 export function RunFigures({ run }: { run: Run }) {
   const tokens = tokensOf(run.usage);
   return (
@@ -39,7 +39,7 @@ function clientOf({ name, version, host }: NonNullable<Run["client"]>): string {
 
 const isHttps = (url: string): boolean => URL.canParse(url) && new URL(url).protocol === "https:";
 
-/** What a run has produced. Only an https address is a link; any other one is text. */
+/** Shows what a run has produced. Only an https address becomes a link; any other address is shown as text. */
 export function RunLinks({ links }: Pick<Run, "links">) {
   if (links.length === 0) return null;
   return (

@@ -11,7 +11,7 @@ const MAX_DIFF_LINES = 200;
 
 const toText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
-/** A call of a tool in one line, with everything about it folded. */
+/** Shows a call of a tool in one line. Its details are folded. */
 export function Call({ call, feed }: { call: ToolCall; feed: StepFeed }) {
   const { n, title, tool_kind, status, locations, input, output, diff } = call;
   const summary = (
@@ -54,7 +54,7 @@ export function Call({ call, feed }: { call: ToolCall; feed: StepFeed }) {
 
 const CLASSES = { "+": "run-added", "-": "run-removed", " ": "" } as const;
 
-/** The lines that a tool call has changed. The signs repeat what the colours mean. */
+/** Shows the lines that a tool call has changed. A plus or minus repeats what the colour means, for people who cannot see it. */
 function Diff({ part, diff, feed }: { part: string; diff: NonNullable<ToolCall["diff"]>; feed: StepFeed }) {
   const lines = useMemo(() => diffLines(diff.old, diff.new), [diff]);
   const isOpen = feed.open.value.has(part);

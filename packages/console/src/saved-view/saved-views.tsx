@@ -11,7 +11,8 @@ import { textOf } from "../ui/values.ts";
 const PATH = "/api/v1/boards/{board_id}/saved-views";
 
 /**
- * Changes the saved views. They are read first, because another window may have saved one; the service stores the whole list.
+ * Changes the saved views. They are read first, because another window may have saved a view and the service replaces the whole
+ * list.
  */
 async function change(board_id: string, toNext: (views: SavedView[]) => SavedView[]): Promise<void> {
   const params = { path: { board_id } };
@@ -19,7 +20,7 @@ async function change(board_id: string, toNext: (views: SavedView[]) => SavedVie
   await api.put(PATH, { params, body: { views: toNext(views) } });
 }
 
-/** The views of a board that the person has saved: filters, order and shape under a name. */
+/** Lists the views of a board that the person has saved. A view is a name for filters, an order, and the shape: columns or list. */
 export function SavedViews({ board_id, onClose }: { board_id: string; onClose: () => void }) {
   const read = async (signal: AbortSignal) => {
     const { views } = await api.get(PATH, { params: { path: { board_id } }, signal });

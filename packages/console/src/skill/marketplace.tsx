@@ -16,7 +16,7 @@ const readGateways = async (signal: AbortSignal): Promise<Gateway[]> =>
     ({ kind }) => kind === "openclaw",
   );
 
-/** Skills that the organization knows. They are installed on a host by its main agent. */
+/** Shows the skills that the organization knows. The main agent of a gateway installs them on its host. */
 export function Marketplace() {
   const [search, setSearch] = useState("");
   const [chosen, setChosen] = useState("");

@@ -29,7 +29,7 @@ const toBody = (typed: Typed) => ({
   description: textOrNull(typed, "description"),
 });
 
-/** Repositories of skills. A sync adds what is new in them to the marketplace. */
+/** Shows the skill packs, which are repositories of skills. A sync adds their new skills to the marketplace. */
 export function Packs() {
   const read = async (signal: AbortSignal) => ({ items: await api.get(LIST, { signal }) });
   const from = useResource(read, [], () => false);

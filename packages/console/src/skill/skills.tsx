@@ -10,7 +10,7 @@ const TABS = [
   ["souls", "Souls"],
 ] as const;
 
-/** What agents can learn: skills of the marketplace, the packs that they come from, and souls. */
+/** Shows what agents can learn: the skills of the marketplace, the packs that contain them, and souls. */
 export function Skills() {
   const tab = TABS.find(([name]) => name === route.value.path[0])?.[0] ?? "marketplace";
   return (

@@ -12,7 +12,7 @@ interface SoulName {
   slug: string;
 }
 
-/** The directory of souls: texts that say how an agent behaves. */
+/** Lists the souls, which are texts that say how an agent behaves. */
 export function SoulList() {
   const [q, setQ] = useState("");
   const [shown, setShown] = useState<SoulName | null>(null);
@@ -67,7 +67,7 @@ function SoulDialog({ soul: { handle, slug }, onClose }: { soul: SoulName; onClo
   );
 }
 
-/** The page of souls, which agents' settings link to. */
+/** Shows the souls as a page, to which the settings of agents link. */
 export function Souls() {
   return (
     <main class="view">

@@ -16,7 +16,7 @@ interface DeliveriesProps {
   store: SubscriptionStore;
 }
 
-/** What was sent and what the receiver answered. It is read when somebody opens it. */
+/** Shows what was sent and what the receiver answered. It is read when somebody opens it. */
 function Exchange({ delivery, store }: { delivery: Delivery; store: SubscriptionStore }) {
   const { data, error, reload } = useResource(
     (signal) => store.delivery(delivery, signal),
@@ -110,7 +110,7 @@ function Row({
   );
 }
 
-/** The latest events that were sent to the receiver. Those that failed can be sent again. */
+/** Shows the latest events that were sent to the receiver. Failed deliveries can be sent again. */
 export function Deliveries({ subscription, store }: DeliveriesProps) {
   const { data, error, reload } = useResource(
     (signal) => store.deliveries(subscription, signal),

@@ -31,7 +31,7 @@ export const toTyped = ({ url, event_types, format, description }: Subscription)
   description: description ?? "",
 });
 
-/** The request body with the given fields only. */
+/** Returns a request body with only the fields in `typed`. */
 export const toBody = (typed: Typed): SubscriptionUpdate => ({
   ...("url" in typed ? { url: textOf(typed, "url").trim() } : {}),
   ...("event_types" in typed ? { event_types: namesOf(typed, "event_types") ?? ["*"] } : {}),

@@ -5,11 +5,11 @@ const LIMIT = 100;
 const DELIVERIES = 20;
 const ORGANIZATION = "/api/v1/subscriptions";
 
-/** The calls for the subscriptions of one owner: a board, or the organization with all its boards. */
+/** The operations on the subscriptions of a board, or of the organization with all its boards. */
 export type SubscriptionStore = ReturnType<typeof subscriptionsOf>;
 
 export function subscriptionsOf(board_id: string | null) {
-  // Boards and organizations have the same operations below different addresses, so the types of one serve for both.
+  // Boards and organizations have the same operations under different paths, so the types of the organization's paths fit both.
   const list = (board_id === null ? ORGANIZATION : `/api/v1/boards/${board_id}/subscriptions`) as typeof ORGANIZATION;
   const item = `${list}/{subscription_id}` as const;
   const deliveries = `${item}/deliveries` as const;

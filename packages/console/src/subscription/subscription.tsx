@@ -17,7 +17,7 @@ interface RowProps {
   onSecret: (secret: string | null) => void;
 }
 
-/** A receiver of events with its state, its deliveries, and what can be done with it. */
+/** Shows a receiver of events with its state, its deliveries, and its actions. */
 export function SubscriptionRow({ subscription, store, onChanged, onSecret }: RowProps) {
   const [isOpen, setOpen] = useState(false);
   const [isEditing, setEditing] = useState(false);

@@ -7,7 +7,7 @@ import { FIELDS, NEW, toBody } from "./fields.ts";
 import { subscriptionsOf } from "./store.ts";
 import { SubscriptionRow } from "./subscription.tsx";
 
-/** The receivers of events: of one board, or of the organization with all its boards. */
+/** Lists the receivers of events of one board, or of the organization with all its boards. */
 function SubscriptionList({ title, board_id }: { title: string; board_id: string | null }) {
   const store = useMemo(() => subscriptionsOf(board_id), [board_id]);
   const from = useResource(store.read, [board_id], () => false);

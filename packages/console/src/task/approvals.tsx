@@ -20,7 +20,7 @@ export const decide = (
     }),
   );
 
-/** One approval request, with its two answers while it is pending. */
+/** Shows one approval request, with a button for each answer while it is pending. */
 export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Approval; mayWrite: boolean; onDecided: () => void }) {
   const { action_type, description, confidence, status, created_at, resolved_at } = approval;
   const permission = permissionOf(approval);

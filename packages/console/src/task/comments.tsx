@@ -37,7 +37,7 @@ function authorOf({ agent_id, user_id }: Comment): string {
   return user_id ? "A person" : "The service";
 }
 
-/** The place in a file that a comment is about. */
+/** Shows which lines of which file a comment is about. */
 function Anchor({ comment: { board_id, task_id, anchor } }: { comment: Comment }) {
   if (!anchor) return null;
   return (

@@ -7,12 +7,12 @@ import { Form, type Typed } from "../ui/form.tsx";
 import { Dialog, Loading, Problem } from "../ui/parts.tsx";
 import { readTaskChoices, type TaskChoices, taskFields, toBody, toTyped } from "./fields.ts";
 
-/** An agent at work changes its task now and then, but hardly several times while a person saves. */
+/** Saving is retried when an agent changes the task at that moment, which hardly happens several times in a row. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * Saves fields unless somebody else has changed the same ones since the person began to type. What others do to the task meanwhile,
- * such as moving it, does not matter.
+ * Saves fields unless somebody else has changed these fields since the person began to type. Other changes of the task, such as
+ * moving it, do not matter.
  */
 async function save(task: Task, choices: TaskChoices, changed: Typed, before: Typed): Promise<void> {
   const params = { path: { board_id: task.board_id, task_id: task.id } };

@@ -12,11 +12,11 @@ export interface TaskChoices {
 export const NO_CHOICES: TaskChoices = { tags: [], fields: [] };
 
 const LIMIT = 200;
-/** A list of more tasks than this would be too long to scroll through, so only the newest ones are offered. */
+/** A longer list of tasks to choose from would be too long to scroll through, so only the newest tasks are in it. */
 const MAX_OFFERED = 200;
 const MAX_TITLE = 80;
 
-/** What tasks of a board may have: tags of the organization, and custom fields of the board. */
+/** Reads what the tasks of a board may have: tags of the organization, and custom fields of the board. */
 export async function readTaskChoices(board_id: string, signal: AbortSignal): Promise<TaskChoices> {
   const [tags, fields] = await Promise.all([
     api.get("/api/v1/tags", { params: { query: { limit: LIMIT } }, signal }),
@@ -55,7 +55,7 @@ function toSpec(field: CustomField): FieldSpec {
   return spec;
 }
 
-/** The value of a custom field as it is typed. */
+/** Returns the value of a custom field as text for its control in the form. */
 function toText({ field_type }: CustomField, value: unknown): string {
   if (value === null || value === undefined) return "";
   if (field_type === "json") return toJsonText(value);
@@ -63,7 +63,7 @@ function toText({ field_type }: CustomField, value: unknown): string {
   return String(value);
 }
 
-/** The value that is sent for what was typed. */
+/** Returns the value that is sent for a typed custom field. */
 function toValue(field: CustomField, typed: Typed): unknown {
   const name = nameOf(field);
   if (field.field_type === "integer" || field.field_type === "decimal") return numberOrNull(typed, name);
@@ -83,7 +83,7 @@ function offeredTasks(task: Task | null): Option[] {
     .map(({ id, title, status }) => [id, `${title.slice(0, MAX_TITLE)} (${STATUS_NAMES[status]})`] as const);
 }
 
-/** The fields of a task. Status, priority and assignee of a task that exists are changed next to its title. */
+/** Returns the fields of a task. Status, priority and assignee of an existing task are not in the form, but next to its title. */
 export function taskFields({ tags, fields }: TaskChoices, task: Task | null): FieldSpec[] {
   const people: FieldSpec[] = [
     {
@@ -130,7 +130,7 @@ export function toTyped({ fields }: TaskChoices, task: Task | null, description:
   };
 }
 
-/** The request body with only the given fields. */
+/** Returns a request body with only the fields in `typed`. */
 export function toBody({ fields }: TaskChoices, typed: Typed) {
   const has = (name: string) => name in typed;
   const listOf = (name: string) => [...(typed[name] as readonly string[])];

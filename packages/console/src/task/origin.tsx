@@ -4,7 +4,7 @@ import type { Payload } from "../types.ts";
 import { Time } from "../ui/time.tsx";
 
 const PAYLOAD_ID = /payloads?[\s:/]+([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})/i;
-/** A task does not name the webhook of its payload, so the payload is looked up in this many webhooks of the board. */
+/** The text of a task names a payload but not its webhook, so the payload is looked up in this many webhooks of the board. */
 const MAX_WEBHOOKS = 10;
 
 type Origin = Pick<Payload, "payload" | "event_type" | "received_at">;
@@ -29,7 +29,7 @@ async function findPayload(board_id: string, payload_id: string, signal: AbortSi
 /** Shows the webhook payload whose id the description contains. Agents that create tasks from payloads write it there. */
 export function Origin({ board_id, text, mayWrite }: { board_id: string; text: string; mayWrite: boolean }) {
   const payload_id = PAYLOAD_ID.exec(text)?.[1];
-  // Only members with write access may list webhooks, because the list shows where to post.
+  // Only members with write access may list webhooks, because the list contains the addresses that accept posts.
   const read = async (signal: AbortSignal) => (payload_id && mayWrite ? findPayload(board_id, payload_id, signal) : null);
   const { data } = useResource(read, [payload_id, mayWrite], () => false, true);
   if (!data) return null;

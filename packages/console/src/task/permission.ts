@@ -14,7 +14,7 @@ export interface Permission {
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** What a runner asks for a coding agent, or null for other approvals. The agent wrote it, so every field is checked. */
+/** Returns the permission that a runner requests for a coding agent, or null. The agent wrote it, so every field is checked. */
 export function permissionOf({ action_type, payload }: Approval): Permission | null {
   if (action_type !== "run.permission") return null;
   const { tool, excerpt, options } = payload ?? {};

@@ -12,7 +12,7 @@ interface Question {
   answer: string;
 }
 
-/** What an agent asks, or null for other approvals. The agent wrote it, so every field is checked. */
+/** Returns the question of an agent, or null for other approvals. The agent wrote it, so every field is checked. */
 export function questionOf({ action_type, payload }: Pick<Approval, "action_type" | "payload">): Question | null {
   if (action_type !== "question") return null;
   const { options, allow_text, answer } = payload ?? {};
@@ -22,7 +22,7 @@ export function questionOf({ action_type, payload }: Pick<Approval, "action_type
   return { options: listed, allow_text: listed.length === 0 || allow_text === true, answer: answered };
 }
 
-/** The form by which a person answers a question: options to choose from, and a text if the question allows it. */
+/** Shows the form in which a person answers a question: options to choose from, and a text if the question allows one. */
 export function QuestionForm({
   id,
   question,

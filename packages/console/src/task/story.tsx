@@ -30,7 +30,7 @@ const CustomValues = lazy("the fields", async () => (await import("./values.tsx"
 const FollowingTask = lazy("following", async () => (await import("./following.tsx")).FollowingTask);
 const RunView = lazy("the run", async () => (await import("../run/run-view.tsx")).RunView);
 
-/** Everything about one task, shown next to its board. */
+/** Shows everything about one task, next to its board. */
 export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
   const { run_id, artifact_id } = route.value;
   const isWide = run_id !== null || artifact_id !== null;
@@ -39,7 +39,7 @@ export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
   const full = useWholeTask(known, board_id, task_id);
 
   useEffect(() => panel.current?.focus(), [run_id, artifact_id]);
-  // Runs before the next key can be pressed.
+  // A layout effect, because a key may be pressed before an ordinary effect has run.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
@@ -100,7 +100,7 @@ export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
   );
 }
 
-/** Reads a task on its own when the board's snapshot has shortened its description. */
+/** Reads the whole description of a task if the board's snapshot has only its beginning. */
 function useWholeTask(known: Task | undefined, board_id: string, task_id: string) {
   const [whole, setWhole] = useState<{ description: string | null; error: string | null } | null>(null);
   const isCut = known?.truncated_fields?.includes("description") ?? false;

@@ -20,7 +20,7 @@ function Value({ field, value }: { field: CustomField; value: unknown }) {
   return <span dir="auto">{toPlain(typeof value === "object" ? JSON.stringify(value) : String(value))}</span>;
 }
 
-/** The custom fields of a task, as the organization wants them shown. */
+/** Shows the custom fields of a task. The organization decides which fields are shown, and when. */
 export function CustomValues({ task }: { task: Task }) {
   const { data } = useResource(
     (signal) => readTaskChoices(task.board_id, signal),

@@ -1,16 +1,16 @@
 import { useRef, useState } from "preact/hooks";
 import "../styles/parts.css";
 
-/** Units of the drawing, which is stretched to the width of the page. */
+/** Width of the drawing in its own coordinates. The browser stretches it to the width of the page. */
 const WIDTH = 1_000;
 const HEIGHT = 140;
 const GAP = 0.2;
 
 export interface ColumnsPoint {
   name: string;
-  /** Values from the bottom to the top, in the order of the kinds. */
+  /** The values of the column's parts from bottom to top, in the order of `kinds`. */
   values: readonly number[];
-  /** The exact values, which are read aloud and shown below the drawing. */
+  /** The exact values, which screen readers read aloud and which are shown below the drawing. */
   text: string;
 }
 
@@ -33,7 +33,7 @@ const STEPS: Record<string, number> = {
 
 const sumOf = ({ values }: ColumnsPoint) => values.reduce((sum, value) => sum + value, 0);
 
-/** Columns over time. The chart is one tab stop, and the arrow keys move between columns. */
+/** Shows columns over time. The chart is one tab stop, and the arrow keys move between columns. */
 export function Columns({ title, kinds, points, format }: ColumnsProps) {
   const [at, setAt] = useState<number | null>(null);
   const drawing = useRef<SVGSVGElement>(null);

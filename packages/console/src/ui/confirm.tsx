@@ -3,21 +3,21 @@ import { useState } from "preact/hooks";
 import { attempt } from "./toast.tsx";
 
 interface ConfirmProps {
-  /** The button that asks. */
+  /** The text of the first button, which shows the question. */
   label: string;
-  /** What happens, in a sentence. */
+  /** A sentence that says what the action does. */
   question: ComponentChildren;
-  /** The button that acts. */
+  /** The text of the second button, which performs the action. */
   confirm: string;
-  /** The title of the notice when the service refuses. */
+  /** The title of the notice that is shown if the action fails. */
   failure: string;
   act: () => Promise<unknown>;
   onDone?: () => void;
-  /** A text that must be typed first, if the action affects everybody and cannot be undone. */
+  /** A text that the person must type first, for an action that affects everybody and cannot be undone. */
   typed?: string;
 }
 
-/** An action that cannot be undone takes two clicks, and the second button says what it does. */
+/** Performs an action that cannot be undone after two clicks. The second button says what the action does. */
 export function Confirm({ label, question, confirm, failure, act, onDone, typed }: ConfirmProps) {
   const [isAsking, setAsking] = useState(false);
   const [isBusy, setBusy] = useState(false);

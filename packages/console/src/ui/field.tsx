@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { messageOf } from "../api.ts";
 import "../styles/parts.css";
 
-/** The problems that a refusal names: by field, such as `limit.cost_usd`, and the problems of no field of the form. */
+/** The problems that a refused request names: those of a field by its name, such as `limit.cost_usd`, and the others in `rest`. */
 export interface Refusal {
   fields: ReadonlyMap<string, string>;
   rest: string | null;
@@ -16,7 +16,7 @@ interface FieldProblem {
   msg?: string;
 }
 
-/** The problems by field. The service names a custom field by its key, while the forms name it `custom` and the key. */
+/** Returns the problems by field. The service names a custom field by its key alone, while the forms call it `custom.<key>`. */
 function problemsOf(detail: unknown): FieldProblem[] | null {
   if (Array.isArray(detail)) return detail as FieldProblem[];
   const { message, field_key, reason, missing_field_keys } = (detail ?? {}) as Record<string, unknown>;
@@ -41,7 +41,7 @@ export function refusalOf(error: unknown, shown: readonly string[]): Refusal {
   return { fields, rest: rest.join(" ") || null };
 }
 
-/** A sentence that begins with the name of a field, such as `expires_at must be …`, is shown at that field. */
+/** Assigns a message that begins with the name of a field, such as `expires_at must be …`, to that field. */
 function atField(message: string, shown: readonly string[]): Refusal {
   const field = shown.find((name) => message.startsWith(`${name} `));
   return field ? { fields: new Map([[field, message]]), rest: null } : { fields: new Map(), rest: message };
@@ -59,7 +59,7 @@ interface FieldProps {
   children: (attributes: { id: string; "aria-describedby"?: string; "aria-invalid"?: true }) => ComponentChildren;
 }
 
-/** A field with its hint and the service's refusal below it. */
+/** Shows a field with its hint, and below it the reason if the service refused its value. */
 export function Field({ name, label, refusal, scope, hint, shape = "line", short, children }: FieldProps) {
   const problem = refusal.fields.get(name);
   const id = scope ? `field-${scope}-${name}` : `field-${name}`;

@@ -3,17 +3,17 @@ const whole = new Intl.NumberFormat("en");
 const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD" });
 const smallDollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumSignificantDigits: 2 });
 
-/** A number for a narrow place, such as 12.3K. */
+/** Shortens a number for a narrow column, such as 12.3K. */
 export const toShort = (count: number): string => compact.format(count);
 export const toWhole = (count: number): string => whole.format(count);
 
-/** Rounds a price for reading. Sums are made by the service, on the exact decimals. */
+/** Rounds a price for display only. The service computes sums from the exact decimals. */
 export function toDollars(cost: string): string {
   const value = Number(cost);
   return value > 0 && value < 0.01 ? smallDollars.format(value) : dollars.format(value);
 }
 
-/** A price with all its decimals, at least two. */
+/** Formats a price with all its decimals, at least two. */
 export function toExactDollars(cost: string): string {
   const [whole = "0", decimals = ""] = cost.split(".");
   let end = decimals.length;
@@ -28,7 +28,7 @@ const UNITS = [
   ["s", 1],
 ] as const;
 
-/** A duration in its two largest units, such as 3m 20s. */
+/** Formats a duration in its two largest units, such as 3m 20s. */
 export function toDuration(ms: number): string {
   let rest = Math.max(0, Math.floor(ms / 1_000));
   const parts: string[] = [];

@@ -2,13 +2,13 @@ import { useResource } from "../resource.ts";
 import { attempt } from "./toast.tsx";
 
 interface FollowingProps {
-  /** The id of what is followed. When it changes, the state is read again. */
+  /** The id of the followed task or board. When the id changes, the state is read again. */
   of: string;
   read: (signal: AbortSignal) => Promise<{ following: boolean }>;
   change: (following: boolean) => Promise<unknown>;
 }
 
-/** Shows whether the person is notified about something in the inbox. */
+/** Shows and changes whether the person gets notifications about a task or a board. */
 export function Following({ of, read, change }: FollowingProps) {
   const { data, reload } = useResource(read, [of], () => false, true);
   if (!data) return null;

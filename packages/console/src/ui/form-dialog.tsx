@@ -8,7 +8,7 @@ interface FormDialogProps extends ComponentProps<typeof Form> {
   onClose: () => void;
 }
 
-/** A form in a window of its own, which closes when the service has accepted it. */
+/** Shows a form in a modal window, which closes when the service has accepted the form. */
 export function FormDialog({ title, onClose, onDone, ...form }: FormDialogProps) {
   const done = () => {
     onDone?.();
@@ -24,12 +24,12 @@ export function FormDialog({ title, onClose, onDone, ...form }: FormDialogProps)
 interface OpenerProps extends ComponentProps<typeof Form> {
   /** The text of the button and the title of the window. */
   title: string;
-  /** Distinguishes the button in a list where several have the same text. */
+  /** Distinguishes the button for screen readers in a list where several buttons have the same text. */
   about?: string;
   isPrimary?: boolean;
 }
 
-/** A button that opens a form. */
+/** Shows a button that opens a form. */
 export function FormButton({ title, about, isPrimary, ...form }: OpenerProps) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -5,9 +5,9 @@ import type { FieldSpec, Typed, Value } from "./input.tsx";
 
 export const isSame = (one: Value | undefined, other: Value | undefined) => JSON.stringify(one) === JSON.stringify(other);
 
-/** Another person changed fields after the person began to type into them. */
+/** Thrown if somebody else changed fields after the person began to type into them. */
 export class ChangedError extends Error {
-  /** The values that they have now. */
+  /** The present values of these fields. */
   readonly values: Typed;
 
   constructor(values: Typed) {
@@ -18,7 +18,7 @@ export class ChangedError extends Error {
 
 const MAX_SHOWN = 200;
 
-/** Words for a value, as the person would choose it. */
+/** Returns a value as the form shows it, such as the label of an option. */
 function toText({ options = [] }: FieldSpec, value: Value): string {
   const labelOf = (key: string) => options.find(([candidate]) => candidate === key)?.[1] ?? key;
   if (typeof value === "boolean") return value ? "on" : "off";
@@ -26,7 +26,7 @@ function toText({ options = [] }: FieldSpec, value: Value): string {
   return text ? `“${text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text}”` : "empty";
 }
 
-/** Shows what others have written at the fields, so that the person decides with both texts in sight. */
+/** Returns the values that others have written as problems of their fields, so that the person sees both texts and decides. */
 export function refusalOfChange({ values, message }: ChangedError, fields: readonly FieldSpec[]): Refusal {
   const found = fields.filter(({ name }) => name in values);
   if (found.length === 0) return { ...NO_REFUSAL, rest: message };
@@ -38,7 +38,7 @@ export function refusalOfChange({ values, message }: ChangedError, fields: reado
 const parse = (draft: string): Typed => (draft ? (JSON.parse(draft) as Typed) : {});
 const write = (values: Typed): string => (Object.keys(values).length > 0 ? JSON.stringify(values) : "");
 
-/** What was typed into a form, kept over a reload except for secrets, and what its fields were before that. */
+/** Stores what was typed into a form, and the values before that. Both survive a reload, except for secrets. */
 export function useTyped(name: string, start: Typed) {
   const [draft, setDraft] = useDraft(`form.${name}`);
   const [base, setBase] = useDraft(`form-base.${name}`);
@@ -57,7 +57,7 @@ export function useTyped(name: string, start: Typed) {
     before,
     isTyped: draft !== "" || Object.keys(secrets).length > 0,
     type,
-    /** From now on these values may be replaced. */
+    /** Takes these values as the state before typing, so that sending the form again replaces them. */
     accept: (values: Typed) => setBase(write({ ...before, ...values })),
     clear: () => {
       setDraft("");

@@ -9,15 +9,15 @@ import "../styles/parts.css";
 export type { FieldKind, FieldSpec, Option, Typed, Value } from "./input.tsx";
 
 interface FormProps {
-  /** Names the draft, so it must be unique for what the form changes. */
+  /** The name under which the draft is stored. Forms for different objects need different names. */
   name: string;
   fields: readonly FieldSpec[];
   start: Typed;
   label: string;
   /**
-   * Sends what was typed. `changed` has only the fields that differ from the start, so that changes by other people are not
-   * undone. `before` has their values when the person began to type. If others have changed them since, the form asks first; `submit`
-   * may find more of that, and throws a `ChangedError`.
+   * Sends what was typed. `changed` has only the fields that differ from `start`, so that changes by others are not undone.
+   * `before` has the values from when the person began to type. If `submit` finds that others have changed these values since, it
+   * throws a `ChangedError`, and the form asks the person.
    */
   submit: (typed: Typed, changed: Typed, before: Typed) => Promise<unknown>;
   onDone?: () => void;
@@ -45,10 +45,7 @@ function toRefusal(error: unknown, fields: readonly FieldSpec[]): Refusal {
   );
 }
 
-/**
- * A form that the service checks. Refusals are shown at their fields, and what was typed is kept until the service has accepted
- * it.
- */
+/** Shows a form. Refused values are shown at their fields, and what was typed is kept until the service has accepted it. */
 export function Form({ name, fields, start, label, submit, onDone, focusFirst, children }: FormProps) {
   const { typed, before, isTyped, type, accept, clear: forget } = useTyped(name, start);
   const [refusal, setRefusal] = useState(NO_REFUSAL);

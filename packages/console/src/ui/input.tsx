@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 export type Value = string | boolean | readonly string[];
 export type Typed = Readonly<Record<string, Value>>;
 
-/** What a field looks like. A secret is never stored with the draft. */
+/** The kind of control for a field. The value of a `secret` is never stored with the draft. */
 export type FieldKind =
   | "text"
   | "long"
@@ -22,13 +22,13 @@ export interface FieldSpec {
   name: string;
   label: string;
   kind?: FieldKind;
-  /** What to choose from, for `choice` and `many`. */
+  /** The options of a `choice` or `many`. */
   options?: readonly Option[];
   hint?: string;
   placeholder?: string;
-  /** Lines of a long text. */
+  /** Number of visible lines of a `long` text. */
   rows?: number;
-  /** Shares its line with the next short field. */
+  /** Whether the field shares a line with the next short field. */
   short?: boolean;
   isShown?: (typed: Typed) => boolean;
 }
@@ -50,7 +50,7 @@ const TYPES = {
   number: "text",
 } as const;
 
-/** The control of a field. */
+/** Shows the control of a field. */
 export function Input({ field: { kind = "text", options = [], placeholder, rows = 4 }, value, attributes, onType }: InputProps) {
   if (kind === "check")
     return (

@@ -2,7 +2,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Loading, Problem } from "./parts.tsx";
 
-/** A part of the page whose script is loaded when it is first shown, so that the board starts with less. */
+/** Makes a component whose script is loaded when it is first shown, so that the board needs less script to start. */
 export function lazy<Props extends object>(what: string, load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   let Loaded: ComponentType<Props> | undefined;
   return function Lazy(props: Props) {
@@ -19,8 +19,7 @@ export function lazy<Props extends object>(what: string, load: () => Promise<Com
       );
     }, []);
     if (Loaded) return <Loaded {...props} />;
-    // A browser does not request a script again that it could not load, and a new release has other scripts, so only a reload
-    // helps.
+    // Only a reload helps: a browser does not request a failed script again, and a new release has scripts with other names.
     if (isFailed) return <Problem error={`The script of ${what} was not loaded.`} retry={() => location.reload()} />;
     return <Loading what={what} />;
   };

@@ -4,15 +4,15 @@ import { toWhole } from "./figures.ts";
 import { Empty, Loading, Problem } from "./parts.tsx";
 
 interface ListProps<Item> {
-  /** What is read, such as "the members". */
+  /** The name of what is listed, such as "the members", for the text while it is loaded. */
   what: string;
   from: Resource<{ items: readonly Item[]; total?: number }>;
-  /** Title and explanation when there is nothing. */
+  /** The title and the explanation that are shown if the list is empty. */
   empty: readonly [title: string, text: string];
   children: (item: Item) => ComponentChildren;
 }
 
-/** The rows of a list, or why there are none. */
+/** Shows the rows of a list, or why there are no rows. */
 export function List<Item>({ what, from: { data, error, reload }, empty, children }: ListProps<Item>) {
   const missing = data?.total === undefined ? 0 : data.total - data.items.length;
   return (

@@ -3,7 +3,7 @@ import { Marked } from "marked";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import "../styles/markdown.css";
 
-/** Longer texts are shown plain, because rendering them would make the page wait. */
+/** Texts with more characters than this are shown without rendering, which would block the page. */
 const MAX_LENGTH = 100_000;
 const MAX_NESTING = 50;
 
@@ -15,10 +15,10 @@ const ALLOWED_TAGS = "p br hr h1 h2 h3 h4 h5 h6 strong em del code pre blockquot
   " ",
 );
 
-/** Links may lead only to web pages and mail addresses, and not to places in this page of the console. */
+/** Links may lead only to web pages and e-mail addresses, and not to views of this console. */
 const ALLOWED_URI_REGEXP = /^(?:https?:|mailto:)/i;
 
-/** Lines that begin with many quotes or list marks nest deeply, which takes much time to render. */
+/** Checks for lines that begin with many quote or list signs, because deep nesting takes long to render. */
 const isDeep = (text: string): boolean =>
   text.split("\n").some((line) => {
     let marks = 0;
@@ -32,7 +32,7 @@ const isDeep = (text: string): boolean =>
 const escape = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-/** HTML in a text is shown as it was written, and a picture is replaced by its description. */
+/** The renderer, which shows HTML in a text as it was written and replaces a picture with its description. */
 const marked = new Marked({
   async: false,
   gfm: true,

@@ -7,13 +7,13 @@ interface Pages<Item> extends Resource<{ items: readonly Item[] }> {
   more: (() => void) | null;
 }
 
-/** Items of a long list, which is read from its beginning, a part at a time. It is read again when a key changes. */
+/** Reads a long list from its beginning, one part at a time. When a value in `keys` changes, it starts again. */
 export function usePages<Item>(
   open: (signal: AbortSignal) => AsyncGenerator<Item>,
   keys: readonly unknown[],
   size: number,
 ): Pages<Item> {
-  /** One item more than is shown is read, so that more is offered only if there is more. */
+  /** The items read so far. It has one item more than is shown, so that "more" is offered only if there is more. */
   const [read, setRead] = useState<readonly Item[] | null>(null);
   const [wanted, setWanted] = useState(size);
   const [error, setError] = useState<string | null>(null);

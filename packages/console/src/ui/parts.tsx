@@ -51,7 +51,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** A text to copy, such as a command. */
+/** Shows a text to copy, such as a command. */
 export function Snippet({ label, text }: { label: string; text: string }) {
   return (
     <div class="snippet">
@@ -67,7 +67,7 @@ export function Snippet({ label, text }: { label: string; text: string }) {
 }
 
 const PRESENT: readonly Agent["status"][] = ["online", "active", "ready"];
-/** An agent that was never seen counts as absent, even when its status is ready. */
+/** Checks whether an agent is present. An agent that was never seen counts as absent, even if its status says otherwise. */
 export const isPresent = (agent: Agent): boolean => agent.last_seen_at !== null && PRESENT.includes(agent.status);
 
 const HUES = 12;
@@ -91,12 +91,12 @@ export function Avatar({ name, agent }: { name: string; agent?: Agent | undefine
 }
 
 /**
- * A modal window. The browser keeps the focus inside; everything outside, including notices, can neither be reached nor read
- * aloud.
+ * Shows a modal window. The browser keeps the focus inside, so everything outside, including notices, can neither be focused nor
+ * read aloud.
  */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
-  // Runs before the next key can be pressed.
+  // A layout effect, because a key may be pressed before an ordinary effect has run.
   useLayoutEffect(() => {
     const before = document.activeElement;
     element.current?.showModal();

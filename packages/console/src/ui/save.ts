@@ -1,4 +1,4 @@
-/** Saves bytes as a file. They were read with the person's token, which a link would not send. */
+/** Saves bytes as a file on the person's device. A plain download link would not work, because it does not send the token. */
 export function saveAs(name: string, bytes: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(bytes);

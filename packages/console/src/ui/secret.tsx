@@ -2,12 +2,12 @@ import { Snippet } from "./parts.tsx";
 
 interface SecretProps {
   label: string;
-  /** Null when the response was a repetition, because the service reveals a secret only once. */
+  /** The secret; null if the response repeats an earlier one, because the service reveals a secret only once. */
   text: string | null;
   onDone: () => void;
 }
 
-/** A secret that the service has just made. It is on the page until the person has stored it, and nowhere else. */
+/** Shows a secret that the service has just created. Only the page has it, until the person says that it is stored. */
 export function Secret({ label, text, onDone }: SecretProps) {
   return (
     <div class="card-panel" role="status">

@@ -11,11 +11,11 @@ interface TableProps<Row> {
   columns: readonly TableColumn<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-  /** Texts begin at the left; figures end at the right. */
+  /** Whether the cells are texts, which are aligned left. Figures are aligned right. */
   isText?: boolean;
 }
 
-/** A table whose first column names the row. It scrolls sideways, also with the keyboard. */
+/** Shows a table whose first column names the row. It scrolls sideways, also with the keyboard. */
 export function Table<Row>({ label, columns: [first, ...others], rows, keyOf, isText }: TableProps<Row>) {
   return (
     <div class={isText ? "table texts" : "table"} role="region" aria-label={label} tabIndex={0}>

@@ -10,7 +10,7 @@ interface TabsProps {
 
 export function Tabs({ label, tabs, current }: TabsProps) {
   const list = useRef<HTMLElement>(null);
-  // On a phone the tabs scroll sideways, and the present one may be out of sight.
+  // On a phone the tabs scroll sideways, and the selected tab may be out of sight.
   useEffect(
     () => list.current?.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" }),
     [current],

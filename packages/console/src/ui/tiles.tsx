@@ -1,6 +1,6 @@
 export type Tile = readonly [label: string, figure: string, more: string];
 
-/** Figures side by side, each with its name and a remark. */
+/** Shows figures side by side, each with its name and a remark. */
 export const Tiles = ({ tiles }: { tiles: readonly Tile[] }) => (
   <dl class="tiles">
     {tiles.map(([label, figure, more]) => (

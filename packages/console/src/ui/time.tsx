@@ -42,7 +42,7 @@ export function Time({ at }: { at: string }) {
 
 const SECOND_MS = 1_000;
 let stopSeconds: (() => void) | undefined;
-/** Counts seconds while the page is visible and shows a duration that is still growing. All durations share its timer. */
+/** Counts seconds while the page is visible and shows a growing duration. All durations share this one timer. */
 const seconds = signal(0, {
   watched() {
     stopSeconds = effect(() => {
@@ -56,7 +56,7 @@ const seconds = signal(0, {
   },
 });
 
-/** How long something has lasted. Without `to` it is still going on, and only the text is drawn again. */
+/** Shows how long something has lasted. Without `to`, the duration still grows, and only its text is redrawn each second. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
   return (
     <time title={long.format(new Date(from))}>

@@ -12,7 +12,7 @@ const MAX_NOTICES = 3;
 const INFO_MS = 5_000;
 
 const notices = signal<readonly Notice[]>([]);
-/** Announced to screen readers without a visible notice. */
+/** A text that screen readers announce without a visible notice. */
 const announcement = signal("");
 let last = 0;
 
@@ -24,12 +24,12 @@ function show(kind: Notice["kind"], title: string, text: string): void {
   if (kind === "info") setTimeout(() => dismiss(id), INFO_MS);
 }
 
-/** Explains a refusal or a failure in the words of the API. The notice stays until it is closed. */
+/** Shows the reason for a failure, as the API gives it. The notice stays until it is closed. */
 export const showError = (title: string, error: unknown): void => show("error", title, messageOf(error));
 export const showInfo = (text: string): void => show("info", text, "");
 export const announce = (text: string): void => void (announcement.value = text);
 
-/** Runs an action of the person and explains a failure. Returns whether the action succeeded. */
+/** Runs an action and shows an error if it fails. Returns whether the action succeeded. */
 export async function attempt(title: string, act: () => Promise<unknown>): Promise<boolean> {
   try {
     await act();
@@ -40,7 +40,7 @@ export async function attempt(title: string, act: () => Promise<unknown>): Promi
   }
 }
 
-/** Number of open modal windows. Each shows the notices itself. */
+/** Number of open modal windows. While a window is open, it shows the notices, because the page behind it is inert. */
 export const openDialogs = signal(0);
 
 export function NoticeList() {

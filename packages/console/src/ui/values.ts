@@ -2,10 +2,10 @@ import { FieldError, type Typed } from "./form.tsx";
 
 export const textOf = (typed: Typed, name: string): string => String(typed[name] ?? "");
 
-/** An empty text is no value. */
+/** Returns the text without surrounding spaces, or null if nothing is left. */
 export const textOrNull = (typed: Typed, name: string): string | null => textOf(typed, name).trim() || null;
 
-/** The names in a text with commas; null when there are none. */
+/** Splits a text at its commas into names. Returns null if there are no names. */
 export function namesOf(typed: Typed, name: string): string[] | null {
   const names = textOf(typed, name)
     .split(",")
@@ -14,7 +14,7 @@ export function namesOf(typed: Typed, name: string): string[] | null {
   return given.length > 0 ? given : null;
 }
 
-/** A number if the text is one. Any other text is sent as it was typed, so that the service says what is wrong with it. */
+/** Returns a number. A text that is not a number is sent as it was typed, so that the service says what is wrong with it. */
 export function numberOrNull(typed: Typed, name: string): number | null {
   const text = textOf(typed, name).trim();
   if (text === "") return null;
@@ -36,7 +36,7 @@ export const toJsonText = (value: unknown): string =>
 
 const MINUTE_MS = 60_000;
 
-/** The local time of an instant, as the browser's field for a moment has it. */
+/** Converts a timestamp to local time, in the format of the browser's `datetime-local` field. */
 export function toLocal(at: string | null): string {
   if (at === null) return "";
   const date = new Date(at);

@@ -3,18 +3,19 @@ import { messageOf } from "../api.ts";
 import { visible } from "../live.ts";
 import "../styles/parts.css";
 
-/** How often to ask for the progress of long work. */
+/** How often the progress of long work is read. */
 const ASK_MS = 1_500;
 
 interface Work<Run> {
   run: Run | null;
   error: string | null;
-  /** Follows a run that has just begun. */
+  /** Begins to follow a run that was just started. */
   follow: (run_id: string) => void;
 }
 
 /**
- * Work that the service does by itself, such as a sync. The page can be left: the tab remembers the run and shows it again.
+ * Follows long work of the service, such as a sync. The person can open another view meanwhile: the tab stores the id of the run
+ * and shows its progress again later.
  */
 export function useWork<Run extends { status: string }>(name: string, read: (run_id: string) => Promise<Run>): Work<Run> {
   const key = `board.work.${name}`;
@@ -53,7 +54,7 @@ export function useWork<Run extends { status: string }>(name: string, read: (run
   return { run, error, follow };
 }
 
-/** The progress of long work. Without a total, it only shows that the work continues. */
+/** Shows the progress of long work. Without a total, it only shows that the work continues. */
 export function Progress({ label, done, total }: { label: string; done?: number; total?: number }) {
   return (
     <div class="progress" role="status">

@@ -48,7 +48,7 @@ export function toTyped({ limit, reserve, warn_at, scope, scope_id, period, time
   };
 }
 
-/** A number if the text is one. Any other text is sent as it was typed, and the service says what is wrong with it. */
+/** Returns a number. A text that is not a number is sent as it was typed, so that the service says what is wrong with it. */
 function toNumber(text: string): number | string | null {
   const trimmed = text.trim();
   if (trimmed === "") return null;
@@ -57,7 +57,7 @@ function toNumber(text: string): number | string | null {
 
 const toCost = (text: string): string | null => text.trim().replace(/^\$\s*/, "") || null;
 
-/** The body of the request. What a budget is for cannot be changed. */
+/** Returns the request body. The scope is only in the body of a new budget, because it cannot be changed later. */
 export function toBody(typed: Typed, isNew: boolean): BudgetCreate & BudgetUpdate {
   const { scope, scope_id, period, timezone, on_limit } = typed;
   const warn_at = toNumber(typed.warn_at);
@@ -73,6 +73,6 @@ export function toBody(typed: Typed, isNew: boolean): BudgetCreate & BudgetUpdat
     },
     reserve: { cost_usd: toCost(typed["reserve.cost_usd"]), total_tokens: toNumber(typed["reserve.total_tokens"]) },
     ...(warn_at === null ? {} : { warn_at: typeof warn_at === "number" ? warn_at / PERCENT : warn_at }),
-    // Typed fields may contain any text. The service says what is wrong with it.
+    // The cast hides that the fields may contain any text. The service refuses a wrong text with the reason.
   } as BudgetCreate & BudgetUpdate;
 }

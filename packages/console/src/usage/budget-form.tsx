@@ -13,15 +13,15 @@ const LIMIT = 200;
 const CHANGED = "The budget has changed since you opened it. Nothing was saved. Save again to replace that change.";
 
 interface Props {
-  /** The budget to change; without it a new one is created. */
+  /** The budget to change. If it is missing, the form creates a budget. */
   budget?: Budget;
-  /** What a new budget is for, if the person has no choice. */
+  /** The scope of a new budget, if the person cannot choose it. */
   place?: { scope: "task"; scope_id: string };
   onClose: () => void;
   onSaved: () => void;
 }
 
-/** The form of a budget. What was typed is kept until it is saved, even after a refusal, a reload or a sign-in. */
+/** Shows the form of a budget. What was typed is kept until it is saved, even after a refusal, a reload or a sign-in. */
 export function BudgetForm({ budget, place, onClose, onSaved }: Props) {
   const [draft, setDraft] = useDraft(`budget.${budget?.id ?? place?.scope_id ?? "new"}`);
   const [tag, setTag] = useState<string | null>(null);
@@ -129,7 +129,7 @@ export function BudgetForm({ budget, place, onClose, onSaved }: Props) {
 
 class ChangedError extends Error {}
 
-/** The ETag of the budget that the list showed. It is read when saving, because lists have no ETags. */
+/** Reads the budget's ETag when saving, because lists have no ETags. Throws if the budget differs from the one in the list. */
 async function tagOf(shown: Budget): Promise<string> {
   const { budget, tag } = await readBudget(shown.id);
   if (JSON.stringify(toTyped(budget)) !== JSON.stringify(toTyped(shown))) throw new ChangedError();
@@ -150,7 +150,7 @@ interface PlaceProps {
 const readAgents = async (signal: AbortSignal) =>
   isAdmin.value ? (await api.get("/api/v1/agents", { params: { query: { limit: LIMIT } }, signal })).items : [];
 
-/** Chooses what the budget is for. Members choose among the boards that they may change. */
+/** Shows the choice of a budget's scope. Members choose among the boards that they may change. */
 function Place({ typed, choice }: PlaceProps) {
   const agents = useResource(readAgents, [], () => false, true);
   const writable = boards.value?.filter(({ id }) => canWrite(id)) ?? [];

@@ -103,7 +103,7 @@ function Bar({ what, spent, reserved, limit, format, budget }: BarProps) {
   );
 }
 
-/** Removing takes two clicks, because agents may then spend without this limit. */
+/** Shows the actions on a budget. Removing it takes two clicks, because agents may then spend without this limit. */
 function Actions({ budget, onEdit, onChanged }: RowProps) {
   const [isAsking, setAsking] = useState(false);
   const remove = async () => {

@@ -8,7 +8,7 @@ import { BudgetForm } from "./budget-form.tsx";
 import { BudgetRow } from "./budget-row.tsx";
 import { readBudgets } from "./read.ts";
 
-/** The budgets, and how much of each was spent. Members see the budgets of boards that they may change. */
+/** Shows the budgets, and how much of each was spent. Members see the budgets of boards that they may change. */
 export function Budgets() {
   const { data, error, reload } = useResource(readBudgets, [], () => false);
   const [form, setForm] = useState<{ budget?: Budget } | null>(null);

@@ -6,7 +6,7 @@ import { nameOf } from "./name.ts";
 interface MeasureOf {
   label: string;
   value: (sums: UsageSums) => number;
-  /** The exact value as text, or a text that says that there is none. */
+  /** Returns the exact value as text, or a text that says that no value was reported. */
   text: (sums: UsageSums) => string;
   axis: (value: number) => string;
 }
@@ -33,11 +33,11 @@ export const MEASURES = {
 } satisfies Record<string, MeasureOf>;
 export type Measure = keyof typeof MEASURES;
 
-/** Units of the drawing, which is stretched to the width of the page. */
+/** Width of the drawing in its own coordinates. The browser stretches it to the width of the page. */
 const WIDTH = 1_000;
 const HEIGHT = 180;
 const BAR_ROW = 26;
-/** The table below has all groups. */
+/** Only this many groups have a bar. The table below the chart has all groups. */
 const MAX_GROUPS = 12;
 const GAP = 0.2;
 
@@ -50,8 +50,8 @@ interface Bar {
 }
 
 /**
- * Bars of work with idle use on top. The chart is one tab stop, the arrow keys move between bars, and the table has the same
- * numbers.
+ * Shows a bar for each group: usage for tasks, and on top of it idle usage. The chart is one tab stop, the arrow keys move between
+ * bars, and the table has the same numbers.
  */
 export function Chart({ data, measure }: { data: UsageMetrics; measure: Measure }) {
   const [at, setAt] = useState<number | null>(null);

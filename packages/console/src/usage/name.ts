@@ -11,7 +11,7 @@ const NOBODY: Record<UsageGrouping, string> = {
 
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
-/** The name of what a row stands for. People and agents choose names, so unsafe characters are made visible. */
+/** Returns the name of a row's group. People and agents choose names, so control characters are made visible. */
 export function nameOf({ key, name }: UsageRow, grouping: UsageGrouping): string {
   if (key === null) return NOBODY[grouping];
   if (grouping === "day") return day.format(new Date(key));

@@ -11,9 +11,9 @@ export interface UsageQuery {
 export const readUsage = (query: UsageQuery, signal: AbortSignal): Promise<UsageMetrics> =>
   api.get("/api/v1/metrics/usage", { params: { query }, signal });
 
-/** Saves the same rows as a file. */
+/** Saves the rows of a query as a CSV file. */
 export async function saveCsv(query: UsageQuery): Promise<void> {
-  // The typed client knows only paths that answer with JSON.
+  // The cast is necessary because the typed client knows only paths that answer with JSON.
   const path = "/api/v1/metrics/usage.csv" as "/api/v1/metrics/usage";
   const text = (await api.get(path, { params: { query }, parseAs: "text" })) as unknown as string;
   saveAs(`usage-by-${query.group_by}.csv`, new Blob([text], { type: "text/csv" }));
@@ -27,7 +27,7 @@ export const readBudgets = (signal: AbortSignal) => api.get("/api/v1/budgets", {
 export const readTaskBudgets = (scope_id: string, signal: AbortSignal) =>
   api.get("/api/v1/budgets", { params: { query: { scope: "task", scope_id } }, signal });
 
-/** A budget and the ETag of the version that was read. */
+/** Reads a budget and the ETag of that version. */
 export async function readBudget(budget_id: string): Promise<{ budget: Budget; tag: string }> {
   const { data, headers } = await api.send("get", ITEM, { params: { path: { budget_id } } });
   return { budget: data, tag: headers.get("ETag") ?? "*" };

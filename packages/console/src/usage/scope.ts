@@ -3,13 +3,13 @@ import type { Budget } from "../types.ts";
 import { toDollars, toWhole } from "../ui/figures.ts";
 import { toPlain } from "../ui/plain.ts";
 
-/** What a budget is for. */
+/** Names what a budget limits: the organization, a board, an agent or a task. */
 export function scopeName({ scope, scope_id, scope_name }: Budget): string {
   if (scope === "organization") return "The whole organization";
   return scope === "board" ? boardName(scope_id) : toPlain(scope_name ?? scope_id);
 }
 
-/** What was spent of each limit. */
+/** Describes how much of each limit was spent. */
 export const spentText = ({ limit, spent }: Budget): string =>
   [
     ...(limit.cost_usd === null ? [] : [`${toDollars(spent.cost_usd)} of ${toDollars(limit.cost_usd)}`]),

@@ -16,7 +16,7 @@ const COLUMNS: [label: string, text: (row: UsageRow) => string][] = [
 
 const costOf = ({ cost_usd }: UsageSums): string => (cost_usd === null ? "–" : toExactDollars(cost_usd));
 
-/** The exact numbers of the chart. An agent that reports nothing has no numbers, which is not zero. */
+/** Shows the exact numbers of the chart. If an agent reports nothing, its cells say so instead of showing zero. */
 export function UsageTable({ data }: { data: UsageMetrics }) {
   const total: UsageRow = { key: "", name: "", reported: true, ...data.total };
   const isShortened = data.groups > data.rows.length;

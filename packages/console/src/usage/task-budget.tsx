@@ -8,7 +8,7 @@ import { readTaskBudgets } from "./read.ts";
 import "../styles/parts.css";
 import "../styles/usage.css";
 
-/** Shows what a task may spend, to people who may change it. */
+/** Shows the budget of a task to people who may change the task. */
 export function TaskBudget({ task_id }: { task_id: string }) {
   const { data, error, reload } = useResource(
     (signal) => readTaskBudgets(task_id, signal),

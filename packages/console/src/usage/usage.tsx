@@ -35,7 +35,7 @@ const GROUPING_NAMES: Record<UsageGrouping, string> = {
 const query = signal<UsageQuery>({ range_key: "7d", group_by: "day" });
 const measure = signal<Measure>("cost");
 
-/** What agents have used, and what they may use. */
+/** Shows what agents have used, and what they may use. */
 export function Usage() {
   const chosen = query.value;
   const { data, error, reload } = useResource(

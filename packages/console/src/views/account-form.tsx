@@ -20,7 +20,7 @@ interface Props {
   attempt: (act: () => Promise<unknown>) => Promise<void>;
 }
 
-/** Signs in, or joins by the invite of the link that was opened. */
+/** Shows the form that fits how the page was opened: by a link from an e-mail, by the link of an invite, or without a link. */
 export function AccountForm(props: Props) {
   if (openedMail.value !== null) return <MailButton {...props} token={openedMail.value} />;
   if (openedInvite.value !== null) return <JoinForm {...props} invite={openedInvite.value} />;

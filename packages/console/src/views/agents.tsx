@@ -10,7 +10,7 @@ import { readEachBoard } from "./boards.ts";
 import { Connect } from "./connect.tsx";
 
 const LIMIT = 200;
-/** Events that record a message from the service or another agent to an agent. */
+/** Types of events that record that the service or another agent sent a message to an agent. */
 const TOLD = /notified$|^agent\.(nudge|wakeup)\.sent$|^task\.assigned$|^task\.assignee_woken$/;
 
 interface Roster {

@@ -1,7 +1,7 @@
 import { isStatus } from "../api.ts";
 import { boards } from "../session.ts";
 
-/** Reads a list of every board. A board that is removed meanwhile counts as empty. */
+/** Reads a list from every board and joins the lists. A board that is removed meanwhile counts as empty. */
 export async function readEachBoard<T>(read: (board_id: string) => Promise<{ items: T[] }>): Promise<T[]> {
   const pages = await Promise.all(
     (boards.value ?? []).map(({ id }) =>

@@ -54,7 +54,7 @@ interface AskProps {
   onRefuse: () => Promise<void>;
 }
 
-/** Asks for the consent of the person, and for what the program may do. */
+/** Asks whether the person agrees, and what the program may do. */
 function Ask({ program, onAgree, onRefuse }: AskProps) {
   const { name, client_id, target, code, signsIn } = program;
   return (
@@ -106,7 +106,7 @@ function Ask({ program, onAgree, onRefuse }: AskProps) {
   );
 }
 
-/** Reads once which program asks for access. */
+/** Reads which program asks for access, again only if `key` changes. */
 function useProgram(read: () => Promise<AskingProgram>, key: string) {
   const [program, setProgram] = useState<AskingProgram | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -118,13 +118,13 @@ function useProgram(read: () => Promise<AskingProgram>, key: string) {
   return { program, error };
 }
 
-/** The page to which an MCP client sends its person. The request is signed, so it is sent back as it came. */
+/** Shows the page to which an MCP client sends its user. The client's request is signed, so the page sends it back unchanged. */
 export function ConnectPage() {
   const request = location.hash.slice("#connect?".length);
   const { program, error } = useProgram(() => readProgram(request), request);
   const answer = async (accept: boolean, rights?: Rights) => {
     const target = await answerProgram(request, accept, rights);
-    // A program on this machine may have a scheme that only it knows, but no address may run code in this page.
+    // A program on this machine may use its own scheme, such as `editor:`, but the address must not run code in this page.
     if (/^(?:javascript|data|blob|vbscript):/i.test(target)) throw new Error("The program has no address to return to.");
     location.assign(target);
   };
@@ -132,12 +132,12 @@ export function ConnectPage() {
   return <Ask program={program} onAgree={(rights) => answer(true, rights)} onRefuse={() => answer(false)} />;
 }
 
-/** The page on which a person types the code of a device. */
+/** Shows the page on which a person types the code that a device shows. */
 export function DevicePage() {
   const [code, setCode] = useState(route.value.query.get("user_code") ?? "");
   const [done, setDone] = useState<string | null>(null);
   const { program, error } = useProgram(() => readDevice(code), code);
-  // The browser keeps addresses in its history, and the code may be used once, so it is removed from the address.
+  // The code is removed from the address, because the browser stores addresses in its history.
   useEffect(() => replace("#device"), []);
   if (done)
     return (

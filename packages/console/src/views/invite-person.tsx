@@ -8,7 +8,7 @@ import { textOf } from "../ui/values.ts";
 
 const FIELDS: readonly FieldSpec[] = [{ name: "invited_email", label: "Email address", placeholder: "ann@example.com" }];
 
-/** Invites a person who may change this board. */
+/** Invites a person and gives them write access to this board. */
 export function InvitePerson({ board, onInvited }: { board: Board; onInvited: () => void }) {
   const [token, setToken] = useState<string | null>(null);
   const invite = async (typed: Typed) => {

@@ -65,7 +65,8 @@ export async function readNeeds(signal: AbortSignal): Promise<Needs> {
     const by = agent_id === null ? "A person" : (known.get(agent_id)?.name ?? "An agent");
     return { id, board_id, title, by, at };
   };
-  // A member who cannot read agents sees no leads. An unknown assignee is then taken for the lead, who reviews submitted work.
+  // Members cannot read agents, so to them no board seems to have a lead. They are shown only submitted work without an assignee,
+  // because an unknown assignee may be the lead, which reviews the work.
   const isForPeople = ({ status, board_id, assigned_agent_id: id }: ListedTask) =>
     status === "review" && !leads.has(board_id) && (id === null || known.has(id));
   const isSilent = (agent: Agent | undefined): agent is Agent => agent !== undefined && !isPresent(agent);

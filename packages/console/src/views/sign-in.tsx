@@ -5,7 +5,7 @@ import { type Auth, readAuth } from "../config.ts";
 import { finishSignIn, hasReturned, leaveToSignIn, type Provider } from "../oidc.ts";
 import { AccountForm } from "./account-form.tsx";
 
-/** The two ways to sign in. Shown as a page, and above a page whose token has expired. */
+/** Shows the ways to sign in that the service offers, as a page or in a window over a page whose token has expired. */
 export function SignInForm() {
   const [auth, setAuth] = useState<Auth | null>(null);
   const [error, setError] = useState<string | null>(null);

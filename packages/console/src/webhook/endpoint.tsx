@@ -9,11 +9,11 @@ import { addressOf, ITEM, pathOf, sendTest, toCurl } from "./address.ts";
 import { WebhookForm } from "./form.tsx";
 import { Payloads } from "./payloads.tsx";
 
-/** A webhook with its address, what it has received, and the actions on it. */
+/** Shows a webhook with its address, what it has received, and its actions. */
 export function Endpoint({ webhook, onChanged }: { webhook: Webhook; onChanged: () => void }) {
   const [isOpen, setOpen] = useState(false);
   const [isEditing, setEditing] = useState(false);
-  // A test would need the secret for its signature, and the service does not return the secret.
+  // A test post to a webhook with a secret needs a signature, and the page cannot sign, since the service never returns the secret.
   const canTest = webhook.enabled && !webhook.has_secret;
   const until = webhook.previous_secret_until;
   const endPrevious = async () => {

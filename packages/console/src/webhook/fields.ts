@@ -16,7 +16,7 @@ const SOURCES: Record<Webhook["source"], string> = {
 /** Agents of a board that a webhook can notify. */
 export type Notified = Pick<Agent, "id" | "name" | "is_board_lead">;
 
-/** The fields of a webhook. The service never returns a secret, so an empty one keeps it. */
+/** Returns the fields of a webhook. The service never returns the secret, so an empty field means that the secret stays. */
 export function fieldsOf(agents: readonly Notified[], webhook: Webhook | null): FieldSpec[] {
   const isGeneric = (typed: Typed) => typed["source"] === "generic";
   return [
@@ -71,7 +71,7 @@ export const toTyped = (webhook: Webhook): Typed => ({
   enabled: webhook.enabled,
 });
 
-/** The request body with the given fields only. */
+/** Returns a request body with only the fields in `typed`. */
 export function toBody(typed: Typed): WebhookUpdate {
   const has = (name: string) => name in typed;
   return {

@@ -8,13 +8,13 @@ import { fieldsOf, NEW, toBody, toTyped } from "./fields.ts";
 
 interface WebhookFormProps {
   board_id: string;
-  /** The webhook to change; null creates a new one. */
+  /** The webhook to change, or null to create a webhook. */
   webhook: Webhook | null;
   onDone: () => void;
   onClose: () => void;
 }
 
-/** The form of a webhook in a window, with the agents of its board. */
+/** Shows the form of a webhook in a window. The person chooses among the agents of its board. */
 export function WebhookForm({ board_id, webhook, onDone, onClose }: WebhookFormProps) {
   const read = async (signal: AbortSignal) =>
     (await api.get("/api/v1/boards/{board_id}/snapshot", { params: { path: { board_id } }, signal })).agents;

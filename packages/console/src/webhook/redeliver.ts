@@ -21,7 +21,7 @@ export const FIELDS: readonly FieldSpec[] = [
 ];
 export const START: Typed = { status: "failed", since: "" };
 
-/** Delivers again every payload that has not reached an agent. */
+/** Delivers the chosen payloads again: those that failed, or those for which there was no agent. */
 export async function redeliverAll(webhook: Webhook, typed: Typed): Promise<void> {
   const since = fromLocal(textOf(typed, "since"));
   const status = textOf(typed, "status") as "failed" | "no_target";

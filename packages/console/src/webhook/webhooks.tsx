@@ -36,7 +36,7 @@ function Incoming({ board_id }: { board_id: string }) {
   );
 }
 
-/** What a board receives from other systems, and what it tells them. */
+/** Shows what a board receives from other systems (webhooks), and which events it sends to them (subscriptions). */
 export function Webhooks({ board_id }: { board_id: string | null }) {
   return (
     <main class="view">

@@ -1,4 +1,4 @@
-// The service worker. It shows push messages and sends the decision when a person presses one of their buttons. It does not
+// The service worker. It shows push messages. When a person presses a button in a message, it sends the decision. It does not
 // handle the page's requests, and it stores nothing.
 export {};
 declare const self: ServiceWorkerGlobalScope;
@@ -23,7 +23,7 @@ interface Button {
   option?: string;
 }
 
-/** What a notification stores for the moment when it is clicked. */
+/** The data that a notification carries until it is clicked. */
 interface Kept {
   url: string;
   title: string;
@@ -36,7 +36,7 @@ interface Result {
   is_first: boolean;
 }
 
-/** The library has no types for these fields, which not every platform shows. */
+/** TypeScript's library has no types for these two fields, because not every platform supports them. */
 type Options = NotificationOptions & { renotify?: boolean; actions?: { action: string; title: string }[] };
 
 const LOOK = { icon: "/icons/icon-192.png", badge: "/icons/badge-96.png" };
@@ -47,7 +47,7 @@ self.addEventListener("install", () => void self.skipWaiting());
 self.addEventListener("push", (event) => event.waitUntil(show(readMessage(event))));
 self.addEventListener("notificationclick", (event) => event.waitUntil(click(event)));
 
-/** A browser ends the subscription of a page that shows nothing, so an unreadable message is shown too. */
+/** Reads a push message. An unreadable message gets a general text, because a browser may end a subscription that shows nothing. */
 function readMessage({ data }: PushEvent): PushMessage {
   try {
     return (data?.json() as PushMessage | undefined) ?? UNREADABLE;
@@ -71,7 +71,7 @@ async function click({ notification, action }: NotificationEvent): Promise<void>
   return kept.decision && button ? decide(kept, kept.decision.token, button) : open(kept.url);
 }
 
-/** The pages of the console. */
+/** Returns the open windows of the console. */
 async function readPages(): Promise<WindowClient[]> {
   const pages = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
   return pages.filter(({ url }) => new URL(url).pathname === "/");
@@ -85,7 +85,7 @@ async function open(url: string): Promise<void> {
   } else await self.clients.openWindow(new URL(url, self.location.origin));
 }
 
-/** The token stands for the person, so that nobody has to be signed in. The outcome replaces the message. */
+/** Sends a decision. The token identifies the person, so that nobody has to be signed in. A message with the outcome follows. */
 async function decide(kept: Kept, token: string, { status, option }: Button): Promise<void> {
   let text: string;
   try {
@@ -103,7 +103,7 @@ async function decide(kept: Kept, token: string, { status, option }: Button): Pr
   await tell(`${text}. Open it to try again.`, kept);
 }
 
-/** The result of a decision, in the words of its page. */
+/** Describes the result of a decision in a sentence. */
 function toOutcome({ status, decided_by, is_first }: Result): string {
   const [first = "", ...rest] = status;
   if (is_first) return `${first.toUpperCase()}${rest.join("")}.`;
