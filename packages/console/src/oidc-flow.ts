@@ -16,7 +16,7 @@ const ATTEMPT_KEY = "board.sign-in";
 
 const redirectUri = (): string => `${location.origin}/`;
 
-/** Reads the provider's metadata. Unencrypted http is used only if the configured address begins with it, as for a local provider. */
+/** Reads the metadata of the provider. Unencrypted http is used only if its address begins with it, as for a local provider. */
 async function discover({ issuer, client_id }: Provider) {
   const url = new URL(issuer);
   const options = { [oauth.allowInsecureRequests]: url.protocol === "http:" };
