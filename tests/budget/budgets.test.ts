@@ -194,3 +194,20 @@ test("a new task can be given a budget, which is removed with the task", async (
   await world.call("DELETE", `${tasks}/${task.body.id}`, as(home.owner));
   expect(await list()).toEqual([]);
 });
+
+test("the budget of a new task is in the activity of its board and in the audit log, whether a person or a lead gives it", async () => {
+  const body = { title: "T", budget: { cost_usd: "2" } };
+  await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { ...as(home.owner), body });
+  const made = await world.call("POST", `/api/v1/agent/boards/${home.board_id}/tasks`, { agent: home.lead.token, body });
+  const { items } = (await world.call("GET", "/api/v1/activity?limit=50", as(home.owner))).body;
+  const events = items.filter(({ event_type }: { event_type: string }) => event_type === "budget.created");
+  const event = { board_id: home.board_id, message: "Budget created: task, 0 of 2 USD." };
+  expect(events).toMatchObject([{ ...event, task_id: made.body.id, agent_id: home.lead.id }, event]);
+  const budget = (await world.call("GET", `${PATH}?scope_id=${made.body.id}`, as(home.owner))).body.items[0];
+  const entries = (await world.call("GET", "/api/v1/audit?limit=50&action=budget.created", as(home.owner))).body.items;
+  expect(entries).toMatchObject([
+    { actor: { type: "agent", id: home.lead.id }, target: { type: "budget", id: budget.id, name: "T" } },
+    { actor: { type: "user" } },
+  ]);
+  expect(entries[0].changes).toMatchObject({ limit: [null, { cost_usd: "2" }], scope: [null, "task"] });
+});

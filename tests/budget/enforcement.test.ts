@@ -158,3 +158,63 @@ test("the inbox counts only tasks for which budgets have room, without a further
   await world.call("PATCH", `/api/v1/budgets/${budget.id}`, { ...owner(), body: { limit: { runs: 2 } } });
   expect(await inbox()).toMatchObject({ has_work: true, counts: { free: 1 } });
 });
+
+test("a limit lowered to what was spent stops the runs under it at once, and leaves no work in the inbox", async () => {
+  const inbox = async () => (await world.call("GET", "/api/v1/agent/inbox", { agent: home.worker.token })).body;
+  const task = await addTask(world, home);
+  const budget = await create({ scope: "task", scope_id: task.id, limit: { total_tokens: 100 }, period: "total" });
+  const { lease } = (await next()).body;
+  await report({ task_id: task.id, input_tokens: 60 });
+  const lower = { ...owner(), body: { limit: { total_tokens: 50 } } };
+  expect((await world.call("PATCH", `/api/v1/budgets/${budget.id}`, lower)).body).toMatchObject({ state: "exhausted" });
+  const read = await world.call("GET", `/api/v1/boards/${home.board_id}/tasks/${task.id}`, owner());
+  expect(read.body).toMatchObject({ status: "inbox", lease: null, run: { status: "stopped" } });
+  const body = { content: "late" };
+  const headers = { "x-task-fence": String(lease.fence) };
+  const write = await world.call("POST", `${taskPath(task.id)}/comments`, { agent: home.worker.token, headers, body });
+  expect([write.status, write.text]).toEqual([409, expect.stringContaining("task_lease_lost")]);
+  expect((await next()).body).toMatchObject({ task: null, budget_ids: [budget.id] });
+  expect((await inbox()).counts).toMatchObject({ free: 0, mine: 0 });
+});
+
+test("a spent budget that is changed from warning to stopping stops the runs under it", async () => {
+  const task = await addTask(world, home);
+  const budget = await create({ scope: "board", scope_id: home.board_id, limit: { cost_usd: "1" }, on_limit: "warn" });
+  expect((await next()).body.task.id).toBe(task.id);
+  await report({ task_id: task.id, cost_usd: "2" });
+  const status = async () =>
+    (await world.call("GET", `/api/v1/boards/${home.board_id}/tasks/${task.id}`, owner())).body.run.status;
+  expect(await status()).toBe("running");
+  await world.call("PATCH", `/api/v1/budgets/${budget.id}`, { ...owner(), body: { on_limit: "stop" } });
+  expect(await status()).toBe("stopped");
+});
+
+test("a new budget of nothing stops the runs under it", async () => {
+  const task = await addTask(world, home);
+  expect((await next()).body.task.id).toBe(task.id);
+  await create({ scope: "agent", scope_id: home.worker.id, limit: { cost_usd: "0" } });
+  const read = await world.call("GET", `/api/v1/boards/${home.board_id}/tasks/${task.id}`, owner());
+  expect(read.body).toMatchObject({ status: "inbox", run: { status: "stopped" } });
+});
+
+test("a lowered limit of runs stops no run", async () => {
+  const task = await addTask(world, home);
+  const budget = await create({ scope: "board", scope_id: home.board_id, limit: { runs: 2 } });
+  await next();
+  const lower = { ...owner(), body: { limit: { runs: 1 } } };
+  expect((await world.call("PATCH", `/api/v1/budgets/${budget.id}`, lower)).body.state).toBe("exhausted");
+  const read = await world.call("GET", `/api/v1/boards/${home.board_id}/tasks/${task.id}`, owner());
+  expect(read.body).toMatchObject({ status: "in_progress", run: { status: "running" } });
+});
+
+test("a task whose own budget has no room for the reserve of a run does not count as work", async () => {
+  const inbox = async () => (await world.call("GET", "/api/v1/agent/inbox", { agent: home.worker.token })).body;
+  const task = await addTask(world, home);
+  const place = { scope: "task", scope_id: task.id, period: "total" };
+  const budget = await create({ ...place, limit: { cost_usd: "10" }, reserve: { cost_usd: "3" } });
+  await report({ task_id: task.id, cost_usd: "6" });
+  expect((await inbox()).counts).toMatchObject({ free: 1 });
+  await report({ task_id: task.id, cost_usd: "2" });
+  expect((await next()).body).toMatchObject({ task: null, budget_ids: [budget.id] });
+  expect(await inbox()).toMatchObject({ has_work: false, counts: { free: 0 } });
+});

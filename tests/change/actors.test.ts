@@ -74,6 +74,21 @@ test("every change by a person or an agent names who made it, for every operatio
       () => send("POST", `/api/v1/board-groups/${group.id}/heartbeat`, owner, { every: "7m" }),
     ],
     ["check in an agent", "user", () => send("POST", `/api/v1/agents/${other.agent.id}/heartbeat`, owner, { status: "online" })],
+    ["create a budget", "user", () => send("POST", "/api/v1/budgets", owner, { scope: "organization", limit: { runs: 9 } })],
+    ["change a budget", "user", async () => send("PATCH", await budgetPath(), owner, { warn_at: 0.5 })],
+    ["rename the organization", "user", () => send("PATCH", "/api/v1/organizations/me", owner, { name: "Renamed" })],
+    ["remove a budget", "user", async () => send("DELETE", await budgetPath(), owner)],
+    [
+      "create a task with a budget as lead",
+      "agent",
+      () =>
+        send(
+          "POST",
+          `/api/v1/agent/boards/${home.board_id}/tasks`,
+          { agent: home.lead.token },
+          { title: "Led", budget: { cost_usd: "1" } },
+        ),
+    ],
     ["remove an agent", "user", () => send("DELETE", `/api/v1/agents/${home.worker.id}`, owner)],
     ["change a board", "user", () => send("PATCH", board, owner, { name: "Renamed" })],
     ["remove a group", "user", () => send("DELETE", `/api/v1/board-groups/${group.id}`, owner)],
@@ -84,6 +99,7 @@ test("every change by a person or an agent names who made it, for every operatio
     ],
     ["remove a board", "user", () => send("DELETE", board, owner)],
   ];
+  const budgetPath = async () => `/api/v1/budgets/${(await send("GET", "/api/v1/budgets", owner)).items[0].id}`;
   const found: string[] = [];
   for (const [name, , run] of operations) {
     await run();

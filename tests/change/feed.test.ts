@@ -118,3 +118,23 @@ test("an agent reads the changes of its board, and a main agent the changes of i
   const lines = await reader.lines();
   expect(lines).toContain("task created");
 });
+
+test("a budget has changes when it is made, when what it limits gets another name, when it is spent, and when it is removed with its task", async () => {
+  const member = await world.member("budget-reader", home, "member", { write: true });
+  const reader = await openReader(world, { token: member.token }, "types=budget");
+  const read = async () =>
+    (await reader.read()).map(({ action, id, board_id, task_id }) => [action, id, board_id, task_id] as const);
+  const task = await send("POST", tasksOf(home), { title: "Sweep", budget: { total_tokens: 10 } });
+  const [{ id }] = (await send("GET", `/api/v1/budgets?scope_id=${task.id}`)).items;
+  const of = (action: string) => [[action, id, home.board_id, task.id]];
+  expect(await read()).toEqual(of("created"));
+  await send("PATCH", `${tasksOf(home)}/${task.id}`, { title: "Mop" });
+  expect(await read()).toEqual(of("updated"));
+  await world.call("POST", "/api/v1/agent/usage", {
+    agent: home.worker.token,
+    body: { entries: [{ key: "spent", task_id: task.id, input_tokens: 10 }] },
+  });
+  expect(await read()).toEqual(of("updated"));
+  await send("DELETE", `${tasksOf(home)}/${task.id}`);
+  expect(await read()).toEqual(of("removed"));
+});

@@ -112,6 +112,28 @@ const STEPS = {
     place.boards = place.boards.filter((id) => id !== at(place.boards, step.first));
     place.boards.push((await addBoard(place.world, place.home, `New ${step.first} ${step.second}`)).board_id);
   },
+  renameOrganization: (place: Place, { second }: Step) =>
+    send(place, "PATCH", "/api/v1/organizations/me", { name: `Organization ${second}` }),
+  async createBudget(place: Place, step: Step) {
+    const agent_id = at(await boardAgentIds(place), step.second);
+    const task_id = at(await idsAt(place, `${boardPath(place, step)}/tasks`), step.second);
+    const places = [
+      { scope: "organization" },
+      { scope: "board", scope_id: at(place.boards, step.first) },
+      { scope: "agent", scope_id: agent_id },
+      { scope: "task", scope_id: task_id },
+    ];
+    await send(place, "POST", "/api/v1/budgets", { ...at(places, step.second), limit: { total_tokens: step.first } });
+  },
+  async changeBudget(place: Place, step: Step) {
+    const id = at(await idsAt(place, "/api/v1/budgets"), step.first);
+    const change = at([{ warn_at: 0.5 }, { limit: { runs: step.first } }, { on_limit: "warn" }, { period: "day" }], step.second);
+    if (id) await send(place, "PATCH", `/api/v1/budgets/${id}`, change);
+  },
+  async removeBudget(place: Place, step: Step) {
+    const id = at(await idsAt(place, "/api/v1/budgets"), step.first);
+    if (id) await send(place, "DELETE", `/api/v1/budgets/${id}`);
+  },
   changeTag: (place: Place, step: Step) =>
     send(
       place,
@@ -149,6 +171,7 @@ async function openPlace(): Promise<Place> {
     place.fields.push((await send(place, "POST", FIELDS, { field_key, field_type: "text", board_ids: boards })).body);
   for (const first of [0, 1])
     for (const second of [0, 1, 2]) await STEPS.createTask(place, { kind: "createTask", first, second, sync: false });
+  for (const second of [0, 1, 3]) await STEPS.createBudget(place, { kind: "createBudget", first: 1, second, sync: false });
   return place;
 }
 

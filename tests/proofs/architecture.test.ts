@@ -93,7 +93,7 @@ test("only board-rights.ts knows which columns give a right to a board", () => {
 /** Files that read rows of boards for an actor without an access condition, each with the reason why that is safe. */
 const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
   "packages/core/src/agent/pull-gateway.ts": "an admin: agents of a gateway of the organization",
-  "packages/core/src/budget/announce.ts": "an agent reports: the board where it works",
+  "packages/core/src/budget/announce.ts": "an agent reports, or a budget changes: the boards where it was spent",
   "packages/core/src/budget/spend.ts": "an agent reports: the budgets under which it spends",
   "packages/core/src/gateway/target.ts": "an admin: agents of a gateway of the organization",
   "packages/core/src/inbox/inbox.ts": "an agent: its own messages",
@@ -106,7 +106,7 @@ const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
   "packages/core/src/task/field/custom-field.ts": "an admin binds a field to boards; counts of tasks with it",
   "packages/core/src/task/transition.ts": "writes of a task that the caller has locked",
   "packages/core/src/usage/host-usage.ts": "a job books for the agent that its payload names",
-  "packages/core/src/usage/stop.ts": "an agent reports: the runs of its organization under a budget",
+  "packages/core/src/usage/stop.ts": "an agent reports, or a budget changes: the runs of the organization under it",
   "packages/openclaw/src/gateway/gateway.ts": "an admin: what uses a gateway of the organization",
   "packages/openclaw/src/gateway/session-entry.ts": "an admin: agents of a gateway of the organization",
 };

@@ -1,11 +1,12 @@
 import { type AgentStatus, agents } from "@board/core/schema/agent.sql";
 import { activity_events, gateway_circuits, gateways, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
-import { eq, sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import {
   addAgent,
   addEmptyBoard,
+  changeAgent,
   getAgentRow,
   interceptHostCalls,
   callsOf,
@@ -227,19 +228,73 @@ test.each<[AgentStatus, string[]]>([
   expect([(await row()).status, await recordedEvents()]).toEqual(["offline", expected]);
 });
 
-test("an agent whose budget is spent is not woken again until the budget has room", async () => {
-  await provision();
-  const person = { token: home.owner.token };
-  const body = { scope: "agent", scope_id: ann.id, limit: { total_tokens: 10 }, period: "total" };
-  const budget = await world.call("POST", "/api/v1/budgets", { ...person, body });
-  await world.db.execute(sql`update budget_spending set total_tokens = 10, exhausted = true where budget_id = ${budget.body.id}`);
-  for (let check = 0; check < WAKES + 1; check++) {
+/** Reports idle use of an agent, which spends 10 tokens of its budgets. */
+const spend = async (agent: { auth_token: string }) => {
+  const body = { entries: [{ key: crypto.randomUUID(), input_tokens: 10 }] };
+  expect((await world.call("POST", "/api/v1/agent/usage", { agent: agent.auth_token, body })).body.accepted).toBe(1);
+};
+const person = () => ({ token: home.owner.token });
+const createBudget = async (fields: object): Promise<string> =>
+  (await world.call("POST", "/api/v1/budgets", { ...person(), body: { period: "total", ...fields } })).body.id;
+const raise = (budget_id: string) =>
+  world.call("PATCH", `/api/v1/budgets/${budget_id}`, { ...person(), body: { limit: { total_tokens: 100 } } });
+const elapseChecks = async (times: number) => {
+  for (let check = 0; check < times; check++) {
     world.elapse(ANSWER_MS);
     await world.drain();
   }
+};
+
+test("an agent that has not answered is not woken again while another agent's idle use has spent the budget of their board", async () => {
+  await provision();
+  const { board_id } = await row();
+  const other = await addAgent(world, home, board_id!, { name: "Other" });
+  const budget_id = await createBudget({ scope: "board", scope_id: board_id, limit: { total_tokens: 10 } });
+  await spend(other);
+  await elapseChecks(WAKES + 1);
   expect([receivedMessages().length, (await row()).wake_attempts]).toEqual([1, 1]);
-  await world.call("PATCH", `/api/v1/budgets/${budget.body.id}`, { ...person, body: { limit: { total_tokens: 100 } } });
-  world.elapse(ANSWER_MS);
-  await world.drain();
+  await raise(budget_id);
+  await elapseChecks(1);
   expect(receivedMessages()).toHaveLength(2);
+});
+
+test("an agent whose idle use has spent its budget gets its files, but is not woken until the budget has room", async () => {
+  await provision();
+  await answer();
+  const budget_id = await createBudget({ scope: "agent", scope_id: ann.id, limit: { total_tokens: 10 } });
+  await spend(ann);
+  await changeAgent(hosted, ann, { name: "Anna" });
+  await world.drain();
+  await elapseChecks(WAKES + 1);
+  expect([...filesOf(host, ann).values()].join()).toContain("Anna");
+  expect([receivedMessages().length, (await row()).wake_attempts]).toEqual([1, 0]);
+  expect(await recordedEvents()).not.toContain("agent.wakeup.sent");
+  await raise(budget_id);
+  await elapseChecks(1);
+  expect([receivedMessages().length, (await row()).wake_attempts]).toEqual([2, 1]);
+  expect(await recordedEvents()).toContain("agent.wakeup.sent");
+  await answer();
+  expect([await row(), await waiting()]).toMatchObject([{ status: "online", checkin_deadline_at: null }, [{}]]);
+  await elapseChecks(1);
+  expect([receivedMessages().length, await waiting()]).toEqual([2, []]);
+});
+
+test("a new agent on a board whose budget is spent is provisioned without being woken, and a request of it ends the waiting", async () => {
+  const { board_id } = await row();
+  const other = await addAgent(world, home, board_id!, { name: "Other" });
+  await createBudget({ scope: "board", scope_id: board_id, limit: { total_tokens: 10 } });
+  await spend(other);
+  await provision();
+  expect([(await row()).status, filesOf(host, ann).size > 0, receivedMessages()]).toEqual(["ready", true, []]);
+  expect(await waiting()).toHaveLength(1);
+  await answer();
+  await elapseChecks(1);
+  expect([(await row()).status, receivedMessages(), await waiting()]).toEqual(["online", [], []]);
+});
+
+test("a spent limit of runs does not keep an agent from being woken", async () => {
+  const { board_id } = await row();
+  await createBudget({ scope: "board", scope_id: board_id, limit: { runs: 0 } });
+  await provision();
+  expect(receivedMessages()).toHaveLength(1);
 });

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { connectMcp } from "../mcp/support.ts";
 import { openPullBoard } from "../support/pull-board.ts";
-import { setupWorld } from "../support/fixtures.ts";
+import { setup, setupWorld } from "../support/fixtures.ts";
+import { createWorld } from "../support/world.ts";
 
 const world = await setupWorld();
 
@@ -25,4 +26,26 @@ test("usage sent with a comment or a change of a task counts for the task, even 
   const asOwner = await connectMcp(world, owner.token);
   const refused = await asOwner.use("comment_on_task", { task_id: task.id, board_id, content: "Hi", usage: USAGE });
   expect([refused.refused, refused.text]).toEqual([true, expect.stringContaining("Only agents report usage")]);
+});
+
+test("a comment or a change whose usage cannot be counted stands, and the answer says that the usage was not counted", async () => {
+  const limited = await setup(createWorld({ limits: { organization_usage_entries_per_day: 1 } }));
+  const { owner, worker, board_id, call } = await openPullBoard(limited, "limited");
+  await call("POST", `/api/v1/boards/${board_id}/tasks`, owner.token, { title: "Paint" });
+  const { use } = await connectMcp(limited, worker.token);
+  const { task, lease } = (await use("next_task")).data;
+  const comment = (content: string) => use("comment_on_task", { task_id: task.id, content, usage: USAGE });
+  const first = await comment("One");
+  expect([first.refused, first.data.usage_problem]).toEqual([false, undefined]);
+  const second = await comment("Two");
+  expect([second.refused, second.data.usage_problem]).toEqual([false, expect.stringContaining("reported 1 usage entries today")]);
+  expect(second.text).toContain("the usage was not counted");
+  const submit = { task_id: task.id, fence: lease.fence, status: "review", comment: "Done", usage: USAGE };
+  const submitted = await use("update_task", submit);
+  expect([submitted.refused, submitted.data.task.status]).toEqual([false, "review"]);
+  expect(submitted.text).toContain("the usage was not counted");
+  const refused = await use("update_task", submit);
+  expect([refused.refused, refused.data.code]).toEqual([true, "task_assignee_mismatch"]);
+  const { items } = (await call("GET", `/api/v1/boards/${board_id}/tasks/${task.id}/comments`, owner.token)).body;
+  expect(items.map(({ message }: { message: string }) => message).toSorted()).toEqual(["Done", "One", "Two"]);
 });

@@ -10278,7 +10278,7 @@ export interface components {
              * @description Id of what has changed.
              */
             id: string;
-            /** @description Its board; null for the main agent of a gateway. */
+            /** @description Its board; null for main agents, and for budgets of organizations and agents. */
             board_id: string | null;
             /** @description The task of a comment, the first task of an approval, or the task itself; else null. */
             task_id: string | null;

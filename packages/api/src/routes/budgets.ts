@@ -1,8 +1,9 @@
 import { Budget } from "@board/core/budget/budget";
 import { BudgetQuery, CreateBudget, UpdateBudget } from "@board/core/budget/input";
-import { createBudget, getBudget, listBudgets, removeBudget, updateBudget } from "@board/core/budget/store";
+import { getBudget, listBudgets, removeBudget } from "@board/core/budget/store";
 import { member } from "@board/core/context/actor";
 import { pageOf } from "@board/core/lists/page";
+import { createBudget, updateBudget } from "@board/core/usage/limit";
 import { Ok, ok } from "@board/core/values/wire";
 import { endpoint } from "../endpoint.ts";
 import { budgetResource } from "./conditional-resources.ts";

@@ -151,9 +151,9 @@ export const addTasks: AddCommands = (program, host) => {
       const usual: TaskStatus = identity.type === "agent" && !identity.is_board_lead ? "review" : "done";
       const status = to === undefined ? usual : toStatus(to);
       const moved = await changeTask(session, task_id, { status }, comment && (await readText(stdin, comment)));
+      output.result(moved, () => output.line(`${moved.status}: ${moved.id}`));
       // Usage is reported after the change, because a report that reaches the limit of a budget ends the lease.
       if (hasUsage(usage)) await reportUsage(session, usage, task_id);
-      output.result(moved, () => output.line(`${moved.status}: ${moved.id}`));
     },
   );
 };

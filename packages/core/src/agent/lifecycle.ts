@@ -179,13 +179,13 @@ export async function failUpdate(
 }
 
 /**
- * Records a wake-up. Clients cannot see the columns, so the row does not count as changed. Returns false if the agent was removed
- * or has a later generation.
+ * Records a wake-up, or that one is held back. Clients cannot see the columns, so the row does not count as changed. Returns
+ * false if the agent was removed or has a later generation.
  */
 export async function startWakeCycle(
   ctx: Context,
   { id, lifecycle_generation }: AgentWithOrganization,
-  wake: { wake_attempts: number; last_wake_sent_at: Date; checkin_deadline_at: Date },
+  wake: { wake_attempts: number; last_wake_sent_at?: Date; checkin_deadline_at: Date },
 ): Promise<boolean> {
   const updated = await ctx.db
     .update(agents)

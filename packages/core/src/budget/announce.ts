@@ -1,29 +1,35 @@
-import { eq, inArray } from "drizzle-orm";
+import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import { insertEvents } from "../activity/activity.ts";
 import type { NewActivityEvent } from "../activity/event-type.ts";
-import { actorColumns, type Agent } from "../context/actor.ts";
+import { actorColumns, type Agent, type User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import type { NewBoardEvent } from "../context/event-body.ts";
 import { runBatch } from "../db/batch.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
-import { insertNotifications, toNotifications } from "../notification/notification.ts";
+import { insertNotifications, type Notification, toNotifications } from "../notification/notification.ts";
+import { agents } from "../schema/agent.sql.ts";
 import { boards } from "../schema/board.sql.ts";
 import { budget_spending, budgets } from "../schema/budget.sql.ts";
 import { insertBoardEvents } from "../subscription/board-event.ts";
 import { oneLine } from "../values/wire.ts";
 import { budgetColumns, type Budget, toBudget } from "./budget.ts";
-import { sql } from "drizzle-orm";
 
-interface Reached {
+/** A budget that may have reached its warning or its limit just now. */
+export interface Reached {
   id: string;
+  /** True if tokens or dollars are spent, so that running runs have to stop. False if only the number of runs is used up. */
+  is_spent: boolean;
   now_warned: boolean;
   now_exhausted: boolean;
 }
 
 const selectReached = preparedQuery((db) =>
   db
-    .select(budgetColumns)
+    .select({
+      ...budgetColumns,
+      agent_board_id: sql<string | null>`(select agent.board_id from ${agents} as agent where agent.id = ${budgets.agent_id})`,
+    })
     .from(budgets)
     .innerJoin(budget_spending, eq(budget_spending.budget_id, budgets.id))
     .where(sql`${budgets.id} = any(${sql.placeholder("ids")}::uuid[])`),
@@ -31,43 +37,62 @@ const selectReached = preparedQuery((db) =>
 
 /**
  * Announces that budgets have reached their warning or their limit, once per period and in the caller's transaction: in the
- * activity log, to subscriptions, and to the lead of the agent's board.
+ * activity log, to subscriptions, to people, and to the lead of the board. A budget of an organization or an agent is announced
+ * on a board on which it was spent. If there is none, for example for idle use of a main agent, only the lead is left out.
  */
-export async function announceBudgets(ctx: Context<Agent>, reached: readonly Reached[], board_id: string | null): Promise<void> {
+export async function announceBudgets(
+  ctx: Context<User | Agent>,
+  organization_id: string,
+  reached: readonly Reached[],
+  spent: readonly { board_id: string | null }[],
+): Promise<void> {
   const isNew = reached.filter(({ now_warned, now_exhausted }) => now_warned || now_exhausted);
   if (isNew.length === 0) return;
   const now = ctx.now();
   const rows = await selectReached(ctx.db).execute({ ids: isNew.map(({ id }) => id), now: now.toISOString() });
-  const [board] =
-    board_id === null
-      ? []
-      : await ctx.db
-          .select()
-          .from(boards)
-          .where(inArray(boards.id, [board_id]));
-  const lead = board && findBoardLead(board, await readBoardAgents(ctx, board));
+  const spent_on = spent.find(({ board_id }) => board_id !== null)?.board_id ?? null;
+  const placeOf = (row: (typeof rows)[number]) => row.on_board_id ?? spent_on ?? row.agent_board_id;
+  const places = await readPlaces(
+    ctx,
+    organization_id,
+    rows.flatMap((row) => placeOf(row) ?? []),
+  );
   const events: NewActivityEvent[] = [];
   const board_events: NewBoardEvent[] = [];
-  const notifications: ReturnType<typeof toNotifications> = [];
+  const notifications: Notification[] = [];
   for (const row of rows) {
     const budget = toBudget(row, now);
-    const { now_exhausted } = isNew.find(({ id }) => id === row.id)!;
+    const { now_exhausted, is_spent } = isNew.find(({ id }) => id === row.id)!;
+    const { board, lead } = places.get(placeOf(row)) ?? {};
+    const board_id = board?.id ?? null;
     const type = now_exhausted ? "budget.exhausted" : "budget.warned";
     const message = `${now_exhausted ? "Budget spent" : "Budget almost spent"}: ${describe(budget)}.`;
-    const place = { organization_id: row.organization_id, board_id: board?.id ?? null, task_id: row.task_id };
-    events.push({ event_type: type, message, ...place, ...actorColumns(ctx.actor) });
-    if (now_exhausted) ctx.meter.record("BudgetExhausted", 1, { scope: budget.scope });
-    if (!board) continue;
+    events.push({ event_type: type, message, organization_id, board_id, task_id: row.task_id, ...actorColumns(ctx.actor) });
     const { scope, scope_id, period } = budget;
-    const subject = { type: "budget" as const, id: row.id };
-    board_events.push({ type, organization_id: row.organization_id, board_id: board.id, subject, scope, scope_id, period });
-    if (lead) notifications.push(...toNotifications(lead, { message: leadText(board.name, budget, now_exhausted) }));
+    board_events.push({ type, organization_id, board_id, subject: { type: "budget", id: row.id }, scope, scope_id, period });
+    if (now_exhausted) ctx.meter.record("BudgetExhausted", 1, { scope });
+    if (board && lead)
+      notifications.push(...toNotifications(lead, { message: leadText(board.name, budget, now_exhausted, is_spent) }));
   }
   await runBatch(ctx, [
     insertEvents(events),
     ...insertNotifications(ctx, notifications),
     ...insertBoardEvents(ctx, board_events),
   ]);
+}
+
+/** The boards with their leads, by id. The lock keeps the boards until the rows that refer to them are stored. */
+async function readPlaces(ctx: Context, organization_id: string, board_ids: readonly string[]) {
+  const places = new Map<string | null, { board: typeof boards.$inferSelect; lead: ReturnType<typeof findBoardLead> }>();
+  if (board_ids.length === 0) return places;
+  const found = await ctx.db
+    .select()
+    .from(boards)
+    .where(and(eq(boards.organization_id, organization_id), inArray(boards.id, [...new Set(board_ids)])))
+    .orderBy(asc(boards.id))
+    .for("key share");
+  for (const board of found) places.set(board.id, { board, lead: findBoardLead(board, await readBoardAgents(ctx, board)) });
+  return places;
 }
 
 const PERIODS = { day: " today", month: " this month", total: "" };
@@ -82,18 +107,20 @@ export function describe({ scope, spent, limit, period }: Budget): string {
   return `${scope}, ${parts.join(", ")}${PERIODS[period]}`;
 }
 
-function leadText(board_name: string, budget: Budget, isExhausted: boolean): string {
-  const stops =
-    budget.on_limit === "stop"
-      ? "its runs were stopped, and no task is given out until a person raises it or it resets"
-      : "work goes on";
+function leadText(board_name: string, budget: Budget, isExhausted: boolean, isSpent: boolean): string {
   return [
     isExhausted ? "BUDGET SPENT" : "BUDGET ALMOST SPENT",
     `Board: ${oneLine(board_name)}`,
     `Budget: ${describe(budget)}`,
     "",
     isExhausted
-      ? `Take action: none; ${stops}. Tell those who wait for the work.`
+      ? `Take action: none; ${effectOf(budget, isSpent)}. Tell those who wait for the work.`
       : "Take action: let the most important tasks come first, and start nothing that can wait.",
   ].join("\n");
+}
+
+function effectOf({ on_limit }: Budget, isSpent: boolean): string {
+  if (on_limit === "warn") return "work goes on";
+  const running = isSpent ? "its runs were stopped, and" : "running work goes on, but";
+  return `${running} no task is given out until a person raises it or it resets`;
 }

@@ -63,5 +63,6 @@ export async function beginRunInBudgets(ctx: Context<Agent>, board: BoardRow, ta
   const rows = rowsOf<RefusedRow>(await beginning(ctx.db).execute(values));
   const refused = rows.filter((row) => row.refused);
   if (refused.length > 0) throw new BudgetExhausted(refused, now);
-  if (rows.length > 0) await announceBudgets(ctx, rows, board.id);
+  const reached = rows.map((row) => ({ ...row, is_spent: false }));
+  if (reached.length > 0) await announceBudgets(ctx, organization_id, reached, [{ board_id: board.id }]);
 }

@@ -10,13 +10,16 @@ interface Spender {
   board_id: string | null;
 }
 
-/** Checks whether the budgets that stop runs are spent for all boards and tasks of the agent, so that it cannot start any run. */
+/**
+ * Checks whether the tokens or dollars of a budget that stops runs are spent, and the budget counts everything that the agent
+ * does. A limit of runs does not count, because work without a run does not use it.
+ */
 export async function isOutOfBudget(ctx: Context, { id, organization_id, board_id }: Spender): Promise<boolean> {
   const found = await ctx.db.execute(sql`
     select exists (
       select 1 from budgets_of(${organization_id}::uuid, ${board_id}::uuid, ${id}::uuid, null) as budget
       join ${budget_spending} as spending on spending.budget_id = budget.id
-      where budget.on_limit = 'stop' and spending.exhausted
-        and (spending.resets_at is null or spending.resets_at > ${toTimestamp(ctx.now())})) as is_out`);
+      where budget.on_limit = 'stop' and (spending.resets_at is null or spending.resets_at > ${toTimestamp(ctx.now())})
+        and (spending.cost_usd >= budget.limit_cost_usd or spending.total_tokens >= budget.limit_total_tokens)) as is_out`);
   return rowsOf<{ is_out: boolean }>(found)[0]!.is_out;
 }

@@ -20,10 +20,13 @@ export const roomOf = ({ organization_id, board_id, agent_id, now }: Spender): S
     as has_budgets) as found offset 0) as room`;
 
 /**
- * Returns a condition on `tasks`: whether the budgets allow the agent to start a run on the task. The query must join `roomOf`. The
- * condition avoids `exists`, for which PostgreSQL may hash the budgets of all organizations.
+ * Returns a condition on `tasks`: whether the budgets allow the agent to start a run on the task, including the reserve of that
+ * run. The query must join `roomOf`. The condition avoids `exists`, for which PostgreSQL may hash the budgets of all
+ * organizations.
  */
 export const hasRoom = (now: SQLWrapper): SQL => sql`(not room.has_budgets or room.has_room and coalesce((
   select false from ${budgets} as budget join ${budget_spending} as spending on spending.budget_id = budget.id
-  where budget.task_id = ${tasks}.id and budget.on_limit = 'stop' and spending.exhausted
-    and (spending.resets_at is null or spending.resets_at > ${now}::timestamptz) limit 1), true))`;
+  where budget.task_id = ${tasks}.id and budget.on_limit = 'stop'
+    and (spending.resets_at is null or spending.resets_at > ${now}::timestamptz) and (spending.exhausted
+      or spending.cost_usd + coalesce(budget.reserve_cost_usd, 0) > budget.limit_cost_usd
+      or spending.total_tokens + coalesce(budget.reserve_total_tokens, 0) > budget.limit_total_tokens) limit 1), true))`;

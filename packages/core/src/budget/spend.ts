@@ -4,6 +4,7 @@ import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { budget_spending, budgets } from "../schema/budget.sql.ts";
+import type { ReachedBudget } from "./reached.ts";
 
 /** The task and board that usage counts toward; null for usage without a task. */
 interface Place {
@@ -46,20 +47,6 @@ export async function lockBudgets(ctx: Context<Agent>, places: readonly Place[])
 interface Spent extends Place {
   total_tokens: number;
   cost_usd: string | null;
-}
-
-/** A budget that has reached its warning or limit. */
-export interface ReachedBudget {
-  id: string;
-  scope: "organization" | "board" | "agent" | "task";
-  board_id: string | null;
-  agent_id: string | null;
-  task_id: string | null;
-  on_limit: "stop" | "warn";
-  /** True if tokens or dollars are spent, so that running runs have to stop. False if only the number of runs is used up. */
-  is_spent: boolean;
-  now_warned: boolean;
-  now_exhausted: boolean;
 }
 
 const reaches = (share: ReturnType<typeof sql>) => sql`(

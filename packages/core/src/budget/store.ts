@@ -1,9 +1,7 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
-import { recordEvent } from "../activity/activity.ts";
-import type { EventType } from "../activity/event-type.ts";
-import { actorColumns, type Member } from "../context/actor.ts";
+import type { Agent, Member, User } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
-import { actingAs } from "../db/change-actor.ts";
+import { actingAs, actingFor } from "../db/change-actor.ts";
 import { isForeignKeyViolation } from "../db/query-error.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { filterBy } from "../lists/filter.ts";
@@ -14,10 +12,11 @@ import { budget_spending, budgets } from "../schema/budget.sql.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { type Place, requireScope, type Scope, visibleBudgets } from "./access.ts";
-import { describe } from "./announce.ts";
+import { announceBudgets } from "./announce.ts";
 import { type Budget, budgetColumns, type TaskBudget, toBudget } from "./budget.ts";
 import { type CreateBudget, hasLimit, type UpdateBudget } from "./input.ts";
-import { recordAudit } from "../audit/record.ts";
+import { findReached, type ReachedBudget } from "./reached.ts";
+import { auditBudget, recordBudgetEvent } from "./record.ts";
 
 /**
  * The maximum number of budgets of an organization, including those of tasks. Each usage report looks up only the few that apply.
@@ -77,37 +76,23 @@ export async function getBudget(ctx: Context<Member>, budget_id: string): Promis
   return toBudget(row, ctx.now());
 }
 
-export async function createBudget(ctx: Context<Member>, input: CreateBudget): Promise<Budget> {
-  const { organization_id } = ctx.actor.active;
-  const { scope, scope_id = organization_id } = input;
-  const place = await requireScope(ctx, scope, scope_id);
-  return transaction(ctx, async (ctx) => {
-    const id = await insertBudget(ctx, organization_id, { ...input, ...place });
-    const budget = await getBudget(ctx, id);
-    await record(ctx, "budget.created", budget, place);
-    await recordAudit(ctx, "budget.created", { organization_id, target: toTarget(budget), after: toSettings(budget) });
-    return budget;
-  });
+/** A budget whose access is already checked. */
+export async function readBudget(ctx: Context, budget_id: string): Promise<Budget> {
+  const [row] = await selectBudget(ctx, eq(budgets.id, budget_id));
+  if (!row) throw notFound();
+  return toBudget(row, ctx.now());
 }
 
-/** Stores the budget of a new task, in the transaction that creates the task. */
-export async function insertTaskBudget(ctx: Context, organization_id: string, task_id: string, limit: TaskBudget): Promise<void> {
-  const place = { board_id: null, agent_id: null, task_id };
-  await insertBudget(ctx, organization_id, {
-    scope: "task",
-    period: "total",
-    timezone: "UTC",
-    limit,
-    reserve: {},
-    warn_at: 0.8,
-    on_limit: "stop",
-    ...place,
-  });
+/** What a caller must still do after a budget was stored: announce what is reached, stop runs, and write the audit log. */
+export interface StoredBudget {
+  budget: Budget;
+  reached: ReachedBudget[];
 }
 
 type NewBudget = Omit<CreateBudget, "scope_id"> & Place;
 
-async function insertBudget(ctx: Context, organization_id: string, input: NewBudget): Promise<string> {
+/** Stores a budget and its event. A limit of zero is reached at once. */
+export async function insertBudget(ctx: Context<User | Agent>, organization_id: string, input: NewBudget): Promise<StoredBudget> {
   const { limit, reserve, ...fields } = input;
   const [room] = await ctx.db
     .select({ total: sql<number>`count(*)`.mapWith(Number) })
@@ -115,18 +100,50 @@ async function insertBudget(ctx: Context, organization_id: string, input: NewBud
     .where(eq(budgets.organization_id, organization_id));
   if (room!.total >= MAX_BUDGETS)
     throw new DomainError("conflict", `An organization can have ${MAX_BUDGETS} budgets. Remove those that are no longer needed.`);
+  const budget_id = await insertRow(ctx, organization_id, { ...fields, ...limitColumns(limit), ...reserveColumns(reserve) });
+  const resets_at = sql`budget_period_end(${input.period}, ${input.timezone}, ${toTimestamp(ctx.now())})`;
+  await ctx.db.insert(budget_spending).values({ budget_id, resets_at });
+  const budget = await readBudget(ctx, budget_id);
+  await recordBudgetEvent(ctx, "budget.created", budget);
+  return { budget, reached: await findReached(ctx, budget_id) };
+}
+
+type Columns = Omit<typeof budgets.$inferInsert, "organization_id">;
+
+async function insertRow(ctx: Context<User | Agent>, organization_id: string, columns: Columns): Promise<string> {
   try {
     const [row] = await ctx.db
       .insert(budgets)
-      .values({ organization_id, ...fields, ...limitColumns(limit), ...reserveColumns(reserve) })
+      .values({ ...columns, organization_id: actingFor(ctx, organization_id) })
       .returning({ id: budgets.id });
-    const resets_at = sql`budget_period_end(${input.period}, ${input.timezone}, ${toTimestamp(ctx.now())})`;
-    await ctx.db.insert(budget_spending).values({ budget_id: row!.id, resets_at });
     return row!.id;
   } catch (error) {
     if (isForeignKeyViolation(error)) throw notFound();
     throw error;
   }
+}
+
+/** Stores the budget of a new task, as the last write of the transaction that creates the task. The task has no run yet. */
+export async function insertTaskBudget(
+  ctx: Context<User | Agent>,
+  organization_id: string,
+  task_id: string,
+  limit: TaskBudget,
+): Promise<void> {
+  const { budget, reached } = await insertBudget(ctx, organization_id, {
+    scope: "task",
+    period: "total",
+    timezone: "UTC",
+    limit,
+    reserve: {},
+    warn_at: 0.8,
+    on_limit: "stop",
+    board_id: null,
+    agent_id: null,
+    task_id,
+  });
+  await announceBudgets(ctx, organization_id, reached, []);
+  await auditBudget(ctx, "budget.created", { after: budget });
 }
 
 const limitColumns = ({ cost_usd, total_tokens, runs }: NonNullable<UpdateBudget["limit"]>) => ({
@@ -139,28 +156,30 @@ const reserveColumns = ({ cost_usd, total_tokens }: NonNullable<UpdateBudget["re
   reserve_total_tokens: total_tokens,
 });
 
-/** Changes a budget. The amount spent is kept, unless the period or time zone changes, because that begins a new period. */
-export function updateBudget(ctx: Context<Member>, budget_id: string, input: UpdateBudget): Promise<Budget> {
-  return transaction(ctx, async (ctx) => {
-    const condition = and(isOwn(ctx, budget_id), actingAs(ctx));
-    const [stored] = await ctx.db.select().from(budgets).where(condition).for("no key update");
-    if (!stored) throw notFound();
-    const before = await getBudget(ctx, budget_id);
-    const { limit, reserve, ...fields } = input;
-    if (limit && !hasLimit({ ...before.limit, ...limit })) throw new DomainError("invalid", "A budget needs a limit.");
-    const sent = { ...fields, ...limitColumns(limit ?? {}), ...reserveColumns(reserve ?? {}) };
-    const changes = changedFields(stored, sent, isSameValue);
-    if (isEmpty(changes)) return before;
-    await ctx.db.update(budgets).set(changes).where(isOwn(ctx, budget_id));
-    if ("period" in changes || "timezone" in changes) await beginPeriod(ctx, budget_id);
-    await ctx.db.execute(announceAgain(budget_id));
-    const budget = await getBudget(ctx, budget_id);
-    await record(ctx, "budget.updated", budget, stored);
-    const { organization_id } = stored;
-    const entry = { organization_id, target: toTarget(budget), before: toSettings(before), after: toSettings(budget) };
-    await recordAudit(ctx, "budget.updated", entry);
-    return budget;
-  });
+/**
+ * Stores a change and its event, in the caller's transaction. The amount spent is kept, unless the period or time zone changes,
+ * because that begins a new period. `before` is null if nothing has changed.
+ */
+export async function changeBudget(
+  ctx: Context<Member>,
+  budget_id: string,
+  input: UpdateBudget,
+): Promise<StoredBudget & { before: Budget | null }> {
+  const condition = and(isOwn(ctx, budget_id), actingAs(ctx));
+  const [stored] = await ctx.db.select().from(budgets).where(condition).for("no key update");
+  if (!stored) throw notFound();
+  const before = await getBudget(ctx, budget_id);
+  const { limit, reserve, ...fields } = input;
+  if (limit && !hasLimit({ ...before.limit, ...limit })) throw new DomainError("invalid", "A budget needs a limit.");
+  const sent = { ...fields, ...limitColumns(limit ?? {}), ...reserveColumns(reserve ?? {}) };
+  const changes = changedFields(stored, sent, isSameValue);
+  if (isEmpty(changes)) return { budget: before, reached: [], before: null };
+  await ctx.db.update(budgets).set(changes).where(isOwn(ctx, budget_id));
+  if ("period" in changes || "timezone" in changes) await beginPeriod(ctx, budget_id);
+  const reached = await findReached(ctx, budget_id);
+  const budget = await readBudget(ctx, budget_id);
+  await recordBudgetEvent(ctx, "budget.updated", budget);
+  return { budget, reached, before };
 }
 
 /**
@@ -176,45 +195,15 @@ const beginPeriod = (ctx: Context, budget_id: string) =>
       resets_at = budget_period_end(budget.period, budget.timezone, ${toTimestamp(ctx.now())})
     from ${budgets} as budget where budget.id = spending.budget_id and budget.id = ${budget_id}`);
 
-/** Clears `warned` and `exhausted` if the spending is below the changed limits, so that a raised budget can warn again. */
-const announceAgain = (budget_id: string): SQL => {
-  const reaches = (share: SQL) => sql`(coalesce(spending.cost_usd >= budget.limit_cost_usd * ${share}, false)
-    or coalesce(spending.total_tokens >= budget.limit_total_tokens * ${share}, false)
-    or coalesce(spending.runs >= budget.limit_runs * ${share}, false))`;
-  return sql`
-    update ${budget_spending} as spending set warned = warned and ${reaches(sql`budget.warn_at::numeric`)},
-      exhausted = exhausted and ${reaches(sql`1`)}
-    from ${budgets} as budget where budget.id = spending.budget_id and budget.id = ${budget_id}`;
-};
-
 export function removeBudget(ctx: Context<Member>, budget_id: string): Promise<void> {
   return transaction(ctx, async (ctx) => {
     const budget = await getBudget(ctx, budget_id);
     const [row] = await ctx.db
       .delete(budgets)
       .where(and(isOwn(ctx, budget_id), actingAs(ctx)))
-      .returning();
+      .returning({ id: budgets.id });
     if (!row) throw notFound();
-    await record(ctx, "budget.removed", budget, row);
-    const { organization_id } = row;
-    await recordAudit(ctx, "budget.removed", { organization_id, target: toTarget(budget), before: toSettings(budget) });
+    await recordBudgetEvent(ctx, "budget.removed", budget);
+    await auditBudget(ctx, "budget.removed", { before: budget });
   });
-}
-
-const toTarget = ({ id, scope_name }: Budget) => ({ id, name: scope_name });
-const toSettings = ({ scope, scope_id, period, timezone, limit, reserve, warn_at, on_limit }: Budget) => ({
-  scope,
-  scope_id,
-  period,
-  timezone,
-  limit,
-  reserve,
-  warn_at,
-  on_limit,
-});
-
-async function record(ctx: Context<Member>, type: EventType, budget: Budget, { board_id, task_id }: Omit<Place, "agent_id">) {
-  const what = { "budget.created": "created", "budget.updated": "changed", "budget.removed": "removed" }[type as string];
-  const place = { organization_id: budget.organization_id, board_id, task_id };
-  await recordEvent(ctx, type, { message: `Budget ${what}: ${describe(budget)}.`, ...place, ...actorColumns(ctx.actor) });
 }

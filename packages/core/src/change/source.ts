@@ -18,7 +18,7 @@ export const Change = lazyObject(() => ({
   type: z.enum(CHANGE_TYPES).describe("What has changed. `memory` is an entry of a board's memory."),
   action: z.enum(CHANGE_ACTIONS).describe("How it has changed."),
   id: Id.describe("Id of what has changed."),
-  board_id: Id.nullable().describe("Its board; null for the main agent of a gateway."),
+  board_id: Id.nullable().describe("Its board; null for main agents, and for budgets of organizations and agents."),
   task_id: Id.nullable().describe("The task of a comment, the first task of an approval, or the task itself; else null."),
   at: Instant.describe("When it changed."),
   actor: z

@@ -69,6 +69,7 @@ export const BoardEvent = z.discriminatedUnion("type", [
   lazyObject(() => ({
     type: z.enum(["budget.warned", "budget.exhausted"]).describe("What happened."),
     ...Envelope.shape,
+    board_id: Id.nullable().describe("Board on which it was spent; null if it was spent on no board."),
     subject: subject("budget"),
     scope: z.enum(BUDGET_SCOPES).describe("What the budget is for."),
     scope_id: Id.describe("Id of the organization, board, agent or task."),

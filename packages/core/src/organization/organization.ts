@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Admin, Member as MemberActor, User } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { DomainError, notFound } from "../values/errors.ts";
+import { actingAs } from "../db/change-actor.ts";
 import { countOfDay } from "../db/rate-limit.ts";
 import { type ArrayQuery, arrayLimit } from "../lists/page.ts";
 import { Id, Instant, MAX_NAME, NonEmpty, lazyObject } from "../values/wire.ts";
@@ -92,7 +93,11 @@ export function updateOrganization(ctx: Context<Admin>, { name }: UpdateOrganiza
     const stored = await getOrganization(ctx);
     if (name === undefined || name === stored.name) return stored;
     await requireNewName(ctx, name, stored.id);
-    const [row] = await ctx.db.update(organizations).set({ name }).where(eq(organizations.id, stored.id)).returning();
+    const [row] = await ctx.db
+      .update(organizations)
+      .set({ name })
+      .where(and(eq(organizations.id, stored.id), actingAs(ctx)))
+      .returning();
     const entry = { organization_id: stored.id, target: stored, before: { name: stored.name }, after: { name } };
     await recordAudit(ctx, "organization.updated", entry);
     return toOrganization(row!);

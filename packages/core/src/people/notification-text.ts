@@ -32,6 +32,8 @@ const MAX_TITLE = 120;
 const MAX_TEXT = 1_000;
 const short = (text: string | null, other: string) => ellipsize(oneLine(text ?? other), MAX_TITLE);
 
+const onBoard = (name: string | null) => (name === null ? "" : ` on ${ellipsize(oneLine(name), MAX_TITLE)}`);
+
 type Titles = Readonly<Record<AlertType, (facts: NotificationFacts) => string>>;
 
 const TITLES: Titles = {
@@ -44,8 +46,8 @@ const TITLES: Titles = {
   "task.submitted": ({ task_title }) => `Ready for review: ${short(task_title, "a task")}`,
   "task.blocked": ({ task_title }) => `Blocked: ${short(task_title, "a task")}`,
   "run.failed": ({ task_title }) => `A run ended without a result: ${short(task_title, "a task")}`,
-  "budget.warned": ({ board_name }) => `A budget is almost spent on ${short(board_name, "a board")}`,
-  "budget.exhausted": ({ board_name }) => `A budget is spent on ${short(board_name, "a board")}`,
+  "budget.warned": ({ board_name }) => `A budget is almost spent${onBoard(board_name)}`,
+  "budget.exhausted": ({ board_name }) => `A budget is spent${onBoard(board_name)}`,
   "gateway.down": ({ subject_name }) => `Gateway is not connected: ${short(subject_name, "a removed one")}`,
   "agent.silent": ({ subject_name }) => `Agent is silent: ${short(subject_name, "a removed one")}`,
   "key.expires_soon": ({ subject_name }) => `A key ends soon: ${short(subject_name, "a removed one")}`,

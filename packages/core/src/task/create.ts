@@ -40,10 +40,14 @@ function storeNewTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask, ma
     await addDependencies(ctx, board, row.id, newTask.depends_on_task_ids ?? []);
     await assignTags(ctx, row.id, newTask.tag_ids ?? []);
     await storeFieldValues(ctx, row.id, fields);
-    if (newTask.budget) await insertTaskBudget(ctx, board.organization_id, row.id, newTask.budget);
+    const storeCreation = () => storeEffects(ctx, toCreationEffects(ctx.actor, board, row, agents));
+    if (newTask.budget) {
+      await storeCreation();
+      await insertTaskBudget(ctx, board.organization_id, row.id, newTask.budget);
+      return (await readTask(ctx, board.id, row.id))!;
+    }
     return new FinalWrites(async () => {
-      const effects = storeEffects(ctx, toCreationEffects(ctx.actor, board, row, agents));
-      const [task] = await Promise.all([readTask(ctx, board.id, row.id), effects]);
+      const [task] = await Promise.all([readTask(ctx, board.id, row.id), storeCreation()]);
       return task!;
     });
   });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { announceBudgets } from "../budget/announce.ts";
-import { lockBudgets, type ReachedBudget, spend } from "../budget/spend.ts";
+import { isStopping } from "../budget/reached.ts";
+import { lockBudgets, spend } from "../budget/spend.ts";
 import type { Agent } from "../context/actor.ts";
 import { type Context, FinalWrites } from "../context/context.ts";
 import { requireInRunScope } from "../context/run-scope.ts";
@@ -9,8 +9,8 @@ import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { DomainError } from "../values/errors.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
 import type { ReportedUsage, ReportUsage, UsageEntry, UsageOfCall } from "./entry.ts";
+import { enforceBudgets } from "./limit.ts";
 import { listPlaces } from "./place.ts";
-import { stopRunsUnder } from "./stop.ts";
 import { type PlacedEntry, storeEntries } from "./store.ts";
 
 /** How long keys are remembered. A repeat of an older entry could be counted twice. */
@@ -46,8 +46,6 @@ export const requireRoomOfDay = (ctx: Context<Agent>, entries: number): Promise<
     entries,
   );
 
-const isStopping = ({ is_spent, on_limit }: ReachedBudget): boolean => is_spent && on_limit === "stop";
-
 /**
  * Stores the entries and adds them to the budgets. If a budget reaches its limit, all runs under it are stopped in the same
  * transaction. The budgets are locked first, so that reports of other agents wait before they lock their tasks.
@@ -56,9 +54,7 @@ export async function countInBudgets(ctx: Context<Agent>, entries: readonly Plac
   await lockBudgets(ctx, entries);
   const stored = await storeEntries(ctx, entries);
   const reached = await spend(ctx, stored);
-  await announceBudgets(ctx, reached, stored[0]?.board_id ?? null);
-  const stopping = reached.filter(isStopping);
-  if (stopping.length > 0) await stopRunsUnder(ctx, stopping);
+  await enforceBudgets(ctx, ctx.actor.organization_id, reached, stored);
   return { stored, reached };
 }
 

@@ -25,7 +25,7 @@ import {
   recordAgentEvent,
 } from "@board/core/agent/lifecycle";
 import { Superseded } from "@board/core/agent/token-rotation";
-import { recordWakeSent, sendWakeUp } from "./wake.ts";
+import { holdWakeUp, recordWakeSent, sendWakeUp } from "./wake.ts";
 
 /** Time limit of one attempt, including waits for a restart of the host and for the config lock. */
 const ATTEMPT_BUDGET_MS = 60_000;
@@ -103,6 +103,7 @@ async function runOnHost(
 interface HostResult {
   /** A problem that the user has to solve, for example that a token cannot be read. */
   problem: string | null;
+  /** Null if no wake-up was requested, or if it was held back. */
   woken_at: Date | null;
 }
 
@@ -197,10 +198,11 @@ async function recordSuccess(
 ): Promise<void> {
   const agent = await completeProvisioning(ctx, before, result.problem);
   if (!agent) return;
-  const { user_id, deliver } = payload;
+  const { user_id, deliver, wake } = payload;
   if (verb === "provisioned") {
     await recordAgentEvent(ctx, agent, "agent.provisioned", `Agent provisioned: ${agent.name}.`, user_id);
     await recordAgentEvent(ctx, agent, "agent.provision.direct", `Files of ${agent.name} written to its host.`, user_id);
   } else await recordAgentEvent(ctx, agent, "agent.update.direct", `Files of ${agent.name} updated on its host.`, user_id);
   if (result.woken_at) await recordWakeSent(ctx, agent, result.woken_at, { verb, deliver, user_id });
+  else if (wake) await holdWakeUp(ctx, agent, { verb, deliver });
 }

@@ -1,4 +1,4 @@
-import { and, gt, isNull, lt, ne, or } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, lt, ne, or } from "drizzle-orm";
 import { isOutOfBudget } from "@board/core/budget/out-of-budget";
 import type { System } from "@board/core/context/actor";
 import { type Context, transaction } from "@board/core/context/context";
@@ -42,8 +42,8 @@ Some hosts keep files inside AGENTS.md, each under a line with its name.
 Then begin your heartbeats.`;
 
 /**
- * Wakes an agent on an open host and returns the time. The wake cycle is stored before the text is sent, because the agent
- * may check in before any later write. Rejects with a GatewayError or Superseded.
+ * Wakes an agent on an open host and returns the time, or null if its budget is spent. The wake cycle is stored before the text
+ * is sent, because the agent may check in before any later write. Rejects with a GatewayError or Superseded.
  */
 export async function sendWakeUp(
   ctx: Context,
@@ -51,7 +51,8 @@ export async function sendWakeUp(
   agent: AgentWithOrganization,
   options: WakeOptions,
   job_id: string,
-): Promise<Date> {
+): Promise<Date | null> {
+  if (await isOutOfBudget(ctx, agent)) return null;
   const sent_at = ctx.now();
   if (!(await startWakeCycle(ctx, agent, wakeAt(sent_at, 1)))) throw new Superseded();
   const message = toWakeMessage(agent, options, job_id);
@@ -68,44 +69,53 @@ export async function recordWakeSent(
 ): Promise<void> {
   await recordAgentEvent(ctx, agent, "agent.wakeup.sent", `Wake-up sent to ${agent.name}.`, user_id);
   const isOpen = agent.wake_attempts > 0 && agent.last_wake_sent_at?.getTime() === sent_at.getTime();
-  if (isOpen) await enqueueWakeCheck(ctx, agent, sent_at, options);
+  if (isOpen) await enqueueWakeCheck(ctx, agent, checkInDeadline(sent_at), options);
 }
 
 /**
- * Sends the wake-up again to an agent that has not checked in, and finally marks it offline
+ * Holds the first wake-up back because a budget is spent, in the transaction that ends the job. Wake checks send it once the budget
+ * has room. The caller has locked the agent.
+ */
+export async function holdWakeUp(ctx: Context, agent: AgentWithOrganization, options: WakeOptions): Promise<void> {
+  const checkin_deadline_at = checkInDeadline(ctx.now());
+  await startWakeCycle(ctx, agent, { wake_attempts: 0, checkin_deadline_at });
+  await enqueueWakeCheck(ctx, agent, checkin_deadline_at, options);
+}
+
+/**
+ * Sends a wake-up that was held back, sends it again to an agent that has not checked in, and finally marks it offline
  * (docs/reference/agents.md#wake-cycle). An unreachable host counts as a missing check-in.
  */
 export const checkWakeUp: JobHandler<"agent.wake_check"> = {
   async run(ctx, payload, { id: job_id }) {
     const agent = await transaction(ctx, (ctx) => lockAgent(ctx, isAwaitingCheckIn(payload)));
-    if (!agent?.checkin_deadline_at) return;
-    if (agent.checkin_deadline_at > ctx.now())
-      return ifStillAwaiting(payload, agent, (ctx, { last_wake_sent_at }) =>
-        enqueueWakeCheck(ctx, agent, last_wake_sent_at!, payload),
-      );
-    // The agent's budget is spent, so waking it would be useless. The check is repeated, so that the agent is woken after the
-    // budget's reset.
+    const deadline = agent?.checkin_deadline_at;
+    if (!agent || !deadline) return;
+    if (deadline > ctx.now()) return ifStillAwaiting(payload, agent, (ctx) => enqueueWakeCheck(ctx, agent, deadline, payload));
+    // The budget is spent, and a wake-up would spend more. The check is repeated, so that the agent is woken after the budget's
+    // reset.
     if (await isOutOfBudget(ctx, agent))
-      return ifStillAwaiting(payload, agent, (ctx) => enqueueWakeCheck(ctx, agent, ctx.now(), payload));
+      return ifStillAwaiting(payload, agent, (ctx) => enqueueWakeCheck(ctx, agent, checkInDeadline(ctx.now()), payload));
     if (agent.wake_attempts >= MAX_WAKE_UPS) return ifStillAwaiting(payload, agent, giveUpWaking);
     const sent_at = ctx.now();
     const failure = await resendWakeUp(ctx, toWakeMessage(agent, payload, job_id), agent.gateway_id);
     return ifStillAwaiting(payload, agent, async (ctx, agent) => {
       await startWakeCycle(ctx, agent, wakeAt(sent_at, agent.wake_attempts + 1));
-      if (failure === null) await recordAgentEvent(ctx, agent, "agent.wakeup.sent", `Wake-up sent to ${agent.name} again.`);
+      const again = agent.wake_attempts > 0 ? " again" : "";
+      if (failure === null) await recordAgentEvent(ctx, agent, "agent.wakeup.sent", `Wake-up sent to ${agent.name}${again}.`);
       else await updateAgentFields(ctx, agent, { last_provision_error: failure });
-      await enqueueWakeCheck(ctx, agent, sent_at, payload);
+      await enqueueWakeCheck(ctx, agent, checkInDeadline(sent_at), payload);
     });
   },
 };
 
-/** Matches the agent while it has the same generation and was not seen since it was woken. */
+/** Matches the agent while it has the same generation and was not seen since it was woken, or since its wake-up was held back. */
 const isAwaitingCheckIn = ({ agent_id, generation }: WakeCheckPayload) =>
   and(
     isGeneration(agent_id, generation),
     ne(agents.status, "deleting"),
-    gt(agents.wake_attempts, 0),
-    or(isNull(agents.last_seen_at), lt(agents.last_seen_at, agents.last_wake_sent_at)),
+    isNotNull(agents.checkin_deadline_at),
+    or(eq(agents.wake_attempts, 0), isNull(agents.last_seen_at), lt(agents.last_seen_at, agents.last_wake_sent_at)),
   );
 
 /** Returns the final write of the job. It is skipped when the agent has checked in or was woken again while the job ran. */
@@ -162,15 +172,15 @@ const wakeAt = (sent_at: Date, wake_attempts: number) => ({
 
 const checkInDeadline = (sent_at: Date) => new Date(sent_at.getTime() + CHECK_IN_SECONDS * 1000);
 
-/** Enqueues a check 30 s after the wake-up. Each generation of an agent has at most one check at a time. */
+/** Enqueues a check. Each generation of an agent has at most one check at a time. */
 async function enqueueWakeCheck(
   ctx: Context,
   agent: AgentWithOrganization,
-  sent_at: Date,
+  run_at: Date,
   { verb, deliver }: WakeOptions,
 ): Promise<void> {
   const { id, lifecycle_generation: generation, organization_id, gateway_id } = agent;
   const payload = { agent_id: id, generation, verb, deliver };
   const dedupe_key = `wake/${id}/${generation}`;
-  await enqueue(ctx, "agent.wake_check", payload, { organization_id, gateway_id, dedupe_key, run_at: checkInDeadline(sent_at) });
+  await enqueue(ctx, "agent.wake_check", payload, { organization_id, gateway_id, dedupe_key, run_at });
 }

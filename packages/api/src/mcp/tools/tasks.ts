@@ -22,7 +22,8 @@ import { ArtifactRow, artifactsText, toArtifactRow } from "../artifact-view.ts";
 import { fencedRows } from "../fenced.ts";
 import { firstRows, MAX_ROWS } from "../limits.ts";
 import { TaskRow, taskRowsText, taskText, TaskView, toTaskRow, toTaskView } from "../task-view.ts";
-import { boardIdOf, type Caller, tool, toQuery } from "../tool.ts";
+import { boardIdOf, type Caller, tool, type ToolResult, toQuery } from "../tool.ts";
+import { toToolError } from "../tool-error.ts";
 
 const board_id = Id.optional();
 const task_id = Id;
@@ -32,23 +33,40 @@ const USAGE = "input_tokens, output_tokens, cost_usd, model";
 
 /**
  * Runs a change and then counts what the agent used for the task, even if the change fails, because the tokens were used anyway.
+ * A change stands although its usage cannot be counted: if the call failed, its repetition would store the change twice.
  */
 async function withUsage<T>(
   ctx: Context<Caller>,
   task_id: string,
   usage: UsageOfCall | undefined,
   change: () => Promise<T>,
-): Promise<T> {
-  if (usage === undefined) return change();
+): Promise<{ changed: T; usage_problem?: string }> {
+  if (usage === undefined) return { changed: await change() };
   if (ctx.actor.type !== "agent") throw new DomainError("forbidden", "Only agents report usage.");
   const asAgent = as(ctx, agent);
+  const count = () =>
+    reportUsageOfCall(asAgent, task_id, usage).then(
+      () => ({}),
+      async (error: unknown) => ({ usage_problem: (await toToolError(error, true, ctx.log)).message }),
+    );
   // The change comes first: if the usage report reaches the limit of a budget, it ends the lease.
-  try {
-    return await change();
-  } finally {
-    await reportUsageOfCall(asAgent, task_id, usage);
-  }
+  const changed = await change().catch(async (error: unknown) => {
+    await count();
+    throw error;
+  });
+  return { changed, ...(await count()) };
 }
+
+/**
+ * Adds to a result that the change is stored, but not its usage. The field is rare, so the list of tools, which costs tokens, does
+ * not have it.
+ */
+const withUsageProblem = <Data extends object>(result: ToolResult<Data>, problem: { usage_problem?: string }) => ({
+  data: { ...result.data, ...problem },
+  text: problem.usage_problem
+    ? `${result.text}\nThis is stored, but the usage was not counted: ${problem.usage_problem}`
+    : result.text,
+});
 
 /** The callers that may create tasks: people and leads. */
 const userOrLead: Role<User | Lead> = {
@@ -183,7 +201,8 @@ export const updateTaskTool = tool({
             return updateTask(ctx, on_board, task_id, input, fence);
           })
         : updateTask(ctx, on_board, task_id, input, fence);
-    return toTaskResult(await withUsage(ctx, task_id, usage, change), ctx.actor);
+    const { changed, ...problem } = await withUsage(ctx, task_id, usage, change);
+    return withUsageProblem(toTaskResult(changed, ctx.actor), problem);
   },
 });
 
@@ -196,9 +215,10 @@ export const commentOnTask = tool({
   input: z.object({ task_id, board_id, fence, content: NonEmpty(MAX_TEXT), usage }),
   output: z.object({ comment: CommentView }),
   async run(ctx, { task_id, fence = null, content, usage, ...call }) {
-    const write = () => createComment(ctx, boardIdOf(ctx, call), task_id, { content, tags: null, anchor: null }, fence);
-    const comment = toCommentView(await withUsage(ctx, task_id, usage, write));
-    return { data: { comment }, text: `Comment ${comment.id} is on the task.` };
+    const write = async () => createComment(ctx, boardIdOf(ctx, call), task_id, { content, tags: null, anchor: null }, fence);
+    const { changed, ...problem } = await withUsage(ctx, task_id, usage, write);
+    const comment = toCommentView(changed);
+    return withUsageProblem({ data: { comment }, text: `Comment ${comment.id} is on the task.` }, problem);
   },
 });
 

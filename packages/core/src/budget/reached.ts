@@ -1,0 +1,42 @@
+import { type SQL, sql } from "drizzle-orm";
+import type { Context } from "../context/context.ts";
+import { rowsOf } from "../db/database.ts";
+import { toTimestamp } from "../db/timestamp.ts";
+import { budget_spending, budgets } from "../schema/budget.sql.ts";
+import type { Reached } from "./announce.ts";
+
+/** A budget that has reached its warning or limit. */
+export interface ReachedBudget extends Reached {
+  scope: "organization" | "board" | "agent" | "task";
+  board_id: string | null;
+  agent_id: string | null;
+  task_id: string | null;
+  on_limit: "stop" | "warn";
+}
+
+/** Whether running runs under the budget have to stop. */
+export const isStopping = ({ is_spent, on_limit }: ReachedBudget): boolean => is_spent && on_limit === "stop";
+
+/**
+ * Compares a budget that was created or changed with what is spent of it, and returns it if its warning or limit is reached. What
+ * is no longer reached can be announced again. The spending is locked first, as reports do, and a period that is due begins.
+ */
+export async function findReached(ctx: Context, budget_id: string): Promise<ReachedBudget[]> {
+  await ctx.db.execute(sql`select lock_budgets(array[${budget_id}::uuid], ${toTimestamp(ctx.now())})`);
+  const reaches = (share: SQL) => sql`(coalesce(spending.cost_usd >= budget.limit_cost_usd * ${share}, false)
+    or coalesce(spending.total_tokens >= budget.limit_total_tokens * ${share}, false)
+    or coalesce(spending.runs >= budget.limit_runs * ${share}, false))`;
+  const result = await ctx.db.execute(sql`
+    with changed as (
+      update ${budget_spending} as spending set warned = ${reaches(sql`budget.warn_at::numeric`)}, exhausted = ${reaches(sql`1`)}
+      from ${budgets} as budget where budget.id = spending.budget_id and budget.id = ${budget_id}
+      returning budget.*, spending.warned, spending.exhausted,
+        coalesce(spending.cost_usd >= budget.limit_cost_usd, false)
+          or coalesce(spending.total_tokens >= budget.limit_total_tokens, false) as is_spent
+    )
+    select changed.id, changed.scope, changed.board_id, changed.agent_id, changed.task_id, changed.on_limit, changed.is_spent,
+      changed.warned and not before.warned as now_warned, changed.exhausted and not before.exhausted as now_exhausted
+    from changed join ${budget_spending} as before on before.budget_id = changed.id
+    where changed.warned or changed.exhausted`);
+  return rowsOf<ReachedBudget>(result);
+}
