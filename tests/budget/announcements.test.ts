@@ -37,7 +37,7 @@ const activityOf = async (owner: Person) =>
     .filter(({ event_type }: { event_type: string }) => /^budget\.(warned|exhausted)$/.test(event_type))
     .map(({ event_type, board_id }: Record<string, string>) => [event_type, board_id]);
 
-test("subscriptions to budget events, admins and the board's lead are told once that a budget is almost spent, and once that it is spent", async () => {
+test("subscriptions to budget events, admins and the board's lead are notified once that a budget is almost spent, and once that it is spent", async () => {
   const home = await openPullBoard(world, "told");
   const admin = await world.member("told-admin", home, "admin", { read: true });
   const member = await world.member("told-member", home, "member", { read: true });
@@ -71,7 +71,7 @@ test("subscriptions to budget events, admins and the board's lead are told once 
   ]);
 });
 
-test("the lead is told that a spent limit of runs stops no run", async () => {
+test("the lead learns that a spent limit of runs stops no run", async () => {
   const home = await openPullBoard(world, "counted");
   await home.addTask();
   await send("POST", "/api/v1/budgets", home.owner, { scope: "board", scope_id: home.board_id, limit: { runs: 1 } });
@@ -85,7 +85,7 @@ test("the lead is told that a spent limit of runs stops no run", async () => {
 const home = renew((n) => world.tenant(`gate-${n}`));
 const main = renew(() => actAsMainAgent(world, home.gateway_id));
 
-test("an organization's budget that a main agent spends without a board is told to admins and to subscriptions of the organization", async () => {
+test("an organization's budget that a main agent spends without a board reaches admins and subscriptions of the organization", async () => {
   const { owner, organization_id, board_id } = home;
   const admin = await world.member(`${owner.subject}-admin`, home, "admin");
   const member = await world.member(`${owner.subject}-member`, home, "member", { read: true });

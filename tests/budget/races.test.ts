@@ -150,3 +150,38 @@ test("agents whose runs stay within their reserves never spend more than the lim
   expect([spent.cost_usd, spent.runs]).toEqual(["0.9", 3]);
   await removeBudget(budget_id);
 });
+
+test("after the answer to a lowered limit, no agent in a loop gets a task or writes, and no run goes on", {
+  timeout: 120_000,
+}, async () => {
+  const lower = async (board: RaceBoard, number: number) => {
+    await server.world.db.execute(sql`delete from tasks where board_id = ${board.board_id}`);
+    await board.tasks(AGENTS * 3);
+    const budget_id = await createBudget(board, { limit: { total_tokens: 1_000_000 } });
+    const trial: Trial = { is_spent: false, late_tasks: 0, late_writes: 0, refused_reports: 0, accepted_tokens: 0 };
+    const loops = board.workers.map(({ token }, index) => loop(board, token, trial, `lowered-${number}-${index}`));
+    const path = `/api/v1/budgets/${budget_id}`;
+    const read = async () => (await server.world.call("GET", path, owner())).body;
+    while ((await read()).spent.total_tokens === 0);
+    for (let status = 503; status === 503; )
+      ({ status } = await server.world.call("PATCH", path, { ...owner(), body: { limit: { total_tokens: 1 } } }));
+    trial.is_spent = true;
+    await Promise.all(loops);
+    const found = await server.world.db.execute(
+      sql`select count(*)::int as running from runs where board_id = ${board.board_id} and status = 'running'`,
+    );
+    const { spent, state } = await read();
+    expect({ ...trial, ...rowsOf<{ running: number }>(found)[0], spent: spent.total_tokens, state }).toEqual({
+      is_spent: true,
+      late_tasks: 0,
+      late_writes: 0,
+      refused_reports: 0,
+      accepted_tokens: spent.total_tokens,
+      running: 0,
+      spent: spent.total_tokens,
+      state: "exhausted",
+    });
+    await removeBudget(budget_id);
+  };
+  for (let round = 0; round < 3; round++) await Promise.all(boards.map((board, lane) => lower(board, round * LANES + lane)));
+});

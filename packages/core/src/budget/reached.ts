@@ -18,10 +18,11 @@ export interface ReachedBudget extends Reached {
 export const isStopping = ({ is_spent, on_limit }: ReachedBudget): boolean => is_spent && on_limit === "stop";
 
 /**
- * Compares a budget that was created or changed with what is spent of it, and returns it if its warning or limit is reached. What
- * is no longer reached can be announced again. The spending is locked first, as reports do, and a period that is due begins.
+ * Compares a budget that was created or changed with what is spent of it, stores whether its warning and limit are reached, and
+ * returns it if one of them is. What is no longer reached can be announced again. The spending is locked first, as reports do, and
+ * a period that is due begins.
  */
-export async function findReached(ctx: Context, budget_id: string): Promise<ReachedBudget[]> {
+export async function markReached(ctx: Context, budget_id: string): Promise<ReachedBudget[]> {
   await ctx.db.execute(sql`select lock_budgets(array[${budget_id}::uuid], ${toTimestamp(ctx.now())})`);
   const reaches = (share: SQL) => sql`(coalesce(spending.cost_usd >= budget.limit_cost_usd * ${share}, false)
     or coalesce(spending.total_tokens >= budget.limit_total_tokens * ${share}, false)

@@ -15,7 +15,7 @@ import { type Place, requireScope, type Scope, visibleBudgets } from "./access.t
 import { announceBudgets } from "./announce.ts";
 import { type Budget, budgetColumns, type TaskBudget, toBudget } from "./budget.ts";
 import { type CreateBudget, hasLimit, type UpdateBudget } from "./input.ts";
-import { findReached, type ReachedBudget } from "./reached.ts";
+import { markReached, type ReachedBudget } from "./reached.ts";
 import { auditBudget, recordBudgetEvent } from "./record.ts";
 
 /**
@@ -65,8 +65,10 @@ const selectBudget = (ctx: Context, condition: SQL | undefined) =>
     .prepare("")
     .execute({ now: ctx.now().toISOString() });
 
-const isOwn = (ctx: Context<Member>, budget_id: string) =>
-  and(eq(budgets.id, budget_id), eq(budgets.organization_id, ctx.actor.active.organization_id));
+const isIn = (organization_id: string, budget_id: string) =>
+  and(eq(budgets.id, budget_id), eq(budgets.organization_id, organization_id));
+
+const isOwn = ({ actor }: Context<Member>, budget_id: string) => isIn(actor.active.organization_id, budget_id);
 
 /** Returns a budget that the member may change. Throws `not_found` for any other budget. */
 export async function getBudget(ctx: Context<Member>, budget_id: string): Promise<Budget> {
@@ -77,8 +79,8 @@ export async function getBudget(ctx: Context<Member>, budget_id: string): Promis
 }
 
 /** A budget whose access is already checked. */
-export async function readBudget(ctx: Context, budget_id: string): Promise<Budget> {
-  const [row] = await selectBudget(ctx, eq(budgets.id, budget_id));
+export async function readBudget(ctx: Context, organization_id: string, budget_id: string): Promise<Budget> {
+  const [row] = await selectBudget(ctx, isIn(organization_id, budget_id));
   if (!row) throw notFound();
   return toBudget(row, ctx.now());
 }
@@ -103,9 +105,9 @@ export async function insertBudget(ctx: Context<User | Agent>, organization_id: 
   const budget_id = await insertRow(ctx, organization_id, { ...fields, ...limitColumns(limit), ...reserveColumns(reserve) });
   const resets_at = sql`budget_period_end(${input.period}, ${input.timezone}, ${toTimestamp(ctx.now())})`;
   await ctx.db.insert(budget_spending).values({ budget_id, resets_at });
-  const budget = await readBudget(ctx, budget_id);
+  const budget = await readBudget(ctx, organization_id, budget_id);
   await recordBudgetEvent(ctx, "budget.created", budget);
-  return { budget, reached: await findReached(ctx, budget_id) };
+  return { budget, reached: await markReached(ctx, budget_id) };
 }
 
 type Columns = Omit<typeof budgets.$inferInsert, "organization_id">;
@@ -176,8 +178,8 @@ export async function changeBudget(
   if (isEmpty(changes)) return { budget: before, reached: [], before: null };
   await ctx.db.update(budgets).set(changes).where(isOwn(ctx, budget_id));
   if ("period" in changes || "timezone" in changes) await beginPeriod(ctx, budget_id);
-  const reached = await findReached(ctx, budget_id);
-  const budget = await readBudget(ctx, budget_id);
+  const reached = await markReached(ctx, budget_id);
+  const budget = await readBudget(ctx, stored.organization_id, budget_id);
   await recordBudgetEvent(ctx, "budget.updated", budget);
   return { budget, reached, before };
 }

@@ -34,7 +34,7 @@ export async function createBudget(ctx: Context<Member>, input: CreateBudget): P
     const { budget, reached } = await insertBudget(ctx, organization_id, { ...fields, ...place });
     await enforceBudgets(ctx, organization_id, reached);
     await auditBudget(ctx, "budget.created", { after: budget });
-    return reached.length > 0 ? readBudget(ctx, budget.id) : budget;
+    return reached.length > 0 ? readBudget(ctx, organization_id, budget.id) : budget;
   });
 }
 
@@ -45,6 +45,6 @@ export function updateBudget(ctx: Context<Member>, budget_id: string, input: Upd
     if (before === null) return budget;
     await enforceBudgets(ctx, budget.organization_id, reached);
     await auditBudget(ctx, "budget.updated", { before, after: budget });
-    return reached.length > 0 ? readBudget(ctx, budget_id) : budget;
+    return reached.length > 0 ? readBudget(ctx, budget.organization_id, budget_id) : budget;
   });
 }
