@@ -48,6 +48,13 @@ test("an invite that is removed before its mail is sent causes no mail", async (
   expect(mailsTo("gone@example.com")).toEqual([]);
 });
 
+test("behind https, browsers send the cookie of a session by https only", async () => {
+  const { answer } = await joinBy(await invite(owner, "secure@example.com"), "Secure");
+  const cookie = answer.headers.getSetCookie().find((line) => line.includes("session_token="))!;
+  expect(cookie).toMatch(/^__Secure-board\.session_token=/);
+  expect(cookie.split("; ")).toEqual(expect.arrayContaining(["Secure", "HttpOnly", "SameSite=Lax"]));
+});
+
 const addPasskey = async (browser: Browser, authenticator: ReturnType<typeof openAuthenticator>) => {
   const { body } = await browser.send("GET", "/api/auth/passkey/generate-register-options");
   return browser.send("POST", "/api/auth/passkey/verify-registration", { response: authenticator.create(body), name: "Laptop" });
@@ -71,6 +78,17 @@ test("a person adds a passkey and signs in with it, without a password, until it
   expect((await owner.send("POST", "/api/auth/passkey/delete-passkey", { id: passkey.id })).status).toBeGreaterThanOrEqual(400);
   expect((await person.send("POST", "/api/auth/passkey/delete-passkey", { id: passkey.id })).status).toBe(200);
   expect((await usePasskey(authenticator)).answer.status).toBe(401);
+});
+
+test("a person who signed in days ago can still see the sessions, and add and remove ways to sign in", async () => {
+  const person = await addMember("old@example.com");
+  await returnFrom(person, "/link-social", "github", { id: "72", email: "old@example.com", verified: true });
+  await world.db.execute("update accounts.session set created_at = created_at - interval '3 days'");
+  expect((await person.send("GET", "/api/auth/list-sessions")).body).toHaveLength(1);
+  expect((await addPasskey(person, openAuthenticator({ origin: ORIGIN }))).status).toBe(200);
+  const ways: { id: string; providerId: string }[] = (await person.send("GET", "/api/auth/list-accounts")).body;
+  const accountId = ways.find(({ providerId }) => providerId === "github")!.id;
+  expect((await person.send("POST", "/api/auth/unlink-account", { accountId })).status).toBe(200);
 });
 
 test("a passkey of another site, an answer that is used a second time and an answer to another challenge are refused", async () => {

@@ -95,7 +95,13 @@ export function createAuth(options: AccountsOptions) {
       maxPasswordLength: MAX_PASSWORD,
       revokeSessionsOnPasswordReset: true,
     },
-    session: { expiresIn: SESSION_DAYS * DAY_SECONDS, updateAge: 7 * DAY_SECONDS, cookieCache: { enabled: false } },
+    session: {
+      expiresIn: SESSION_DAYS * DAY_SECONDS,
+      updateAge: 7 * DAY_SECONDS,
+      // By default, people could see their sessions and add passkeys only for a day after each sign-in.
+      freshAge: 0,
+      cookieCache: { enabled: false },
+    },
     socialProviders: {
       ...(github && { github: toProvider(github) }),
       ...(google && { google: toProvider(google) }),

@@ -1,4 +1,4 @@
-import { SESSION, useToken } from "./api.ts";
+import { SESSION, token, useToken } from "./api.ts";
 import { replace } from "./route.ts";
 
 /** Calls an operation under `/api/auth`, which accounts mode has. If it fails, throws with the reason that the service gives. */
@@ -14,6 +14,14 @@ export async function callAuth<Answer>(method: "GET" | "POST", path: string, bod
 }
 
 const post = <Answer>(path: string, body: object): Promise<Answer> => callAuth("POST", path, body);
+
+/**
+ * Extends the person's session if it is older than a week. Only answers of the sign-in carry the extended cookie, so without this
+ * request a session would end after 30 days, no matter how often the person works here.
+ */
+export async function renewSession(): Promise<void> {
+  if (token.value === SESSION) await callAuth("GET", "/get-session");
+}
 
 /** Returns a link to the console that signs a person in, or that lets an invited person create an account. */
 export const toLink = (kind: "link" | "invite", secret: string): string => `${location.origin}/#${kind}=${secret}`;

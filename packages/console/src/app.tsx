@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
+import { renewSession } from "./accounts.ts";
 import { messageOf, reachable, refused, signedIn } from "./api.ts";
 import { BoardView } from "./board/board.tsx";
 import { renewBrowser } from "./inbox/browser.ts";
@@ -37,6 +38,8 @@ const Souls = lazy("the souls", async () => (await import("./skill/souls.tsx")).
 const BoardSettings = lazy("the settings", async () => (await import("./board-settings/settings.tsx")).BoardSettings);
 const Onboarding = lazy("the onboarding", async () => (await import("./board-settings/onboarding.tsx")).Onboarding);
 
+const DAY_MS = 86_400_000;
+
 const startError = signal<string | null>(null);
 /** The board that was shown last. It opens again when the address names no board. */
 const lastBoard = signal<string | null>(sessionStorage.getItem("board.last"));
@@ -46,6 +49,7 @@ async function start(): Promise<void> {
   try {
     await loadSession();
     renewBrowser().catch(() => {});
+    renewSession().catch(() => {});
   } catch (error) {
     startError.value = messageOf(error);
   }
@@ -91,7 +95,10 @@ function useShortcuts(): void {
 export function App() {
   const isIn = signedIn.value && !hasReturned();
   useEffect(() => {
-    if (isIn) void start();
+    if (!isIn) return;
+    void start();
+    const renewal = setInterval(() => renewSession().catch(() => {}), DAY_MS);
+    return () => clearInterval(renewal);
   }, [isIn]);
   useShortcuts();
   return (

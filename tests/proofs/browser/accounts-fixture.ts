@@ -7,14 +7,17 @@ const OWNER_KEY = "o".repeat(60);
 
 /**
  * Starts a service with the board "Harbour" and its owner, who signs in with the link. `fill` adds more while the service still
- * accepts a token.
+ * accepts a token. `more` are other settings.
  */
-export async function startAccounts(fill?: (api: Client, board_id: string) => Promise<unknown>) {
+export async function startAccounts(
+  fill?: (api: Client, board_id: string) => Promise<unknown>,
+  more: Record<string, string> = {},
+) {
   const folder = dataFolder();
   const port = await freePort();
   // Passkeys work only with a domain name, not with an IP address.
   const origin = `http://localhost:${port}`;
-  const environment = { LOCAL_AUTH_TOKEN: OWNER_KEY, BASE_URL: origin };
+  const environment = { LOCAL_AUTH_TOKEN: OWNER_KEY, BASE_URL: origin, ...more };
   const before = await startService(folder, port, environment);
   const { id: board_id } = await makeBoard(before.api, "Harbour");
   await fill?.(before.api, board_id);

@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
+import path from "node:path";
 import { expect, test, vi } from "vitest";
+import { openOtherServices } from "../../accounts/other-services.ts";
 import { setup } from "../../support/fixtures.ts";
 import { startMailServer } from "../../support/mail-server.ts";
 import { dataFolder, startProgram } from "../../support/program.ts";
+import { serve } from "../../support/serve.ts";
 import { freePort, openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
 
 const browser = await setupBrowser();
@@ -17,7 +20,7 @@ async function start(environment: Record<string, string> = {}) {
   const [, file] = await program.waitForOutput(/^ {2}link +in (\S+)$/m);
   await program.waitForOutput(/^ {2}data +/m);
   const openPage = async (address = "") => openConsole(await browser.createBrowserContext(), `${origin}/${address}`);
-  return { openPage, ownerLink: new URL(readFileSync(file!, "utf8").trim()).hash };
+  return { origin, openPage, ownerLink: new URL(readFileSync(file!, "utf8").trim()).hash };
 }
 
 test("a service without other ways to sign in shows no buttons for them", async () => {
@@ -53,4 +56,42 @@ test("each way to sign in that the service offers has a button, and a mailed lin
   await opened.click("Sign in");
   await opened.sees(".nav", "Sign out");
   expect([owner.errors, elsewhere.errors, scanner.errors, opened.errors]).toEqual([[], [], [], []]);
+});
+
+test("a person adds an account at another service and removes it again", async () => {
+  const others = await openOtherServices();
+  const services = await setup(
+    serve((request) => {
+      const [, host, path] = /^\/([^/]+)(\/.*)$/.exec(request.url.slice(new URL(request.url).origin.length))!;
+      return others.fetch(new Request(`https://${host}${path}`, request));
+    }),
+  );
+  const { origin, openPage, ownerLink } = await start({
+    GITHUB_CLIENT_ID: "client",
+    GITHUB_CLIENT_SECRET: "secret",
+    NODE_OPTIONS: `--require ${path.resolve(import.meta.dirname, "../../support/fetch-redirect.cjs")}`,
+    OTHERS_URL: services.url,
+  });
+  const owner = await openPage(ownerLink);
+  await owner.sees(".nav", "Sign out");
+  await owner.go("#/personal/account");
+  await owner.page.locator('[id="field-account.password-newPassword"]').fill("a green fence by the sea");
+  await owner.click("Set the password");
+  await owner.sees(".notices", "The password was changed.");
+  await owner.sees("main", "Sign in with GitHub too");
+  // The person agrees at the service, which sends the browser back with a code.
+  const asked = (await owner.page.evaluate(`(async () => (await (await fetch("/api/auth/link-social", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ provider: "github", callbackURL: "/" }),
+  })).json()).url)()`)) as string;
+  const code = others.codeOf({ id: "71", email: "olga@shop.example", verified: true });
+  const state = new URL(asked).searchParams.get("state")!;
+  await owner.page.goto(`${origin}/api/auth/callback/github?${new URLSearchParams({ code, state })}`);
+  await owner.sees(".nav", "Sign out");
+  await owner.go("#/personal/account");
+  await owner.click("Remove");
+  await owner.click("Remove GitHub");
+  await owner.sees("main", "Sign in with GitHub too");
+  expect(owner.errors).toEqual([]);
 });

@@ -7,11 +7,17 @@ import { attempt } from "../ui/toast.tsx";
 
 const isService = (name: string): name is Service => name in SERVICES;
 
-/** Reads which other services may sign people in here, and whether this person has connected them. */
-async function read(): Promise<{ service: Service; isConnected: boolean }[]> {
-  const [auth, accounts] = await Promise.all([readAuth(), callAuth<{ providerId: string }[]>("GET", "/list-accounts")]);
+/** Reads which other services may sign people in here, each with the id of this person's connected account, or null. */
+async function read(): Promise<{ service: Service; connected_id: string | null }[]> {
+  const [auth, accounts] = await Promise.all([
+    readAuth(),
+    callAuth<{ id: string; providerId: string }[]>("GET", "/list-accounts"),
+  ]);
   const offered = auth.mode === "accounts" ? auth.ways.filter(isService) : [];
-  return offered.map((service) => ({ service, isConnected: accounts.some(({ providerId }) => providerId === service) }));
+  return offered.map((service) => ({
+    service,
+    connected_id: accounts.find(({ providerId }) => providerId === service)?.id ?? null,
+  }));
 }
 
 /** Shows the accounts at other services with which the person can sign in. */
@@ -23,16 +29,16 @@ export function Elsewhere() {
       <h2>Accounts elsewhere</h2>
       <Problem error={error} retry={reload} />
       <div class="rows">
-        {data?.map(({ service, isConnected }) => (
+        {data?.map(({ service, connected_id }) => (
           <div class="row" key={service}>
             <strong class="grow">{SERVICES[service]}</strong>
-            {isConnected ? (
+            {connected_id ? (
               <Confirm
                 label="Remove"
                 question="It does not sign you in any more."
                 confirm={`Remove ${SERVICES[service]}`}
                 failure="The account was not removed"
-                act={() => callAuth("POST", "/unlink-account", { providerId: service })}
+                act={() => callAuth("POST", "/unlink-account", { accountId: connected_id })}
                 onDone={reload}
               />
             ) : (
