@@ -68,9 +68,18 @@ export interface Console {
   hasCards(status: string, titles: string[]): Promise<void>;
   count(selector: string): Promise<number>;
   click(name: string): Promise<void>;
+  /** Types into a field of a form. */
+  fill(form: string, name: string, text: string): Promise<void>;
+  /** Returns what a field of a form contains. */
+  value(form: string, name: string): Promise<string>;
+  /** Waits until no window is open above the page. */
+  hasNoDialog(): Promise<void>;
   go(fragment: string): Promise<void>;
   drag(title: string, status: string): Promise<void>;
 }
+
+/** Returns the selector of a form's field. It selects by attribute, because the name of a field may contain dots. */
+export const field = (form: string, name: string): string => `[id="field-${form}-${name}"]`;
 
 /** Opens a page of a service, and watches for everything that must not happen in it. */
 export async function openConsole(context: BrowserContext, address: string, origins: string[] = []): Promise<Console> {
@@ -100,6 +109,7 @@ export async function openConsole(context: BrowserContext, address: string, orig
     evaluate<{ x: number; y: number }>(
       `(() => { const box = ${expression}.getBoundingClientRect(); return { x: box.x + box.width / 2, y: box.y + Math.min(40, box.height / 2) }; })()`,
     );
+  const count = (selector: string) => evaluate<number>(`document.querySelectorAll(${quote(selector)}).length`);
   return {
     page,
     errors,
@@ -107,8 +117,14 @@ export async function openConsole(context: BrowserContext, address: string, orig
     text,
     sees: (selector, part) => vi.waitFor(async () => expect(await text(selector)).toContain(part), WAIT),
     hasCards: (status, titles) => vi.waitFor(async () => expect(await cards(status)).toEqual(titles.toSorted()), WAIT),
-    count: (selector) => evaluate<number>(`document.querySelectorAll(${quote(selector)}).length`),
+    count,
     click: (name) => page.locator(`::-p-aria([name="${name}"][role="button"])`).click(),
+    fill: (form, name, typed) => page.locator(field(form, name)).fill(typed),
+    async value(form, name) {
+      await page.locator(field(form, name)).wait();
+      return evaluate<string>(`document.querySelector(${quote(field(form, name))}).value`);
+    },
+    hasNoDialog: () => vi.waitFor(async () => expect(await count("dialog")).toBe(0), WAIT),
     async go(fragment) {
       await page.evaluate(`void (location.hash = ${quote(fragment)})`);
     },

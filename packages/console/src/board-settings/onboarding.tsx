@@ -1,4 +1,6 @@
+import { useEffect } from "preact/hooks";
 import { api, isStatus } from "../api.ts";
+import { visible } from "../live.ts";
 import { useResource } from "../resource.ts";
 import { toBoard, toBoardView } from "../route.ts";
 import { boardName, canWrite, loadBoards } from "../session.ts";
@@ -7,10 +9,12 @@ import { Form, type Typed } from "../ui/form.tsx";
 import { toPlain } from "../ui/plain.ts";
 import { Empty, Loading, Problem } from "../ui/parts.tsx";
 import { attempt } from "../ui/toast.tsx";
-import { textOf } from "../ui/values.ts";
+import { textOf, toLocal } from "../ui/values.ts";
 import { GOAL_FIELDS, toBody } from "./fields.ts";
 
 const BASE = "/api/v1/boards/{board_id}/onboarding";
+/** How often to look for the agent's next message while a person waits for it. The feed does not report these messages. */
+const ASK_MS = 2_000;
 
 interface Question {
   question: string;
@@ -79,6 +83,12 @@ function Conversation({ session, onChanged }: { session: OnboardingSession; onCh
   const shown = messages.slice(1);
   const last = messages.at(-1);
   const question = last?.role === "assistant" ? questionOf(last.content) : null;
+  const isWaiting = last?.role === "user";
+  useEffect(() => {
+    if (!isWaiting) return;
+    const timer = setInterval(() => visible.value && void onChanged(), ASK_MS);
+    return () => clearInterval(timer);
+  }, [isWaiting]);
   const mayWrite = canWrite(board_id);
   const answer = (text: string) => api.post(`${BASE}/answer`, { params, body: { answer: text } });
   return (
@@ -95,7 +105,7 @@ function Conversation({ session, onChanged }: { session: OnboardingSession; onCh
           </li>
         ))}
         {shown.length === 0 && <li class="muted">The agent was asked to begin. Its first question appears here.</li>}
-        {shown.length > 0 && last?.role === "user" && <li class="muted">The agent thinks about its next question.</li>}
+        {shown.length > 0 && isWaiting && <li class="muted">The agent thinks about its next question.</li>}
       </ol>
       {mayWrite && status === "active" && (
         <section class="card-panel">
@@ -139,7 +149,7 @@ function ConfirmGoal({ session: { id, board_id, draft_goal } }: { session: Onboa
     board_type: text(draft["board_type"]) || "general",
     objective: text(draft["objective"]),
     success_metrics: draft["success_metrics"] ? JSON.stringify(draft["success_metrics"], null, 2) : "",
-    target_date: text(draft["target_date"]).slice(0, 16),
+    target_date: toLocal(text(draft["target_date"]) || null),
   };
   const confirm = (typed: Typed) => {
     const { board_type = "general", ...goal } = toBody(typed);
