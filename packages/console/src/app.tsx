@@ -8,7 +8,7 @@ import { renewBrowser } from "./inbox/browser.ts";
 import { isHelpOpen, isJumpOpen, Navigation, shownLinks } from "./navigation.tsx";
 import { hasReturned } from "./oidc.ts";
 import { go, replace, route, toBoard, toView, type ViewName } from "./route.ts";
-import { boards, followLink, linkedOrganization, loadSession, member } from "./session.ts";
+import { boards, followLink, isAdmin, linkedOrganization, loadSession, member } from "./session.ts";
 import { answerOffer, isCheckingLink, offeredToken } from "./sign-in-link.ts";
 import { nextTheme } from "./theme.ts";
 import { lazy } from "./ui/lazy.tsx";
@@ -143,6 +143,11 @@ function Shell() {
       sessionStorage.setItem("board.last", board_id);
     }
   }, [view, board_id, boards.value === null, home]);
+  // A member who had no board yet was sent to the first steps. The page leaves them once there is a board.
+  const isPastStart = isReady && view === "start" && !isAdmin.value && home !== null;
+  useEffect(() => {
+    if (isPastStart) replace(toBoard(home));
+  }, [isPastStart]);
   useEffect(() => {
     if (isReady && isLinked) followLink().catch((error: unknown) => (startError.value = messageOf(error)));
   }, [isReady, isLinked]);

@@ -1,5 +1,5 @@
 /** A service in accounts mode, in which browsers have session cookies. */
-import type { Client } from "@board/client/client";
+import { type Client, createClient } from "@board/client/client";
 import { dataFolder, runProgram } from "../../support/program.ts";
 import { freePort, makeBoard, startService } from "./console-fixture.ts";
 
@@ -24,5 +24,7 @@ export async function startAccounts(
   await before.program.stop();
   const printed = await runProgram("doctor", { DATA_DIR: folder, AUTH_MODE: "accounts", ...environment }, ["--owner-link"]);
   await startService(folder, port, { AUTH_MODE: "accounts", ...environment });
-  return { origin, board_id, owner_link: `${origin}/#link=${/#link=(\S+)/.exec(printed.stdout)![1]!}` };
+  // The token that the owner had before the service had accounts still belongs to the owner.
+  const api = createClient({ url: origin, token: OWNER_KEY });
+  return { origin, api, board_id, owner_link: `${origin}/#link=${/#link=(\S+)/.exec(printed.stdout)![1]!}` };
 }
