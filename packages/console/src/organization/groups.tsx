@@ -31,8 +31,11 @@ async function setHeartbeat(group_id: string, typed: Typed): Promise<void> {
     params: { path: { group_id } },
     body: { every: textOf(typed, "every").trim(), include_board_leads: typed["include_board_leads"] === true },
   });
+  const changed = answer.updated_agent_ids.length;
   const failed = answer.failed_agent_ids.length;
-  showInfo(`${answer.updated_agent_ids.length} agents were changed${failed > 0 ? `, ${failed} have no host` : ""}.`);
+  showInfo(
+    `${changed === 1 ? "1 agent was" : `${changed} agents were`} changed${failed > 0 ? `, ${failed} without a host` : ""}.`,
+  );
 }
 
 function Row({ group, onChanged }: { group: BoardGroup; onChanged: () => void }) {

@@ -29,6 +29,8 @@ const toBody = (typed: Typed) => ({
   description: textOrNull(typed, "description"),
 });
 
+const toSkills = (count: number): string => (count === 1 ? "1 skill" : `${count} skills`);
+
 /** Shows the skill packs, which are repositories of skills. A sync adds their new skills to the marketplace. */
 export function Packs() {
   const read = async (signal: AbortSignal) => ({ items: await api.get(LIST, { signal }) });
@@ -71,7 +73,7 @@ function Row({ pack, onChanged }: { pack: SkillPack; onChanged: () => Promise<vo
       <div class="grow">
         <span class="row-head">
           <strong dir="auto">{pack.name}</strong>
-          <span class="badge">{pack.skill_count} skills</span>
+          <span class="badge">{toSkills(pack.skill_count)}</span>
           <span class="badge">{pack.branch}</span>
         </span>
         {pack.description && (
@@ -125,7 +127,7 @@ function Result({ run: { status, synced, created, updated, warnings, error, crea
   if (status === "failed") return <Problem error={error ?? "The sync failed."} />;
   return (
     <div role="status">
-      Synced <Time at={finished_at ?? created_at} />: {synced} skills, {created} new, {updated} changed.
+      Synced <Time at={finished_at ?? created_at} />: {toSkills(synced)}, {created} new, {updated} changed.
       {warnings.map((warning) => (
         <p key={warning} class="muted" dir="auto">
           {warning}

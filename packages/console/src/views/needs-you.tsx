@@ -45,7 +45,14 @@ function Work({ row, text }: { row: WorkRow; text: string }) {
           {row.title}
         </a>
         <span class="muted">
-          {row.by}, {boardName(row.board_id)}: {text} <Time at={row.at} />
+          {row.by}, {boardName(row.board_id)}:{" "}
+          {row.at === null ? (
+            "never seen"
+          ) : (
+            <>
+              {text} <Time at={row.at} />
+            </>
+          )}
         </span>
       </div>
     </div>
@@ -86,7 +93,7 @@ export function NeedsYou() {
   const redriveAll = async () => {
     const act = async () => {
       const { redriven } = await api.post("/api/v1/jobs/redrive", { body: {} });
-      showInfo(`${redriven} jobs are queued again.`);
+      showInfo(redriven === 1 ? "1 job is queued again." : `${redriven} jobs are queued again.`);
     };
     if (await attempt("The jobs were not queued again", act)) await reload();
   };
@@ -153,7 +160,8 @@ export function NeedsYou() {
                   <span class="row-head">
                     <strong>{job.kind}</strong>
                     <span class="muted">
-                      {job.attempts} attempts, {job.board_id ? boardName(job.board_id) : "no board"}, given up{" "}
+                      {job.attempts === 1 ? "1 attempt" : `${job.attempts} attempts`},{" "}
+                      {job.board_id ? boardName(job.board_id) : "no board"}, given up{" "}
                       <Time at={job.finished_at ?? job.created_at} />
                     </span>
                   </span>

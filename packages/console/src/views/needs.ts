@@ -13,7 +13,8 @@ export interface WorkRow {
   title: string;
   /** The name of the agent that works on the task or submitted it. */
   by: string;
-  at: string;
+  /** Null for an agent that was never seen. */
+  at: string | null;
 }
 
 interface Needs {
@@ -61,7 +62,7 @@ export async function readNeeds(signal: AbortSignal): Promise<Needs> {
   const work = open.filter(({ status }) => status === "in_progress");
   const known = new Map(agents.map((agent) => [agent.id, agent]));
   const leads = new Map(agents.flatMap((agent) => (agent.is_board_lead ? [[agent.board_id, agent]] : [])));
-  const toRow = ({ id, board_id, title }: ListedTask, agent_id: string | null, at: string): WorkRow => {
+  const toRow = ({ id, board_id, title }: ListedTask, agent_id: string | null, at: string | null): WorkRow => {
     const by = agent_id === null ? "A person" : (known.get(agent_id)?.name ?? "An agent");
     return { id, board_id, title, by, at };
   };
@@ -77,7 +78,7 @@ export async function readNeeds(signal: AbortSignal): Promise<Needs> {
     reviews: open.filter(isForPeople).map((task) => toRow(task, task.submitted_by_agent_id, task.updated_at)),
     waiting: open.flatMap((task) => {
       const agent = known.get(task.assigned_agent_id ?? "") ?? (task.status === "review" ? leads.get(task.board_id) : undefined);
-      return isSilent(agent) && !isForPeople(task) ? [toRow(task, agent.id, agent.last_seen_at ?? task.updated_at)] : [];
+      return isSilent(agent) && !isForPeople(task) ? [toRow(task, agent.id, agent.last_seen_at)] : [];
     }),
     expired: work
       .filter(({ lease }) => lease && Date.parse(lease.expires_at) < Date.now())
