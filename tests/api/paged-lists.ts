@@ -12,6 +12,7 @@ import {
   boards,
   budget_spending,
   budgets,
+  gateway_connectivity,
   gateways,
   api_keys,
   organization_invites,
@@ -79,7 +80,7 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
       },
       remove: (ids) => db.delete(stored).where(inArray(idOf(stored), ids)),
     });
-  const ids: Record<string, string> = { board_id, task_id: task.id, webhook_id, group_id: board_group_id };
+  const ids: Record<string, string> = { board_id, gateway_id, task_id: task.id, webhook_id, group_id: board_group_id };
   const toUrl = (path: string) => path.replace(/\{(\w+)\}/g, (_, param: string) => ids[param]!);
 
   const tag = storedIn(tags, () => ({ ...own, name: name(), slug: slug(), color: "000000" }));
@@ -101,6 +102,7 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
   const eventOfLead = storedIn(activity_events, () => ({ ...own, agent_id: home.lead.id, event_type: "agent.updated" }));
   const agent = storedIn(agents, () => ({ gateway_id, board_id, name: name() }));
   const gateway = storedIn(gateways, () => ({ ...own, name: name(), url: "ws://127.0.0.1", workspace_root: "/w" }));
+  const connectivity = storedIn(gateway_connectivity, () => ({ gateway_id, state: "connected", version: name() }));
   const boardGroup = storedIn(board_groups, () => ({ ...own, name: name(), slug: slug() }));
   const board = storedIn(boards, () => ({ ...own, gateway_id, name: name(), slug: slug(), description: "x" }));
   const approval = storedIn(approvals, () => ({ board_id, action_type: "x", status: "approved" }));
@@ -225,6 +227,7 @@ export async function openPagedLists(world: World, home: Tenant): Promise<PagedL
     agent("/api/v1/agents", owner),
     agent("/api/v1/agent/agents", lead),
     gateway("/api/v1/gateways", owner),
+    connectivity("/api/v1/gateways/{gateway_id}/connectivity/changes", owner),
     boardGroup("/api/v1/board-groups", owner),
     board("/api/v1/boards", owner),
     board("/api/v1/agent/boards", main),

@@ -1,4 +1,4 @@
-import { activity_events, boards, gateways, jobs } from "@board/core/schema/all-tables";
+import { activity_events, boards, gateway_connectivity, gateways, jobs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
@@ -139,4 +139,80 @@ test("a gateway that was deleted before its probe is not probed", async () => {
   world.elapse(SPREAD_MS);
   await world.drain();
   expect([host.calls, (await probes()).map(({ status }) => status)]).toEqual([[], ["done"]]);
+});
+
+describe("the history of a gateway's connectivity", () => {
+  type Entry = { state: string; version: string | null; error: string | null; created_at: string };
+  const path = () => `/api/v1/gateways/${home.gateway_id}/connectivity/changes`;
+  const read = async (query = "?limit=200"): Promise<Entry[]> => {
+    const { status, body } = await world.call("GET", path() + query, { token: home.owner.token });
+    expect(status).toBe(200);
+    return body.items;
+  };
+  const latest = async () => (await read())[0]!;
+
+  test("it begins with the registration, and has an entry for each change of state or version, newest first", async () => {
+    const [first, ...others] = await read();
+    expect([first, others]).toEqual([
+      { id: expect.any(String), created_at: expect.any(String), state: "connected", version: "2026.9.6", error: null },
+      [],
+    ]);
+    await stopHost(world, host);
+    await probe();
+    // Another reason for the same state is not a change.
+    await set({ last_error: "Gateway connection closed: 1006" });
+    await probe();
+    await probe();
+    expect(await latest()).toMatchObject({ state: "disconnected", error: expect.stringContaining("ECONNREFUSED") });
+    expect(Date.parse((await latest()).created_at)).toBeGreaterThan(Date.parse(first!.created_at));
+    await host.start();
+    await probe();
+    await probe();
+    const { port } = host;
+    await host.close();
+    host = await startFakeGateway({ token: "test-token-123", dialect: "2026.2.9", version: "2026.2.8", port });
+    await probe();
+    await probe();
+    expect((await read()).map(({ state, version }) => [state, version])).toEqual([
+      ["warned", "2026.2.8"],
+      ["connected", "2026.9.6"],
+      ["disconnected", "2026.9.6"],
+      ["connected", "2026.9.6"],
+    ]);
+    expect((await latest()).error).toContain("not supported");
+  });
+
+  test("a changed connection that fails is an entry, and a changed name is not", async () => {
+    const change = (body: object) =>
+      world.call("PATCH", `/api/v1/gateways/${home.gateway_id}`, { token: home.owner.token, body });
+    expect((await change({ name: "Renamed" })).status).toBe(200);
+    expect(await read()).toHaveLength(1);
+    expect((await change({ token: "wrong-token-456" })).status).toBe(200);
+    const entry = await latest();
+    expect(entry).toMatchObject({ state: "disconnected", version: null });
+    expect(entry.error).not.toContain("wrong-token-456");
+  });
+
+  test("only the newest 50 entries of a gateway are kept", async () => {
+    const { gateway_id } = home;
+    const before = Date.now() - 3_600_000;
+    const old = Array.from({ length: 60 }, (_, n) => ({
+      gateway_id,
+      state: "connected" as const,
+      created_at: new Date(before + n),
+    }));
+    await world.db.insert(gateway_connectivity).values(old);
+    await stopHost(world, host);
+    await probe();
+    const entries = await read();
+    expect([entries.length, entries[0]!.state]).toEqual([50, "disconnected"]);
+    expect(await read("?limit=20")).toEqual(entries.slice(0, 20));
+  });
+
+  test("only admins of the organization read it", async () => {
+    const member = await world.member("not an admin", home);
+    const stranger = await world.tenant("strangers", host.url);
+    const ask = async (token: string) => (await world.call("GET", path(), { token })).status;
+    expect([await ask(member.token), await ask(stranger.owner.token), await ask(home.owner.token)]).toEqual([403, 404, 200]);
+  });
 });

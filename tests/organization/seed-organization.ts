@@ -92,6 +92,7 @@ export async function seedFullOrganization(world: World, tenant: Tenant): Promis
   await db.insert(schema.transition_counts).values({ board_id, span: "hour", start: new Date(), ...moved });
   const times = { retry_at: new Date(), changed_at: new Date() };
   await db.insert(schema.gateway_circuits).values({ gateway_id, failures: 1, last_error: "Host is down", ...times });
+  await db.insert(schema.gateway_connectivity).values({ gateway_id, state: "connected" });
   const source_url = "https://github.com/acme/skills";
   const [skill] = await db.insert(schema.marketplace_skills).values({ organization_id, name: "Skill", source_url }).returning();
   await db.insert(schema.gateway_installed_skills).values({ gateway_id, skill_id: skill!.id });

@@ -14,6 +14,7 @@ const NOT_COUNTED: Record<string, string> = {
   channels: "a few of a person, of no organization",
 
   gateway_circuits: "of the service",
+  gateway_connectivity: "50 of a gateway, written by the service",
   idempotency_keys: "organization_idempotency_bytes",
   jobs: "removed after 7 or 30 days, with texts of a few thousand characters",
   notification_preferences: "one row a person, of no organization",

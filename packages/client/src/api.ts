@@ -1262,6 +1262,26 @@ export interface paths {
         patch: operations["update_gateway"];
         trace?: never;
     };
+    "/api/v1/gateways/{gateway_id}/connectivity/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List changes of a gateway's connectivity
+         * @description When its host was connected, disconnected, or reported another version, newest first. The last 50 are kept.
+         */
+        get: operations["list_gateway_connectivity_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/gateway/status": {
         parameters: {
             query?: never;
@@ -7370,6 +7390,40 @@ export interface components {
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
         };
+        /** @description A page of a list. */
+        GatewayConnectivityChangePage: {
+            /** @description The items of this page, in the order of the list. */
+            items: components["schemas"]["GatewayConnectivityChange"][];
+            /** @description Total number of items in the list; -1 with `cursor`. */
+            total: number;
+            /** @description The limit that was applied. */
+            limit: number;
+            /** @description The offset that was applied. */
+            offset: number;
+        };
+        /** @description A change of the connectivity of a gateway. */
+        GatewayConnectivityChange: {
+            /**
+             * Format: uuid
+             * @description Id of the entry.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the service noticed the change.
+             * @example 2026-11-20T10:24:09.799Z
+             */
+            created_at: string;
+            /**
+             * @description `warned`: the host is connected, but its version is too old or unknown; `error` has the warning.
+             * @enum {string}
+             */
+            state: "connected" | "warned" | "disconnected";
+            /** @description Version that the host had last reported. */
+            version: string | null;
+            /** @description Why the host was not connected, or the warning about its version. */
+            error: string | null;
+        };
         /** @description State of a host, as the host itself reports it now. */
         GatewayStatus: {
             /** @description Whether the host answers and its version is supported. */
@@ -11105,6 +11159,8 @@ export type Tag = components['schemas']['Tag'];
 export type TagPage = components['schemas']['TagPage'];
 export type GatewayPage = components['schemas']['GatewayPage'];
 export type Gateway = components['schemas']['Gateway'];
+export type GatewayConnectivityChangePage = components['schemas']['GatewayConnectivityChangePage'];
+export type GatewayConnectivityChange = components['schemas']['GatewayConnectivityChange'];
 export type GatewayStatus = components['schemas']['GatewayStatus'];
 export type GatewaySession = components['schemas']['GatewaySession'];
 export type GatewaySessions = components['schemas']['GatewaySessions'];
@@ -14170,6 +14226,45 @@ export interface operations {
             408: components["responses"]["BodyTimeout"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_gateway_connectivity_changes: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /** @description Number of items to skip. */
+                offset?: number;
+                /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the gateway. */
+                gateway_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Address of the next page, as `<…>; rel="next"`, while there is one. It has a `cursor`. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatewayConnectivityChangePage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { makeBoard, openConsole, setupConsole } from "./console-fixture.ts";
+import { expect, test, vi } from "vitest";
+import { startFakeGateway } from "../../support/fake-gateway/server.ts";
+import { makeBoard, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
 
 const { browser, service } = await setupConsole();
 const { api } = service;
@@ -20,4 +21,26 @@ test("the organization's page shows how much room webhook payloads take, next to
   await view.sees("main", `All payloads together have ${(used / 1_024).toFixed(1)} KB of 1.0 GB.`);
   await view.sees("main", "There are no files.");
   expect([view.errors, view.outside]).toEqual([[], []]);
+});
+
+test("the page of a gateway lists when its host was lost and came back, with the error and the version", async () => {
+  const host = await startFakeGateway({ token: "gateway-token-0815", dialect: "2026.9.6" });
+  const body = { name: "Harbour host", url: host.url, token: "gateway-token-0815", workspace_root: "/srv/agents" };
+  const { id } = await api.post("/api/v1/gateways", { body });
+  await view.go(`#/gateways/${id}`);
+  await view.sees("main", "History of the connection");
+  const states = () =>
+    view.page.evaluate(`[...document.querySelectorAll(".row-head")].filter((row) => row.textContent.includes("version"))
+      .map((row) => row.querySelector(".badge").textContent)`);
+  await vi.waitFor(async () => expect(await states()).toEqual(["connected"]), WAIT);
+  await host.stop();
+  await view.click("Test the connection");
+  await vi.waitFor(async () => expect(await states()).toEqual(["does not answer", "connected"]), WAIT);
+  await view.sees(".row", "ECONNREFUSED");
+  await view.sees(".row", "version 2026.9.6");
+  await host.start();
+  await view.click("Test the connection");
+  await vi.waitFor(async () => expect(await states()).toEqual(["connected", "does not answer", "connected"]), WAIT);
+  expect([view.errors, view.outside]).toEqual([[], []]);
+  await host.close();
 });

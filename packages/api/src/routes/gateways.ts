@@ -9,7 +9,8 @@ import {
   UpdateGateway,
   updateGateway,
 } from "@board/openclaw/gateway/gateway";
-import { longPageQuery, pageOf } from "@board/core/lists/page";
+import { ConnectivityChange, listConnectivity } from "@board/openclaw/provisioning/host-history";
+import { longPageQuery, pageOf, pageQuery } from "@board/core/lists/page";
 import { Ok, ok } from "@board/core/values/wire";
 import { gatewayResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
@@ -38,6 +39,19 @@ export const gateways = [
   ),
   endpoint("GET", "/api/v1/gateways/{gateway_id}", { as: admin, summary: "Get a gateway", returns: Gateway }, (ctx, { params }) =>
     getGateway(ctx, params.gateway_id),
+  ),
+  endpoint(
+    "GET",
+    "/api/v1/gateways/{gateway_id}/connectivity/changes",
+    {
+      as: admin,
+      summary: "List changes of a gateway's connectivity",
+      description: "When its host was connected, disconnected, or reported another version, newest first. The last 50 are kept.",
+      authorize: (ctx, params) => getGateway(ctx, params.gateway_id),
+      query: pageQuery(20),
+      returns: pageOf(ConnectivityChange),
+    },
+    (ctx, { params, query }) => listConnectivity(ctx, params.gateway_id, query),
   ),
   endpoint(
     "PATCH",

@@ -9,6 +9,7 @@ import { Loading, Problem } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 import { CHANGE_FIELDS, toBody, toTyped } from "./fields.ts";
 import { GatewayState } from "./gateways.tsx";
+import { ConnectionHistory } from "./history.tsx";
 import { Methods } from "./methods.tsx";
 import { Sessions } from "./sessions.tsx";
 import { Sync } from "./sync.tsx";
@@ -50,6 +51,7 @@ export function GatewayPage({ gateway_id }: { gateway_id: string }) {
           {gateway.kind === "openclaw" && (
             <>
               <Test gateway={gateway} onTested={reload} />
+              <ConnectionHistory gateway={gateway} />
               <Sync gateway={gateway} />
               <Sessions gateway_id={gateway_id} />
               <Methods gateway_id={gateway_id} />

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { boolean, check, index, integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
-import { bytes, id, instant, isOneOf, timestamps } from "./columns.ts";
+import { bytes, created, id, instant, isOneOf, timestamps } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 
 /**
@@ -44,5 +44,27 @@ export const gateways = pgTable(
       "gateways_not_blank",
       sql`trim(${t.name}) <> '' and (${t.kind} = 'pull' or (trim(${t.url}) <> '' and trim(${t.workspace_root}) <> ''))`,
     ),
+  ],
+);
+
+/** A `warned` host is connected, but its version is too old or unknown. */
+export const HOST_STATES = ["connected", "warned", "disconnected"] as const;
+
+/** When the connectivity of a gateway changed. Only the newest entries of a gateway are kept. */
+export const gateway_connectivity = pgTable(
+  "gateway_connectivity",
+  {
+    ...id,
+    ...created,
+    gateway_id: uuid()
+      .notNull()
+      .references(() => gateways.id, { onDelete: "cascade" }),
+    state: text({ enum: HOST_STATES }).notNull(),
+    version: text(),
+    error: text(),
+  },
+  (t) => [
+    index("gateway_connectivity_by_gateway").on(t.gateway_id, t.created_at, t.id),
+    check("gateway_connectivity_state", isOneOf(t.state, HOST_STATES)),
   ],
 );

@@ -30,6 +30,7 @@ import { maskToken } from "./mask.ts";
 import { hasSeenAgent, insertPullGateway, updatePullGateway, seenAfter } from "@board/core/agent/pull-gateway";
 import { closeCircuit } from "@board/core/job/circuit";
 import { probeGateway, type Connectivity, recordConnectivityChange } from "../provisioning/connectivity.ts";
+import { recordHostState } from "../provisioning/host-history.ts";
 import { type GatewayRow, getGatewayRow, isOwnGateway, sealToken, unsealToken } from "@board/core/gateway/target";
 import { gatewayOrigin, isGatewayUrl } from "../wire/url.ts";
 import { newestFirst } from "@board/core/lists/keyset";
@@ -166,6 +167,7 @@ export async function createGateway(ctx: Context<Admin>, input: CreateGateway): 
         organization_id: actingFor(ctx, ctx.actor.active.organization_id),
       })
       .returning();
+    await recordHostState(ctx, row!.id, null, row!);
     await createMainAgentIfMissing(ctx, row!);
     const gateway = toGateway(ctx, row!);
     await recordGatewayAudit(ctx, "gateway.created", null, row!);
@@ -225,6 +227,7 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
     if (!row) throw notFound();
     // The new connection may lead to another host, so the jobs that waited for the old one are tried again.
     if (isConnectionChanged) await closeCircuit(ctx, gateway_id);
+    if (isConnectionChanged) await recordHostState(ctx, gateway_id, stored, row);
     if (connectivity.connected !== undefined && connectivity.connected !== stored.connected)
       await recordConnectivityChange(ctx, row);
     const affectsMainAgent = isConnectionChanged || changes.name !== undefined || changes.workspace_root !== undefined;

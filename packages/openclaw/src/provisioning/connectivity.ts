@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { dailyKey, storeAlerts } from "@board/core/alert/alert-job";
 import { recordEvent } from "@board/core/activity/activity";
+import { recordHostState } from "./host-history.ts";
 import { resumeWorkOfGateway } from "./resume.ts";
 import { changedFields, isEmpty } from "@board/core/values/changed-fields";
 import type { Alert } from "@board/core/context/alert";
@@ -114,6 +115,7 @@ async function writeConnectivity(ctx: Context, gateway: KnownConnectivity, conne
     .update(gateways)
     .set({ ...connectivity, checked_at: ctx.now() })
     .where(isGateway);
+  await recordHostState(ctx, gateway.id, before, { ...before, ...connectivity });
   if (before.connected === connectivity.connected) return;
   await recordConnectivityChange(ctx, { ...gateway, ...connectivity });
   if (!connectivity.connected) await storeAlerts(ctx, [downAlert(ctx, gateway)]);
