@@ -39,6 +39,7 @@ test("the doctor finds no problem in a healthy service and names every part of i
     "retention: old rows are removed in time",
     `gateway home host: ${new URL(host.url).host} accepts this service: version 2026.2.9, protocol 3, all scopes`,
     "subscriptions: none are active",
+    "push: the key is created when the first browser subscribes",
     expect.stringMatching(/^sign-in: 127\.0\.0\.1:\d+ has 1 key$/),
   ]);
 });

@@ -141,11 +141,14 @@ test("after a change of ENCRYPTION_KEY the runbook leaves no unreadable secret a
     token,
     body: { invited_email: "new@example.com", role: "member" },
   });
-  const paths = ["/api/v1/gateways", "/api/v1/organizations/me/invites", `/api/v1/boards/${home.board_id}/webhooks`];
+  const push = "/api/v1/users/me/push";
+  const { public_key } = (await before.call("GET", push, { token })).body;
+  const paths = ["/api/v1/gateways", "/api/v1/organizations/me/invites", `/api/v1/boards/${home.board_id}/webhooks`, push];
   const statuses = async () => Promise.all(paths.map(async (url) => (await after.call("GET", url, { token })).status));
   expect(await statuses()).toContain(500);
   await executeRunbook(after, "another key");
-  expect(await statuses()).toEqual([200, 200, 200]);
+  expect(await statuses()).toEqual([200, 200, 200, 200]);
+  expect((await after.call("GET", push, { token })).body.public_key).not.toBe(public_key);
   const posted = async (webhook: { endpoint_path: string }) =>
     (await after.call("POST", webhook.endpoint_path, { raw: "{}" })).status;
   expect([await posted(signed), await posted(unsigned)]).toEqual([410, 202]);

@@ -1,6 +1,6 @@
 import { createECDH, createPrivateKey, type KeyObject, sign } from "node:crypto";
 import type { Context } from "../context/context.ts";
-import { getOrCreateServiceKey } from "../db/service-key.ts";
+import { findServiceKey, getOrCreateServiceKey } from "../db/service-key.ts";
 import { CURVE } from "./encrypt.ts";
 
 const KEY_NAME = "web-push";
@@ -17,6 +17,12 @@ export interface VapidKey {
 /** Returns the key and creates it when it is first needed. If the key changed, every browser would have to subscribe again. */
 export const getVapidKey = async (ctx: Pick<Context, "db" | "settings">): Promise<VapidKey> =>
   toVapidKey(await getOrCreateServiceKey(ctx, KEY_NAME, createKey));
+
+/** Finds the key. Returns null if it has not been created yet. Throws if it was encrypted with a different ENCRYPTION_KEY. */
+export async function findVapidKey(ctx: Pick<Context, "db" | "settings">): Promise<VapidKey | null> {
+  const stored = await findServiceKey(ctx, KEY_NAME);
+  return stored === null ? null : toVapidKey(stored);
+}
 
 function createKey(): string {
   const pair = createECDH(CURVE);

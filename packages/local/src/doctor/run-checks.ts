@@ -6,6 +6,7 @@ import type { Finding } from "./finding.ts";
 import { checkGateways } from "./gateways.ts";
 import { checkMail } from "./mail.ts";
 import { checkProcesses } from "./processes.ts";
+import { checkPush } from "./push.ts";
 import { checkReceivers } from "./receivers.ts";
 import { checkRetentions } from "./retentions.ts";
 import { checkIssuer, checkQueues, checkSouls } from "./external-services.ts";
@@ -40,6 +41,7 @@ export async function runChecks(
           ...(await checkRetentions(ctx)),
           ...(await checkGateways(ctx)),
           ...(await checkReceivers(ctx)),
+          await checkPush(ctx),
           ...(await checkProcesses(ctx)),
         );
       }
