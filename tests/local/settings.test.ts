@@ -94,6 +94,33 @@ test.each<[string, string, Partial<Settings>]>([
   expect(parseSettings({ ...local, [name]: value }, "local")).toMatchObject(settings);
 });
 
+describe("LISTEN and NOTIFY", () => {
+  const isNotified = (more: Record<string, string>) => parseSettings({ ...oidc, ...more }, "local").database_notify;
+
+  test.each([
+    ["on", "postgres://u:p@db.example/board"],
+    ["on", "postgres://u:p@db.example:5432/board?sslmode=require"],
+    ["on", "postgres://u:p@db-pooler-7.example/board"],
+    ["on", "postgres://u:p@db.my-pooler.example/board"],
+    ["on", "postgres://u:p@db.example/board?pgbouncer=false"],
+    ["on", "postgres://u:p@db.example/6432"],
+    ["off", "postgres://u:p@ep-cool-name-pooler.eu.example/board"],
+    ["off", "postgres://u:p@db-pooler/board"],
+    ["off", "postgres://u:p@db.example:6432/board"],
+    ["off", "postgres://u:p@aws-0-eu.pooler.example:6543/postgres"],
+    ["off", "postgres://u:p@db.example/board?sslmode=require&pgbouncer=true"],
+    ["off", "postgres://u:p@ep-cool-name.eu.neon.tech/board"],
+  ])("are %s by default with the database %s", (expected, DATABASE_URL) => {
+    expect(isNotified({ DATABASE_URL })).toBe(expected === "on");
+  });
+
+  test("DATABASE_NOTIFY decides for a pooler that the URL does not show, and for a port that is no pooler", () => {
+    expect(isNotified({ DATABASE_URL: "postgres://db.example/board", DATABASE_NOTIFY: "off" })).toBe(false);
+    expect(isNotified({ DATABASE_URL: "postgres://db.example:6432/board", DATABASE_NOTIFY: "on" })).toBe(true);
+    expect(isNotified({ DATABASE_URL: "postgres://db.example/board", PREPARED_STATEMENTS: "off" })).toBe(false);
+  });
+});
+
 test("a Lambda allows fewer open streams than a server process, because each stream occupies a sandbox", () => {
   const streamsOf = (edge: "local" | "lambda", more: Record<string, string> = {}) => {
     const { streams_per_caller, streams_per_organization } = parseSettings({ ...local, ...more }, edge).budgets;
