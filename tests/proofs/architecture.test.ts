@@ -66,6 +66,22 @@ test("one function sends messages to hosts, so that no text evades its check", (
   expect(senders).toEqual(["packages/openclaw/src/host/session.ts"]);
 });
 
+/** An import that is followed when its file is loaded, unlike `import type` and `import()`. */
+const STATIC_IMPORT = /^(?:import|export)\s(?!type\s)(?:[^"';]*?\bfrom\s*)?"([^"]+)"/gm;
+
+test("OpenTelemetry is imported only in the telemetry folder, which is loaded only when the settings name a collector", () => {
+  const TELEMETRY = "packages/local/src/telemetry/";
+  const outside = imports.filter(({ file }) => !file.startsWith(TELEMETRY));
+  expect(offenders(outside, ({ target }) => target.startsWith("@opentelemetry/"))).toEqual([]);
+  const users = new Set(outside.filter(({ target }) => target.startsWith(TELEMETRY)).map(({ file }) => file));
+  expect(users).toContain("packages/local/src/server.ts");
+  const followed = [...users].flatMap((file) =>
+    [...readFileSync(path.join(root, file), "utf8").matchAll(STATIC_IMPORT)].map(([, target]) => `${file} -> ${target}`),
+  );
+  expect(followed.length).toBeGreaterThan(10);
+  expect(followed.filter((entry) => entry.includes("/telemetry/"))).toEqual([]);
+});
+
 test("a table file imports only columns and other tables", () => {
   const tables = imports.filter(({ file }) => file.endsWith(".sql.ts"));
   expect(
