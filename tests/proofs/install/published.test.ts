@@ -1,8 +1,10 @@
-import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { NAME, OLDEST_NODE } from "../../../packages/board/name.mjs";
 import { startPostgres } from "../../support/postgres.ts";
 import { countFiles, removeFolders, ROOT, type RunningProgram, sizeInMegabytes, startIn, temporaryFolder } from "./copy.ts";
@@ -111,6 +113,39 @@ test("the package migrates an empty PostgreSQL database to the package's version
   const other = await startIn(folder, ["npx", "--yes", NAME], { ...environment, ...env, PORT: "0", LOG_LEVEL: "error" }, false);
   expect((await fetch(`${other.url}/readyz`)).status).toBe(200);
   await other.stop();
+});
+
+// `script`, which every Linux has, runs a command on a pseudo terminal.
+test("the first start on the terminal of a desktop opens the link that signs the owner in", async () => {
+  const desktop = path.join(home, "desktop");
+  const noted = path.join(desktop, "noted");
+  mkdirSync(desktop);
+  writeFileSync(path.join(desktop, "xdg-open"), `#!/bin/sh\necho "$1" > ${noted}.part && mv ${noted}.part ${noted}\n`, {
+    mode: 0o700,
+  });
+  const env = {
+    ...environment,
+    PATH: `${desktop}:${environment["PATH"]}`,
+    DATA_DIR: path.join(desktop, ".data"),
+    PORT: "0",
+    DISPLAY: ":0",
+  };
+  const terminal = spawn("script", ["--quiet", "--return", "--command", `npx --yes ${NAME}`, "/dev/null"], { cwd: folder, env });
+  let shown = "";
+  terminal.stdout.on("data", (text) => (shown += String(text)));
+  const exited = once(terminal, "close");
+  onTestFinished(async () => {
+    terminal.kill();
+    await exited;
+  });
+  await vi.waitUntil(() => existsSync(noted), { timeout: 120_000, interval: 50 });
+  const [link] = /http:\S+\/#link=\S+/.exec(shown)!;
+  const address = readFileSync(noted, "utf8").trim();
+  expect(address).not.toContain("link=");
+  expect(readFileSync(fileURLToPath(address), "utf8")).toContain(`url=${link}"`);
+  // Ctrl-C. Its exit code is npm's.
+  terminal.stdin.write("\u0003");
+  await exited;
 });
 
 test("the help shows the command to type, says that it starts the service, and names the service's programs", async () => {
