@@ -6,26 +6,31 @@ import path from "node:path";
 
 const root = path.resolve(import.meta.dirname, "../../..");
 
-function git(...args: string[]): string {
-  const { status, stdout, stderr } = spawnSync("git", args, { cwd: root, encoding: "utf8" });
+function git(repository: string, ...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync("git", args, { cwd: repository, encoding: "utf8" });
   if (status !== 0) throw new Error(`git ${args.join(" ")} failed: ${stderr}`);
   return stdout.trim();
 }
 
 /**
- * Returns the commit of the last release: LAST_RELEASE, or else the newest tag. Without tags it is the commit before the newest
- * migration, because its tables differ from the current tables.
+ * Returns the last release: LAST_RELEASE, or else the newest tag of a version that does not contain the current commit. Without such
+ * tags it is the commit before the newest migration, because its tables differ from the current tables.
  */
-export function findLastRelease(): string {
+export function findLastRelease(repository = root): string {
   const given = process.env["LAST_RELEASE"];
   if (given) return given;
-  const tag = git("tag", "--sort=-creatordate").split("\n")[0];
+  const [tag] = git(repository, "tag", "--list", "v*", "--no-contains", "HEAD", "--sort=-creatordate").split("\n");
   if (tag) return tag;
-  const newest = readdirSync(path.join(root, "migrations"))
+  if (git(repository, "rev-parse", "--is-shallow-repository") === "true")
+    throw new Error(
+      "This clone is shallow and has no tag of a release. Run git fetch --unshallow --tags, or set LAST_RELEASE to a commit.",
+    );
+  const newest = readdirSync(path.join(repository, "migrations"))
     .filter((name) => name.endsWith(".sql"))
     .toSorted()
     .at(-1)!;
-  return git("rev-parse", `${git("log", "--diff-filter=A", "-1", "--format=%H", "--", `migrations/${newest}`)}^`);
+  const added = git(repository, "log", "--diff-filter=A", "-1", "--format=%H", "--", `migrations/${newest}`);
+  return git(repository, "rev-parse", `${added}^`);
 }
 
 /** Returns the launcher of the release, and a function that removes its folder. */
