@@ -42,7 +42,7 @@ const answer = async (person: Browser, code: string, verb: "approve" | "deny") =
 };
 const sessionsOf = async (person: Browser) => (await person.send("GET", "/api/auth/list-sessions")).body.length as number;
 
-test("board login opens the browser, signs its person in when they agree, and board logout ends the session", async () => {
+test("board login opens the browser and signs the person in once they agree, and board logout ends the session", async () => {
   const owner = await openOwner();
   await owner.send("POST", "/api/v1/boards", { name: "Shop", description: "A board", gateway: "pull" });
   const you = openCaller();

@@ -133,7 +133,7 @@ export async function openBenchEnvironment(): Promise<BenchEnvironment> {
       await waitForJobs();
       const run = { connections: CONNECTIONS, requests: FLOOR_REQUESTS, ...(rows && { rows }) };
       const floor = await sendStatements(postgres.url("bench"), recorded, run);
-      // No process knows of the jobs that these statements stored.
+      // The repeated statements stored jobs without waking a process, so these jobs would only disturb the next figures.
       await db.execute(sql`delete from jobs where status in ('queued', 'running')`);
       return { floor: `${round(floor)}/s, ${(floor / per_second).toFixed(1)} times the figure` };
     },

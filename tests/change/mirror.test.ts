@@ -34,7 +34,7 @@ async function send({ world, home }: Place, method: string, path: string, body?:
   return answer;
 }
 
-/** Lists the agents of boards. Main agents are left out, because no board could be added without them. */
+/** Lists the agents of boards. Main agents are left out, because a history may delete the agents, and a gateway without its main agent takes no boards. */
 async function boardAgentIds(place: Place): Promise<string[]> {
   const { items } = (await send(place, "GET", "/api/v1/agents?limit=200")).body as {
     items: { id: string; board_id: string | null }[];

@@ -52,7 +52,7 @@ describe("the access matrix", () => {
 });
 
 /** `npm run test:tenancy` removes every condition. */
-describe("the access matrix without a condition", () => {
+describe("the access matrix notices a removed condition", () => {
   test.each([
     { condition: '"board_member"."user_id" = "users"."id"', path: "/api/v1/boards/{board_id}", by: "another owner" },
     {

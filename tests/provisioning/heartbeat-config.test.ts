@@ -191,7 +191,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     ]);
   });
 
-  test("settings that the host keeps in an agent's heartbeat stay", async () => {
+  test("a change of the heartbeat keeps the host's other settings for it", async () => {
     const config = configOf(host);
     const own = config.agents.entries?.[worker] ?? config.agents.list!.find(({ id }) => id === worker)!;
     own.heartbeat = { prompt: "Look around", every: "1h" };

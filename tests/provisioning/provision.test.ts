@@ -235,7 +235,7 @@ describe("the files of a provisioned agent", () => {
 describe("agents created by other operations", () => {
   const NO_RESET = { reset: false, wake: true };
 
-  test("a worker created by a lead acts for the oldest owner", async () => {
+  test("the files of a worker that a lead created have the profile of the oldest owner", async () => {
     const lea = await addAgent(world, home, board_id, { name: "Lea", is_board_lead: true });
     const made = await world.call("POST", "/api/v1/agent/agents", { agent: lea.auth_token, body: { name: "Wim" } });
     // This route may not be available, in which case the lead uses the general one.

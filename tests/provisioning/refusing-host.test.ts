@@ -159,7 +159,7 @@ describe("a host that has not approved the service yet", () => {
     expect((await ask("GET", `/api/v1/gateway/status?gateway_id=${gateway_id}`)).body).toMatchObject({ error: command });
   });
 
-  test("an agent keeps the token of its creation when the approval comes while its job still retries", async () => {
+  test("an agent keeps the token that it was created with if the host approves the service while the agent's job is still retried", async () => {
     await start();
     const crew = await register("soon", TOKEN);
     await deliverConcurrently(world);

@@ -215,7 +215,7 @@ test("notifications chosen for the digest are one message, and quiet hours delay
   expect(service.messagesOf(browser)).toHaveLength(1);
 });
 
-test("texts of other people stay within the size of a push message, and its only secret is the token that decides", async () => {
+test("long texts of other people are cut to fit a push message, and the message's only secret is the token of its buttons", async () => {
   const home = await world.tenant("kai");
   const browser = await addBrowser(home.owner);
   await ask(home, { action_type: "\u{1F680}".repeat(40), description: "\u0007\u{1F4A5}".repeat(4_000) });

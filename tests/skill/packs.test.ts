@@ -109,7 +109,7 @@ test("a change replaces all fields of the pack, and a change without effect writ
     expect((await patch(made.id, wrong)).status, JSON.stringify(wrong)).toBe(422);
 });
 
-test("a change to another pack's repository is a conflict, but another organization may have the same repository", async () => {
+test("a pack cannot be given the repository of another pack, but another organization may have the same repository", async () => {
   await post({ source_url: repository("taken") });
   const { id } = (await post({ source_url: repository("free") })).body;
   const refused = await patch(id, { source_url: `${repository("taken")}/` });

@@ -90,7 +90,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
   for (const name of names) await sqs.create(name, { visibility_seconds: queues[name].visibility_seconds });
   const folder = mkdtempSync(path.join(tmpdir(), "lambda-world-"));
   const clock = path.join(folder, "clock");
-  // A test may have stopped its clock.
+  // What the clock file says: `@` and a fixed time if the test sets the clock, else the offset from the real clock.
   let time = "";
   const setClock = () => {
     const set = options.clock ? `@${now().getTime()}` : String(clockOffset());

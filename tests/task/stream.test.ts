@@ -165,7 +165,7 @@ describe("events that the task stream includes", () => {
     const other = await addBoard(world, home, `Other ${boardCount}`);
     const elsewhere = await addTask(world, other);
     await record("task.created", { board_id: other.board_id, task_id: elsewhere.id });
-    // Even when an event of this board names a task of another board.
+    // An event of this board that names a task of another board is sent without the task.
     await record("task.updated", { task_id: elsewhere.id, message: "mixed up" });
     await record("task.updated", { message: "own" });
     await listener.waitForEvents(2);

@@ -215,7 +215,7 @@ const whereKept = (folder: TaskFolder | null): string =>
   folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "";
 
 /**
- * Returns how a run ends whose lease is lost. Somebody else may hold the task, so no comment is posted. The run says where the work
+ * Returns how a run whose lease is lost ends. Somebody else may hold the task, so no comment is posted. The run says where the work
  * is.
  */
 const toLost = (reason: string, folder: TaskFolder | null, links: RunLink[]): RunEnding => ({

@@ -26,8 +26,8 @@ function createBalancer() {
   const targets: string[] = [];
   const unready = new Set<string>();
   const agent = new Agent({ keepAlive: true, maxSockets: 2_000 });
+  // The proxy gets no listener for errors, so that each call of `web` rejects with its own error.
   const proxy = createProxyServer({ agent, xfwd: false });
-  // Without a listener for errors, each call of `web` rejects with its own error.
   let turn = 0;
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {

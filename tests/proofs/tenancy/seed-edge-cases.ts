@@ -89,7 +89,7 @@ export async function addRemovedBoard(world: World, { owner, gateway_id }: Tenan
   return { removed_board_id: id };
 }
 
-/** Adds a gateway on the same host with its main agent. */
+/** Adds a gateway for the host at `url`, with its main agent. */
 export async function addGateway(world: World, { owner }: Tenant, name: string, url: string): Promise<string> {
   const host = { name, url, workspace_root: "/srv/agents", token: "test-token-123" };
   return (await createSender(world, owner)("POST", "/api/v1/gateways", host)).id;

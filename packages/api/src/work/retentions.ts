@@ -74,7 +74,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     since: run_steps.created_at,
     days: "run_steps_retention_days",
     remove: removeOldSteps,
-    // The batch is small, because the steps of a request can take up a megabyte.
+    // The batch is small, because the steps of one request can take a megabyte.
     batch: 200,
   },
   "webhook payloads": {

@@ -57,7 +57,7 @@ export function useTyped(name: string, start: Typed) {
     before,
     isTyped: draft !== "" || Object.keys(secrets).length > 0,
     type,
-    /** Takes these values as the state before typing, so that sending the form again replaces them. */
+    /** Takes `values`, which somebody else stored meanwhile, as the state before typing. Sending the form again overwrites them. */
     accept: (values: Typed) => setBase(write({ ...before, ...values })),
     clear: () => {
       setDraft("");

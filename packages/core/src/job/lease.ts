@@ -46,7 +46,7 @@ const leaseValues = (limits: SlotLimits) => ({
   ...takenSlots(limits),
 });
 
-/** Prepares the lease of a job, because every job runs this statement and its SQL is long. */
+/** Creates the statement that leases a job. It is prepared, because every job runs it and building its long SQL takes time. */
 const prepareLease = (mayTryHost: SQL) =>
   preparedQuery((db, ...limits: SlotLimits) =>
     db

@@ -100,8 +100,8 @@ export async function readOwnHorizon(ctx: Context): Promise<{ horizon: bigint; h
 }
 
 /**
- * Returns for how many seconds this app has seen the transaction as the oldest one. The time when it was first seen as the oldest
- * one of the cluster counts too.
+ * Returns for how many seconds this app has seen the transaction as the oldest one of this database. If the app saw it earlier as
+ * the oldest one of the whole cluster, the seconds count from then.
  */
 function observeOwn(ctx: Context, id: bigint | null): number {
   const { own, snapshot } = holdsOf(ctx);
