@@ -9,7 +9,7 @@ import {
   type DatabaseTimeouts,
   guardConnections,
   keepConnectionAfterRefusal,
-  limitSession,
+  configureSession,
   NO_SESSION_TIMEOUTS,
 } from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
@@ -106,7 +106,7 @@ export function openNeon(
   );
   guardConnections(pool, options.log);
   // If this fails, the server closes the connection and `guardConnections` logs that.
-  pool.on("connect", (client: NeonClient) => void limitSession(client, timeouts).catch(() => {}));
+  pool.on("connect", (client: NeonClient) => void configureSession(client, timeouts).catch(() => {}));
   pipelineTransactions(pool);
   if (options.prepare ?? true) cacheStatements(pool);
   const db = drizzle(pool);

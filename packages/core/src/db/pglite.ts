@@ -13,11 +13,11 @@ export const EMBEDDED_VERSION: string = packageFile.dependencies["@electric-sql/
 
 /**
  * Limits the log segments that are kept for reuse, which could otherwise take a gigabyte. Also limits the memory for pages,
- * because the operating system caches the same files.
+ * because the operating system caches the same files. The page cost is that of `configureSession`.
  */
 const START_PARAMETERS = [
   ...PGlite.defaultStartParams,
-  ...["max_wal_size=128MB", "min_wal_size=32MB", "shared_buffers=16MB"].flatMap((parameter) => ["-c", parameter]),
+  ...["max_wal_size=128MB", "min_wal_size=32MB", "shared_buffers=16MB", "random_page_cost=1.1"].flatMap((parameter) => ["-c", parameter]),
 ];
 /** The pause between attempts to reopen the database. Each attempt blocks the process for about a second. */
 const REOPEN_INTERVAL_MS = 3_000;

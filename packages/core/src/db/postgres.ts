@@ -9,7 +9,7 @@ import {
   type DatabaseTimeouts,
   guardConnections,
   keepConnectionAfterRefusal,
-  limitSession,
+  configureSession,
   NO_SESSION_TIMEOUTS,
 } from "./pool.ts";
 import { cacheStatements } from "./statement-cache.ts";
@@ -60,7 +60,7 @@ export function openPostgres(
       keepAlive: true,
       // The pool awaits the promise, although its types do not say so.
       // oxlint-disable-next-line typescript/no-misused-promises
-      onConnect: (client) => limitSession(client, timeouts),
+      onConnect: (client) => configureSession(client, timeouts),
     },
     options.log,
   );
