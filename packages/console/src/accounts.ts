@@ -1,5 +1,18 @@
 import { SESSION, token, useToken } from "./api.ts";
+import { forgetInvite } from "./opened-invite.ts";
 import { replace } from "./route.ts";
+
+/** A refusal of the sign-in. The service gives a code to refusals that a program may have to distinguish. */
+class AuthError extends Error {
+  readonly code: string | null;
+  constructor(message: string, code: string | null) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Whether an invite was refused because its address has an account already. */
+export const hasAccountAlready = (error: unknown): boolean => error instanceof AuthError && error.code === "SIGN_IN_FIRST";
 
 /** Calls an operation under `/api/auth`, which accounts mode has. If it fails, throws with the reason that the service gives. */
 export async function callAuth<Answer>(method: "GET" | "POST", path: string, body: object | null = null): Promise<Answer> {
@@ -9,8 +22,8 @@ export async function callAuth<Answer>(method: "GET" | "POST", path: string, bod
   });
   const received = (await answer.json().catch(() => null)) as unknown;
   if (answer.ok) return received as Answer;
-  const { message, detail, error_description } = (received ?? {}) as Record<string, string>;
-  throw new Error(error_description ?? message ?? detail ?? `The service answered ${answer.status}.`);
+  const { code, message, detail, error_description } = (received ?? {}) as Record<string, string>;
+  throw new AuthError(error_description ?? message ?? detail ?? `The service answered ${answer.status}.`, code ?? null);
 }
 
 const post = <Answer>(path: string, body: object): Promise<Answer> => callAuth("POST", path, body);
@@ -25,6 +38,9 @@ export async function renewSession(): Promise<void> {
 
 /** Returns a link to the console that signs a person in, or that lets an invited person create an account. */
 export const toLink = (kind: "link" | "invite", secret: string): string => `${location.origin}/#${kind}=${secret}`;
+
+/** Describes what the link of an invite does. Continues a sentence about the person. */
+export const LINK_USE = "who creates an account with it, or joins with an existing one. Pass it on like a password.";
 
 /** Signs in with the token of a link, which works only once. */
 export async function signInByLink(token: string): Promise<void> {
@@ -79,6 +95,7 @@ export async function signInByMail(token: string): Promise<void> {
 /** Creates the account of an invited person, and signs that person in. */
 export async function joinByInvite(token: string, name: string, password: string): Promise<void> {
   await post("/sign-up/invite", { token, name, ...(password ? { password } : {}) });
+  forgetInvite();
   useToken(SESSION);
 }
 

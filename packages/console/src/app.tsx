@@ -7,6 +7,7 @@ import { BoardView } from "./board/board.tsx";
 import { renewBrowser } from "./inbox/browser.ts";
 import { isHelpOpen, isJumpOpen, Navigation, shownLinks } from "./navigation.tsx";
 import { hasReturned } from "./oidc.ts";
+import { openedInvite } from "./opened-invite.ts";
 import { go, replace, route, toBoard, toView, type ViewName } from "./route.ts";
 import { boards, followLink, isAdmin, linkedOrganization, loadSession, member } from "./session.ts";
 import { answerOffer, isCheckingLink, offeredToken } from "./sign-in-link.ts";
@@ -15,6 +16,7 @@ import { lazy } from "./ui/lazy.tsx";
 import { Dialog, Loading, Problem } from "./ui/parts.tsx";
 import { Notices } from "./ui/toast.tsx";
 import { Help } from "./views/help.tsx";
+import { OfferedInvite } from "./views/offered-invite.tsx";
 import { SignInForm, SignInPage } from "./views/sign-in.tsx";
 
 const Activity = lazy("the activity", async () => (await import("./views/activity.tsx")).Activity);
@@ -123,6 +125,7 @@ export function App() {
           <SignInForm />
         </Dialog>
       )}
+      {isIn && !refused.value && openedInvite.value !== null && <OfferedInvite token={openedInvite.value} />}
       {isHelpOpen.value && <Help onClose={() => (isHelpOpen.value = false)} />}
       {isIn && isJumpOpen.value && <Jump onClose={() => (isJumpOpen.value = false)} />}
       <Notices />

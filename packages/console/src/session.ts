@@ -17,6 +17,12 @@ export async function switchOrganization(organization_id: string): Promise<void>
   location.assign("/");
 }
 
+/** Accepts an invite. The person joins its organization, and works in it from then on. */
+export async function joinOrganization(token: string): Promise<void> {
+  const { organization_id } = await api.post("/api/v1/organizations/invites/accept", { body: { token } });
+  await switchOrganization(organization_id);
+}
+
 /** The organization that a link in a message names, if the person belongs to it and another organization is active. */
 export const linkedOrganization = computed(() => {
   const wanted = route.value.query.get("organization");

@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { signInByLink } from "./accounts.ts";
 import { isAccepted, token, useToken } from "./api.ts";
 import { readAuth } from "./config.ts";
+import { keepInvite } from "./opened-invite.ts";
 import { replace } from "./route.ts";
 import { showError } from "./ui/toast.tsx";
 
@@ -18,9 +19,6 @@ async function checkToken(candidate: string): Promise<void> {
   else offeredToken.value = candidate;
 }
 
-/** The invite from a link that was opened. The page asks for a name and a password. */
-export const openedInvite = signal<string | null>(null);
-
 /** The link of a mail that was opened. The page signs in when its button is pressed, because mail programs open links too. */
 export const openedMail = signal<string | null>(null);
 
@@ -31,7 +29,7 @@ async function openLink(): Promise<void> {
   const mail = fields.get("mail");
   if (!candidate && !link && !invite && !mail) return;
   replace("/");
-  openedInvite.value = invite;
+  if (invite) keepInvite(invite);
   openedMail.value = mail;
   if (invite || mail) return;
   isCheckingLink.value = true;

@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
-import { toLink } from "../accounts.ts";
+import { LINK_USE, toLink } from "../accounts.ts";
 import { api, SESSION, token as session } from "../api.ts";
 import { useResource } from "../resource.ts";
+import { joinOrganization } from "../session.ts";
 import { Confirm } from "../ui/confirm.tsx";
 import { FormButton } from "../ui/form-dialog.tsx";
 import { Form, type Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
 import { Snippet } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
-import { showInfo } from "../ui/toast.tsx";
 import { textOf } from "../ui/values.ts";
 import { accessFields, NO_ACCESS, roleOf, toAccess, toTyped } from "./access.ts";
 
@@ -18,7 +18,7 @@ const LIST = "/api/v1/organizations/me/invites";
 const invite = (typed: Typed) =>
   api.post(LIST, { body: { invited_email: textOf(typed, "invited_email").trim(), role: roleOf(typed), ...toAccess(typed) } });
 
-/** Shows open invites. The service sends no mail for them, so the person who invites passes the token on. */
+/** Shows open invites. Only a service that sends mail sends their links too, so the person who invites can pass them on. */
 export function Invites() {
   const read = (signal: AbortSignal) => api.get(LIST, { params: { query: { limit: LIMIT } }, signal });
   const from = useResource(read, [], () => false);
@@ -40,19 +40,17 @@ export function Invites() {
       </div>
       {token && (
         <div class="card-panel" role="status">
-          {session.value === SESSION && (
+          {session.value === SESSION ? (
             <>
-              <p>The invite is ready. Give this link to the person: it makes their account, so pass it on like a password.</p>
+              <p>The invite is ready. Give this link to the person, {LINK_USE}</p>
               <Snippet label="Link of the invite" text={toLink("invite", token)} />
             </>
+          ) : (
+            <>
+              <p>The invite is ready. Give this token to the person, who enters it under Organization, General.</p>
+              <Snippet label="Token of the invite" text={token} />
+            </>
           )}
-          <p>
-            {session.value === SESSION
-              ? "A person with an account enters"
-              : "The invite is ready. Give this token to the person, who enters it"}{" "}
-            under Organization, General{session.value === SESSION ? ", this token:" : "."}
-          </p>
-          <Snippet label="Token of the invite" text={token} />
         </div>
       )}
       <List what="the invites" from={from} empty={["Nobody is invited.", "An invite names the role and the boards in advance."]}>
@@ -68,8 +66,12 @@ export function Invites() {
               </span>
             </div>
             <div class="actions">
-              <button type="button" aria-label={`Show the token for ${item.invited_email}`} onClick={() => setToken(item.token)}>
-                Show token
+              <button
+                type="button"
+                aria-label={`Show the ${session.value === SESSION ? "link" : "token"} for ${item.invited_email}`}
+                onClick={() => setToken(item.token)}
+              >
+                {session.value === SESSION ? "Show link" : "Show token"}
               </button>
               <Confirm
                 label="Withdraw"
@@ -87,16 +89,6 @@ export function Invites() {
   );
 }
 
-/** Joins the organization of an invite and makes it the active one. */
-async function accept(typed: Typed): Promise<void> {
-  const { organization_id } = await api.post("/api/v1/organizations/invites/accept", {
-    body: { token: textOf(typed, "token").trim() },
-  });
-  await api.patch("/api/v1/organizations/me/active", { body: { organization_id } });
-  showInfo("You are a member now.");
-  location.assign("/");
-}
-
 export function AcceptInvite() {
   return (
     <section class="card-panel">
@@ -106,7 +98,7 @@ export function AcceptInvite() {
         fields={[{ name: "token", label: "Token of the invite", kind: "secret" }]}
         start={{ token: "" }}
         label="Join"
-        submit={accept}
+        submit={(typed) => joinOrganization(textOf(typed, "token").trim())}
       />
     </section>
   );

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import {
   askForMail,
+  hasAccountAlready,
   joinByInvite,
   leaveToService,
   SERVICES,
@@ -8,8 +9,10 @@ import {
   signInByPasskey,
   signInByPassword,
 } from "../accounts.ts";
+import { messageOf, signedIn } from "../api.ts";
 import type { Way } from "../config.ts";
-import { openedInvite, openedMail } from "../sign-in-link.ts";
+import { openedInvite } from "../opened-invite.ts";
+import { openedMail } from "../sign-in-link.ts";
 import { showInfo } from "../ui/toast.tsx";
 
 const MIN_PASSWORD = 12;
@@ -23,7 +26,8 @@ interface Props {
 /** Shows the form that fits how the page was opened: by a link from an e-mail, by the link of an invite, or without a link. */
 export function AccountForm(props: Props) {
   if (openedMail.value !== null) return <MailButton {...props} token={openedMail.value} />;
-  if (openedInvite.value !== null) return <JoinForm {...props} invite={openedInvite.value} />;
+  // A person whose session has ended has an account already.
+  if (openedInvite.value !== null && !signedIn.value) return <JoinForm {...props} invite={openedInvite.value} />;
   return <WaysForm {...props} />;
 }
 
@@ -36,13 +40,31 @@ function MailButton({ token, isBusy, attempt }: Props & { token: string }) {
   );
 }
 
-function JoinForm({ invite, isBusy, attempt }: Props & { invite: string }) {
+/** Creates an account for an invited person. A person who has one signs in instead, and is then asked whether to join. */
+function JoinForm({ invite, ...props }: Props & { invite: string }) {
+  const { isBusy, attempt } = props;
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
+  const [signInText, setSignInText] = useState<string | null>(null);
   const submit = (event: Event) => {
     event.preventDefault();
-    void attempt(() => joinByInvite(invite, name.trim(), password));
+    void attempt(() =>
+      joinByInvite(invite, name.trim(), password).catch((error: unknown) => {
+        if (!hasAccountAlready(error)) throw error;
+        setSignInText(messageOf(error));
+      }),
+    );
   };
+  if (signInText !== null)
+    return (
+      <>
+        <p role="status">{signInText}</p>
+        <WaysForm {...props} />
+        <button type="button" class="plain" disabled={isBusy} onClick={() => setSignInText(null)}>
+          I have no account yet
+        </button>
+      </>
+    );
   return (
     <form class="form" onSubmit={submit}>
       <label>
@@ -62,6 +84,9 @@ function JoinForm({ invite, isBusy, attempt }: Props & { invite: string }) {
       <p class="muted">At least {MIN_PASSWORD} characters. You can also set it, or a passkey, later under You, Account.</p>
       <button type="submit" class="primary" disabled={isBusy}>
         Join
+      </button>
+      <button type="button" class="plain" disabled={isBusy} onClick={() => setSignInText("Sign in to join with your account.")}>
+        I have an account
       </button>
     </form>
   );

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { toLink } from "../accounts.ts";
+import { LINK_USE, toLink } from "../accounts.ts";
 import { api } from "../api.ts";
 import type { Board } from "../types.ts";
 import { type FieldSpec, Form, type Typed } from "../ui/form.tsx";
@@ -21,7 +21,7 @@ export function InvitePerson({ board, onInvited }: { board: Board; onInvited: ()
     return <Form name="invite.first" fields={FIELDS} start={{ invited_email: "" }} label="Invite" submit={invite} />;
   return (
     <>
-      <p>Give this link to the person: it makes their account, so pass it on like a password.</p>
+      <p>Give this link to the person, {LINK_USE}</p>
       <Snippet label="Link of the invite" text={toLink("invite", token)} />
     </>
   );
