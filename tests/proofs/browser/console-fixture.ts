@@ -119,7 +119,13 @@ export async function openConsole(context: BrowserContext, address: string, orig
     hasCards: (status, titles) => vi.waitFor(async () => expect(await cards(status)).toEqual(titles.toSorted()), WAIT),
     count,
     click: (name) => page.locator(`::-p-aria([name="${name}"][role="button"])`).click(),
-    fill: (form, name, typed) => page.locator(field(form, name)).fill(typed),
+    async fill(form, name, typed) {
+      if (typed) return page.locator(field(form, name)).fill(typed);
+      // Filling in nothing would not tell the page that the field is empty now.
+      await page.locator(field(form, name)).click();
+      await page.evaluate(`document.querySelector(${quote(field(form, name))}).select()`);
+      await page.keyboard.press("Backspace");
+    },
     async value(form, name) {
       await page.locator(field(form, name)).wait();
       return evaluate<string>(`document.querySelector(${quote(field(form, name))}).value`);

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import type { SkillPack, SkillPackSync } from "../types.ts";
@@ -63,6 +63,10 @@ function Row({ pack, onChanged }: { pack: SkillPack; onChanged: () => Promise<vo
   const { run, error, follow } = useWork<SkillPackSync>(`pack.${pack.id}`, (run_id) =>
     api.get(`${ITEM}/sync/{run_id}`, { params: { path: { pack_id: pack.id, run_id } } }),
   );
+  const isOver = run !== null && run.status !== "running";
+  useEffect(() => {
+    if (isOver) void onChanged();
+  }, [isOver]);
   const sync = async () => {
     const answer = await api.post(`${ITEM}/sync`, { params, headers: { Prefer: "respond-async" } });
     if ("run_id" in answer) follow(answer.run_id as string);
