@@ -85,6 +85,7 @@ export function Audit() {
           Only entries {valueOf("actor") ? "by one actor" : ""} {valueOf("target") ? "about one thing" : ""}.
         </p>
       )}
+      {isFiltered && <p class="muted">An export has every entry from the first day on, whatever else is chosen here.</p>}
       <List
         what="the log"
         from={from}

@@ -105,7 +105,7 @@ function Row({ field, onChanged }: { field: CustomField; onChanged: () => void }
           </button>
           <Confirm
             label="Remove"
-            question="Its values are lost on all tasks."
+            question="Only a field without values on tasks can be removed."
             confirm="Remove the field"
             failure="The field was not removed"
             act={() => api.delete(ITEM, { params })}
