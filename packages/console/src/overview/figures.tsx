@@ -1,8 +1,8 @@
 import type { Dashboard } from "../types.ts";
-import { Columns, type ColumnsPoint } from "../ui/columns.tsx";
+import { Columns, type ColumnsPoint, topOf } from "../ui/columns.tsx";
 import { toWhole } from "../ui/figures.ts";
+import { SavePicture } from "../ui/picture.tsx";
 import { Table } from "../ui/table.tsx";
-import { savePicture } from "./picture.ts";
 
 type Comparison = Dashboard["throughput"];
 type Bucket = Comparison["primary"]["bucket"];
@@ -17,6 +17,20 @@ const FORMATS: Record<Bucket, Intl.DateTimeFormatOptions> = {
 function nameOf(period: string, bucket: Bucket): string {
   return new Intl.DateTimeFormat(undefined, FORMATS[bucket]).format(new Date(period));
 }
+
+const DATES: Record<Bucket, Intl.DateTimeFormatOptions> = {
+  hour: { dateStyle: "medium", timeStyle: "short" },
+  day: { dateStyle: "medium", timeZone: "UTC" },
+  week: { dateStyle: "medium", timeZone: "UTC" },
+  month: FORMATS.month,
+};
+
+/** The first and the last time of a series. A picture is seen later, so these have the year too. */
+const endsOf = ({ bucket, points }: { bucket: Bucket; points: readonly { period: string }[] }): readonly [string, string] => {
+  const date = new Intl.DateTimeFormat(undefined, DATES[bucket]);
+  const [first, last] = [points[0], points.at(-1)];
+  return [first ? date.format(new Date(first.period)) : "", last ? date.format(new Date(last.period)) : ""];
+};
 
 interface Measure {
   key: "throughput" | "cycle_time" | "error_rate";
@@ -37,14 +51,14 @@ const WORK = [
   ["inbox", "inbox"],
 ] as const;
 
-/** Shows the charts, each with its numbers in a table. */
-export function Figures({ data }: { data: Dashboard }) {
+/** Shows the charts, each with its numbers in a table. `about` names the time and the boards that they cover. */
+export function Figures({ data, about }: { data: Dashboard; about: string }) {
   return (
     <div class="figures">
       {MEASURES.map((measure) => (
-        <Measured key={measure.key} measure={measure} comparison={data[measure.key]} />
+        <Measured key={measure.key} measure={measure} comparison={data[measure.key]} about={about} />
       ))}
-      <Work wip={data.wip} />
+      <Work wip={data.wip} about={about} />
     </div>
   );
 }
@@ -57,9 +71,11 @@ interface Row extends ColumnsPoint {
 function Measured({
   measure: { key, title, unit },
   comparison: { primary, comparison },
+  about,
 }: {
   measure: Measure;
   comparison: Comparison;
+  about: string;
 }) {
   const rows = primary.points.map(({ period, value }, index): Row => {
     const before = comparison.points[index]?.value ?? 0;
@@ -70,10 +86,21 @@ function Measured({
       cells: [toWhole(value), toWhole(before)],
     };
   });
-  return <Figure name={key} title={title} kinds={[["work", unit]]} rows={rows} columns={[`Now (${unit})`, "Same time before"]} />;
+  const columns = [`Now (${unit})`, "Same time before"];
+  return (
+    <Figure
+      name={key}
+      title={title}
+      about={about}
+      ends={endsOf(primary)}
+      kinds={[["work", unit]]}
+      rows={rows}
+      columns={columns}
+    />
+  );
 }
 
-function Work({ wip: { primary } }: { wip: Dashboard["wip"] }) {
+function Work({ wip: { primary }, about }: { wip: Dashboard["wip"]; about: string }) {
   const rows = primary.points.map((point): Row => {
     const values = WORK.map(([status]) => point[status]);
     return {
@@ -84,20 +111,31 @@ function Work({ wip: { primary } }: { wip: Dashboard["wip"] }) {
     };
   });
   const kinds = WORK.map(([status, label]) => [`status-${status}`, label] as const);
+  const columns = WORK.map(([, label]) => label);
   return (
-    <Figure name="wip" title="Work: tasks in each state" kinds={kinds} rows={rows} columns={WORK.map(([, label]) => label)} />
+    <Figure
+      name="wip"
+      title="Work: tasks in each state"
+      about={about}
+      ends={endsOf(primary)}
+      kinds={kinds}
+      rows={rows}
+      columns={columns}
+    />
   );
 }
 
 interface FigureProps {
   name: string;
   title: string;
+  about: string;
+  ends: readonly [string, string];
   kinds: readonly (readonly [string, string])[];
   rows: readonly Row[];
   columns: readonly string[];
 }
 
-function Figure({ name, title, kinds, rows, columns }: FigureProps) {
+function Figure({ name, title, about, ends, kinds, rows, columns }: FigureProps) {
   return (
     <section class="figure" data-figure={name}>
       <Columns title={title} kinds={kinds} points={rows} format={toWhole} />
@@ -112,9 +150,7 @@ function Figure({ name, title, kinds, rows, columns }: FigureProps) {
             ...columns.map((label, index) => ({ label, cell: (row: Row) => row.cells[index] })),
           ]}
         />
-        <button type="button" class="small" onClick={() => savePicture(`[data-figure="${name}"] svg`, name)}>
-          Save as a picture
-        </button>
+        <SavePicture name={name} frame={{ title, about, kinds, ends, scale: [toWhole(topOf(rows)), toWhole(0)] }} />
       </details>
     </section>
   );

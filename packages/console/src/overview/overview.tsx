@@ -1,14 +1,15 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { toBoard, toView } from "../route.ts";
-import { boards } from "../session.ts";
+import { boardName, boards } from "../session.ts";
 import type { Dashboard } from "../types.ts";
 import { toWhole } from "../ui/figures.ts";
 import { Loading, Problem } from "../ui/parts.tsx";
 import { type Tile, Tiles } from "../ui/tiles.tsx";
 import { Time } from "../ui/time.tsx";
 import { Figures } from "./figures.tsx";
+import { Spent } from "./spent.tsx";
 
 const RANGE_NAMES: Record<Dashboard["range"], string> = {
   "24h": "Last day",
@@ -22,14 +23,21 @@ const RANGE_NAMES: Record<Dashboard["range"], string> = {
 };
 const LIMIT = 200;
 
-interface Query {
+export interface OverviewQuery {
   range_key: Dashboard["range"];
   board_id?: string;
   group_id?: string;
 }
 
 /** The choices are kept while other views are open. */
-const query = signal<Query>({ range_key: "7d" });
+const query = signal<OverviewQuery>({ range_key: "7d" });
+
+/** The name of the chosen group. The query has only its id. */
+const groupName = signal("");
+const placeName = computed(() => {
+  const { board_id, group_id } = query.value;
+  return board_id ? boardName(board_id) : group_id ? groupName.value : "all boards";
+});
 
 /** Shows how the work proceeds: what gets done, how long it takes, what fails, and what waits. */
 export function Overview() {
@@ -47,7 +55,8 @@ export function Overview() {
       {data && (
         <>
           <Totals data={data} />
-          <Figures data={data} />
+          <Spent query={chosen} />
+          <Figures data={data} about={`${RANGE_NAMES[data.range]}, ${placeName.value}`} />
           <Pending data={data} />
         </>
       )}
@@ -80,7 +89,10 @@ function Filters() {
       <select
         aria-label="Boards"
         value={board_id ? `board:${board_id}` : group_id ? `group:${group_id}` : ""}
-        onChange={(event) => choosePlace(event.currentTarget.value)}
+        onChange={(event) => {
+          groupName.value = event.currentTarget.selectedOptions[0]?.text ?? "";
+          choosePlace(event.currentTarget.value);
+        }}
       >
         <option value="">All boards</option>
         {boards.value?.map(({ id, name }) => (

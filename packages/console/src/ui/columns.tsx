@@ -33,12 +33,15 @@ const STEPS: Record<string, number> = {
 
 const sumOf = ({ values }: ColumnsPoint) => values.reduce((sum, value) => sum + value, 0);
 
+/** The value at the top of the scale. */
+export const topOf = (points: readonly ColumnsPoint[]): number => Math.max(0, ...points.map(sumOf)) || 1;
+
 /** Shows columns over time. The chart is one tab stop, and the arrow keys move between columns. */
 export function Columns({ title, kinds, points, format }: ColumnsProps) {
   const [at, setAt] = useState<number | null>(null);
   const drawing = useRef<SVGSVGElement>(null);
   if (points.length === 0) return null;
-  const max = Math.max(...points.map(sumOf)) || 1;
+  const max = topOf(points);
   const focus = (index: number) => {
     const next = Math.min(points.length - 1, Math.max(0, index));
     setAt(next);

@@ -22,6 +22,7 @@ const UNITS = [
 
 const short = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
 const long = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 
 export function toRelative(at: string): string {
   const seconds = (Date.parse(at) - Math.max(now.value, Date.now() - TICK_MS)) / 1_000;
@@ -74,3 +75,6 @@ function Ticking({ from }: { from: string }) {
 }
 
 export const toMoment = (at: string): string => long.format(new Date(at));
+
+/** The UTC day of an instant, in which usage is counted. */
+export const toDay = (at: string): string => day.format(new Date(at));

@@ -1,6 +1,8 @@
 import { useRef, useState } from "preact/hooks";
 import type { UsageMetrics, UsageRow, UsageSums } from "../types.ts";
 import { toDollars, toExactDollars, toShort, toWhole } from "../ui/figures.ts";
+import { SavePicture } from "../ui/picture.tsx";
+import { toDay } from "../ui/time.tsx";
 import { nameOf } from "./name.ts";
 
 interface MeasureOf {
@@ -46,14 +48,21 @@ interface Bar {
   name: string;
   work: number;
   idle: number;
+  /** The exact values. */
+  parts: string;
   text: string;
 }
+
+const KINDS = [
+  ["work", "work"],
+  ["idle", "idle"],
+] as const;
 
 /**
  * Shows a bar for each group: usage for tasks, and on top of it idle usage. The chart is one tab stop, the arrow keys move between
  * bars, and the table has the same numbers.
  */
-export function Chart({ data, measure }: { data: UsageMetrics; measure: Measure }) {
+export function Chart({ data, measure, about }: { data: UsageMetrics; measure: Measure; about: string }) {
   const [at, setAt] = useState<number | null>(null);
   const drawing = useRef<SVGSVGElement>(null);
   const { value, text, label, axis }: MeasureOf = MEASURES[measure];
@@ -64,7 +73,7 @@ export function Chart({ data, measure }: { data: UsageMetrics; measure: Measure 
     const name = nameOf(row, data.group_by);
     const idle = value(row.idle);
     const parts = `${text(row.work)}${idle > 0 ? `, idle ${text(row.idle)}` : ""}`;
-    return { row, name, work: value(row.work), idle, text: `${name}: ${parts}` };
+    return { row, name, work: value(row.work), idle, parts, text: `${name}: ${parts}` };
   });
   if (bars.length === 0) return null;
   const max = Math.max(...bars.map(({ work, idle }) => work + idle)) || 1;
@@ -82,14 +91,21 @@ export function Chart({ data, measure }: { data: UsageMetrics; measure: Measure 
     End: Infinity,
   };
   const height = isByDay ? HEIGHT : bars.length * BAR_ROW;
+  const title = `${label} by ${data.group_by}`;
+  const dates = [toDay(data.from), toDay(data.until)] as const;
+  const labels = isByDay
+    ? { about, ends: dates, scale: [axis(max), axis(0)] as const }
+    : { about: `${about}, ${dates.join(" to ")}`, bars: bars.map(({ name, parts }) => [name, parts] as const) };
   return (
-    <figure class="chart">
+    <figure class="chart" data-figure={data.group_by}>
       <figcaption>
-        <span>
-          {label} by {data.group_by}
-        </span>
+        <span>{title}</span>
         <span class="legend">
-          <i class="key work" /> work <i class="key idle" /> idle
+          {KINDS.map(([style, text]) => (
+            <span key={style}>
+              <i class={`key ${style}`} /> {text}{" "}
+            </span>
+          ))}
         </span>
       </figcaption>
       <div class={isByDay ? "chart-days" : "chart-groups"}>
@@ -113,7 +129,7 @@ export function Chart({ data, measure }: { data: UsageMetrics; measure: Measure 
           preserveAspectRatio="none"
           height={height}
           role="group"
-          aria-label={`${label} by ${data.group_by}`}
+          aria-label={title}
           onKeyDown={(event) => {
             const step = steps[event.key];
             if (step === undefined) return;
@@ -151,6 +167,9 @@ export function Chart({ data, measure }: { data: UsageMetrics; measure: Measure 
         {at === null ? <span class="muted">Point at a bar, or go to it with Tab and the arrows.</span> : (bars[at]?.text ?? "")}
       </p>
       {!isByDay && reported.length > bars.length && <p class="muted">The {bars.length} first rows of the table.</p>}
+      <div>
+        <SavePicture name={`${measure}-by-${data.group_by}`} frame={{ title, kinds: KINDS, ...labels }} />
+      </div>
     </figure>
   );
 }

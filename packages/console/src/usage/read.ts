@@ -6,6 +6,7 @@ export interface UsageQuery {
   range_key: UsageMetrics["range"];
   group_by: UsageGrouping;
   board_id?: string;
+  group_id?: string;
 }
 
 export const readUsage = (query: UsageQuery, signal: AbortSignal): Promise<UsageMetrics> =>

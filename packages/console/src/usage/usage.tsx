@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useResource } from "../resource.ts";
-import { boards } from "../session.ts";
+import { boardName, boards } from "../session.ts";
 import type { UsageGrouping, UsageMetrics, UsageSums } from "../types.ts";
 import { toDollars, toShort, toWhole } from "../ui/figures.ts";
 import { Empty, Loading, Problem } from "../ui/parts.tsx";
@@ -60,7 +60,12 @@ export function Usage() {
       {data && (!isEmpty || data.group_by === "agent") && (
         <>
           <Totals data={data} />
-          <Chart key={chosen.group_by} data={data} measure={measure.value} />
+          <Chart
+            key={chosen.group_by}
+            data={data}
+            measure={measure.value}
+            about={chosen.board_id ? boardName(chosen.board_id) : "All boards"}
+          />
           <UsageTable data={data} />
         </>
       )}
