@@ -85,31 +85,31 @@ test("a comment that names a person reaches only that person, with the text of t
   expect((await titlesOf(home.owner)).filter((title: string) => title.includes("mentions"))).toEqual([]);
 });
 
-test("a chat message that names a person reaches that person", async () => {
-  const home = await world.tenant("chats");
-  const grace = await world.person("grace", { name: "Grace" });
+test.each([
+  ["chat message", ["chat"]],
+  ["note", ["decision"]],
+])("a %s in the memory of a board that names a person reaches only that person", async (name, tags) => {
+  const home = await world.tenant(`memory ${name}`);
+  const grace = await world.person(`grace ${name}`, { name: "Grace" });
   await world.join(grace, home.organization_id, "member", { read: true });
-  await call(
-    "POST",
-    `/api/v1/boards/${home.board_id}/memory`,
-    { agent: home.lead.token },
-    { content: "@grace look", tags: ["chat"] },
-  );
+  const path = `/api/v1/boards/${home.board_id}/memory`;
+  await call("POST", path, { agent: home.lead.token }, { content: "@grace look, @worker knows", tags });
   await world.drain();
-  expect(await titlesOf(grace)).toEqual([`Lead mentions you in the chat of chats board`]);
+  expect(await titlesOf(grace)).toEqual([`Lead mentions you in the chat or memory of memory ${name} board`]);
+  expect(await titlesOf(home.owner)).toEqual([]);
 });
 
-test("a mention in the chat of a group reaches only people who may read the group, and only while they may read it", async () => {
-  const home = await world.tenant("grouped");
+test.each(["chat", "decision"])("a mention in the memory of a group with the tag %s reaches only people who may read the group, and only while they may read it", async (tag) => {
+  const home = await world.tenant(`grouped ${tag}`);
   const { token } = home.owner;
   const group = await call("POST", "/api/v1/board-groups", { token }, { name: "Ships" });
   await call("PATCH", `/api/v1/boards/${home.board_id}`, { token }, { board_group_id: group.id });
-  const ines = await world.person("ines", { name: "Ines" });
+  const ines = await world.person(`ines ${tag}`, { name: "Ines" });
   const member_id = await world.join(ines, home.organization_id, "member", { read: true });
-  const otto = await world.person("otto", { name: "Otto" });
+  const otto = await world.person(`otto ${tag}`, { name: "Otto" });
   await world.join(otto, home.organization_id, "member");
-  const chat = { content: "@ines @otto look", tags: ["chat"] };
-  await call("POST", `/api/v1/board-groups/${group.id}/memory`, { token }, chat);
+  const entry = { content: "@ines @otto look", tags: [tag] };
+  await call("POST", `/api/v1/board-groups/${group.id}/memory`, { token }, entry);
   await world.drain();
   expect([await titlesOf(ines), await titlesOf(otto)].map((titles) => titles.length)).toEqual([1, 0]);
   const access = { all_boards_read: false, all_boards_write: false, board_access: [] };

@@ -8,9 +8,9 @@ const MAX_NAMES = 20;
 
 interface MentioningText {
   organization_id: string;
-  /** Null for a group's chat. */
+  /** Null for the memory of a group. */
   board_id: string | null;
-  /** The task of a comment; null for a chat. */
+  /** The task of a comment; null for an entry of a memory. */
   task_id: string | null;
   /** The id of the task, board or group. */
   subject_id: string;

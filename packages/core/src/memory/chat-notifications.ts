@@ -11,15 +11,37 @@ import { notify } from "../notification/notification.ts";
 import { PAUSE_COMMANDS } from "../schema/memory.sql.ts";
 import { boardChatText, groupChatText } from "./message.ts";
 
+interface Group {
+  id: string;
+  organization_id: string;
+}
+
+const placeOfBoard = ({ id, organization_id }: BoardRow) => ({ organization_id, board_id: id, subject_id: id });
+const placeOfGroup = ({ id, organization_id }: Group) => ({ organization_id, board_id: null, subject_id: id });
+
+/** Notifies the people whom a note of a board's memory mentions. Agents read notes when they need them. */
+export const notifyBoardNote = async (ctx: CallerContext, board: BoardRow, content: string): Promise<void> =>
+  notifyPeople(ctx, placeOfBoard(board), content, await listOtherAgents(ctx, eq(boards.id, board.id)));
+
+/** Notifies the people whom a note of a group's memory mentions. */
+export const notifyGroupNote = async (ctx: CallerContext, group: Group, content: string): Promise<void> =>
+  notifyPeople(ctx, placeOfGroup(group), content, await listOtherAgents(ctx, eq(boards.board_group_id, group.id)));
+
+/** Notifies the people whom a text mentions. Names of agents take precedence over names of people. */
+const notifyPeople = (
+  ctx: CallerContext,
+  place: ReturnType<typeof placeOfBoard> | ReturnType<typeof placeOfGroup>,
+  text: string,
+  agents: readonly BoardRecipient[],
+): Promise<void> => enqueueAll(ctx, mentionJobs(ctx.actor, { ...place, task_id: null, text }, agents));
+
 /**
  * Notifies the agents of a board, except the author, about a chat message. `/pause` and `/resume` go to all agents, as bare
  * commands. Other messages go to the mentioned agents and the lead.
  */
 export async function notifyBoardChat(ctx: CallerContext, board: BoardRow, content: string): Promise<void> {
   const recipients = await listOtherAgents(ctx, eq(boards.id, board.id));
-  const { organization_id } = board;
-  const place = { organization_id, board_id: board.id, task_id: null, subject_id: board.id };
-  await enqueueAll(ctx, mentionJobs(ctx.actor, { ...place, text: content }, recipients));
+  await notifyPeople(ctx, placeOfBoard(board), content, recipients);
   const command = parsePauseCommand(content);
   const mentions = parseMentions(content);
   for (const recipient of recipients) {
@@ -49,13 +71,12 @@ const parsePauseCommand = (content: string) =>
  */
 export async function notifyGroupChat(
   ctx: CallerContext,
-  group: { id: string; organization_id: string; name: string },
+  group: Group & { name: string },
   { content, broadcast }: { content: string; broadcast: boolean },
 ): Promise<void> {
   const mentions = parseMentions(content);
   const recipients = await listOtherAgents(ctx, eq(boards.board_group_id, group.id));
-  const place = { organization_id: group.organization_id, board_id: null, task_id: null, subject_id: group.id };
-  await enqueueAll(ctx, mentionJobs(ctx.actor, { ...place, text: content }, recipients));
+  await notifyPeople(ctx, placeOfGroup(group), content, recipients);
   for (const recipient of recipients) {
     const mentioned = isMentioned(recipient, mentions);
     if (!broadcast && !mentioned && !recipient.is_board_lead) continue;

@@ -10,7 +10,7 @@ import { largeText, largeTexts, truncatable } from "../lists/large-fields.ts";
 import { type Page, pageQuery } from "../lists/page.ts";
 import type { Source } from "../stream/source.ts";
 import { Id, Instant, MAX_NAME, MAX_TEXT, NonEmpty, TextOrNull, lazyObject } from "../values/wire.ts";
-import { notifyGroupChat } from "./chat-notifications.ts";
+import { notifyGroupChat, notifyGroupNote } from "./chat-notifications.ts";
 import { board_group_memory, groupMemoryWords } from "../schema/group-memory.sql.ts";
 import { toSearchWords } from "../lists/search-words.ts";
 import { SearchText } from "../lists/text-search.ts";
@@ -123,15 +123,15 @@ export async function removeGroupMemory(ctx: Context, group_id: string): Promise
   await ctx.db.delete(board_group_memory).where(eq(board_group_memory.board_group_id, group_id));
 }
 
-/** Writes an entry, and notifies agents if it is a chat message or a broadcast. */
+/** Writes an entry. Agents are notified of chat messages and broadcasts, people of every entry that mentions them. */
 async function createEntry(
   ctx: CallerContext,
   group: { id: string; organization_id: string; name: string },
   { content, tags, source }: CreateGroupMemoryEntry,
 ): Promise<GroupMemoryEntry> {
   const is_chat = tags?.includes("chat") ?? false;
-  const broadcast = tags?.includes("broadcast") === true || parseMentions(content).has("all");
-  const notifies = is_chat || broadcast;
+  const mentions = parseMentions(content);
+  const broadcast = tags?.includes("broadcast") === true || mentions.has("all");
   const entry = {
     board_group_id: group.id,
     content,
@@ -140,7 +140,10 @@ async function createEntry(
     source: source ?? actorName(ctx.actor),
     is_chat,
   };
-  return groupMemory.create(ctx, entry, notifies ? (ctx) => notifyGroupChat(ctx, group, { content, broadcast }) : undefined);
+  if (!is_chat && !broadcast && mentions.size === 0) return groupMemory.create(ctx, entry);
+  return groupMemory.create(ctx, entry, (ctx) =>
+    is_chat || broadcast ? notifyGroupChat(ctx, group, { content, broadcast }) : notifyGroupNote(ctx, group, content),
+  );
 }
 
 function toGroupMemoryEntry(row: typeof board_group_memory.$inferSelect): GroupMemoryEntry {

@@ -21,13 +21,14 @@ import {
   valueError,
   lazyObject,
 } from "../values/wire.ts";
-import { notifyBoardChat } from "./chat-notifications.ts";
+import { notifyBoardChat, notifyBoardNote } from "./chat-notifications.ts";
 import { toSearchWords } from "../lists/search-words.ts";
 import { SearchText } from "../lists/text-search.ts";
 import { ChatFilter, createMemoryLog, MemoryTags } from "./memory-log.ts";
 import { board_memory, memoryWords } from "../schema/memory.sql.ts";
 import { prepareRowInsert } from "../db/prepared-write.ts";
 import { filterBy } from "../lists/filter.ts";
+import { parseMentions } from "../values/mention.ts";
 
 const MAX_KEY = 200;
 
@@ -138,7 +139,10 @@ export async function followMemory(ctx: Context<User | Agent>, board_id: string,
   return boardMemory.follow(await boardFor(ctx, board_id, "read"), is_chat);
 }
 
-/** Writes an entry for the caller. The tag `chat` makes it a chat message, and agents of the board are notified about it. */
+/**
+ * Writes an entry for the caller. The tag `chat` makes it a chat message, and agents of the board are notified about it. People are
+ * notified of every entry that mentions them.
+ */
 export async function createMemoryEntry(
   ctx: Context<User | Agent>,
   board_id: string,
@@ -153,7 +157,8 @@ export async function createMemoryEntry(
   const words = toSearchWords(memory_key, content);
   const { type: author_type, id: author_id } = authorOf(ctx.actor);
   const entry = { board_id: board.id, memory_key, value, content, words, tags, source, is_chat, author_type, author_id };
-  return boardMemory.create(ctx, entry, is_chat ? (ctx) => notifyBoardChat(ctx, board, content) : undefined);
+  const notify = is_chat ? notifyBoardChat : parseMentions(content).size > 0 ? notifyBoardNote : null;
+  return boardMemory.create(ctx, entry, notify ? (ctx) => notify(ctx, board, content) : undefined);
 }
 
 /** The insert of an entry, for `runBatch`. */

@@ -42,7 +42,7 @@ const TITLES: Titles = {
   "question.asked": ({ actor_name, approval }) =>
     `${short(actor_name, "Somebody")} asks: ${short(approval?.reason ?? null, "a question")}`,
   mention: ({ actor_name, task_title, board_name }) =>
-    `${short(actor_name, "Somebody")} mentions you ${task_title ? `on ${short(task_title, "a task")}` : `in the chat of ${short(board_name, "a group")}`}`,
+    `${short(actor_name, "Somebody")} mentions you ${task_title ? `on ${short(task_title, "a task")}` : `in the chat or memory of ${short(board_name, "a group")}`}`,
   "task.submitted": ({ task_title }) => `Ready for review: ${short(task_title, "a task")}`,
   "task.blocked": ({ task_title }) => `Blocked: ${short(task_title, "a task")}`,
   "run.failed": ({ task_title }) => `A run ended without a result: ${short(task_title, "a task")}`,
