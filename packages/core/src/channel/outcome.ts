@@ -19,10 +19,17 @@ export interface Outcome {
   write: SendWrite | null;
 }
 
+/** Deliveries that wait until a time without being tried. */
+export interface Postponed {
+  ids: readonly string[];
+  until: Date;
+}
+
 interface Batch {
   outcomes: readonly Outcome[];
   dropped: readonly string[];
   left: readonly string[];
+  postponed: readonly Postponed[];
   stopped: { failure: string; until: Date } | null;
   is_full: boolean;
 }
@@ -40,9 +47,14 @@ const isOneOf = (ids: readonly string[]) => inArray(channel_deliveries.id, [...i
  * that are tried again.
  */
 export async function storeOutcomes(ctx: Context, { kind, sender, organization_id }: Sending, batch: Batch): Promise<void> {
-  const { outcomes, dropped, left, stopped, is_full } = batch;
+  const { outcomes, dropped, left, postponed, stopped, is_full } = batch;
   if (dropped.length > 0) await ctx.db.update(channel_deliveries).set({ status: "dropped" }).where(isOneOf(dropped));
   if (left.length > 0) await ctx.db.update(channel_deliveries).set({ claimed_until: null }).where(isOneOf(left));
+  for (const [due, same] of Map.groupBy(postponed, ({ until }) => until.getTime()))
+    await ctx.db
+      .update(channel_deliveries)
+      .set({ due_at: new Date(due), claimed_until: null })
+      .where(isOneOf(same.flatMap(({ ids }) => ids)));
   const results = Map.groupBy(
     outcomes,
     ({ error, retry_at, wait_until }) => `${retry_at?.getTime()} ${wait_until?.getTime()} ${error}`,
@@ -51,7 +63,11 @@ export async function storeOutcomes(ctx: Context, { kind, sender, organization_i
   for (const { write } of outcomes) await write?.(ctx);
   if (stopped) await sender.onStopped?.(ctx, stopped.failure, stopped.until);
   const isMore = stopped === null && (is_full || left.length > 0);
-  const later = [...outcomes.flatMap(({ wait_until }) => wait_until ?? []), ...(stopped ? [stopped.until] : [])];
+  const later = [
+    ...outcomes.flatMap(({ wait_until }) => wait_until ?? []),
+    ...postponed.map(({ until }) => until),
+    ...(stopped ? [stopped.until] : []),
+  ];
   const jobs = later.map((due_at) => laterDueJob(kind, organization_id, due_at));
   await enqueueAll(ctx, [...(isMore ? [dueJob(kind, organization_id)] : []), ...onePerMinute(jobs)]);
 }

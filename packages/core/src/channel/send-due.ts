@@ -4,14 +4,15 @@ import { rowsOf } from "../db/database.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { notificationColumns } from "../people/notification-columns.ts";
 import { mayBeSent } from "../people/notification-rights.ts";
+import { quietUntil, toPreferences } from "../people/preferences.ts";
 import { channel_deliveries, channels } from "../schema/channel.sql.ts";
 import { users } from "../schema/organization.sql.ts";
-import { user_notifications } from "../schema/people.sql.ts";
+import { notification_preferences, user_notifications } from "../schema/people.sql.ts";
 import { addMs } from "../values/time.ts";
 import { forEachConcurrent } from "../values/concurrency.ts";
 import { ExpectedFailure } from "../values/errors.ts";
 import type { ChannelJob, ChannelKind, Due, Sender } from "./kind.ts";
-import { type Outcome, storeOutcomes } from "./outcome.ts";
+import { type Outcome, type Postponed, storeOutcomes } from "./outcome.ts";
 import { laterDueJob } from "./schedule.ts";
 import { enqueueAll } from "../job/job.ts";
 
@@ -103,6 +104,8 @@ interface Sent {
   dropped: string[];
   /** Deliveries that the job had no time for. */
   left: string[];
+  /** Deliveries of people whose quiet hours have begun. */
+  postponed: Postponed[];
   /** Why nothing more may be sent, and until when; null if sending was not stopped. */
   stopped: { failure: string; until: Date } | null;
 }
@@ -112,7 +115,7 @@ interface Sent {
  * earlier messages may take long.
  */
 async function sendClaimed(ctx: Context, sender: Sender, claimed: readonly Claimed[]): Promise<Sent> {
-  const sent: Sent = { now: ctx.now(), outcomes: [], dropped: [], left: [], stopped: null };
+  const sent: Sent = { now: ctx.now(), outcomes: [], dropped: [], left: [], postponed: [], stopped: null };
   const start = performance.now();
   const channels_due = [...Map.groupBy(claimed, ({ channel_id }) => channel_id).values()];
   const limits = { max_concurrent: sender.max_concurrent ?? 1, shouldStop: () => false };
@@ -124,9 +127,17 @@ async function sendClaimed(ctx: Context, sender: Sender, claimed: readonly Claim
   return sent;
 }
 
-/** Sends the due messages of one channel. After a failure the channel waits, so its other messages are not tried. */
+/**
+ * Sends the due messages of one channel, unless it is quiet for the person. After a failure the channel waits, so its other messages
+ * are not tried.
+ */
 async function sendByChannel(ctx: Context, sender: Sender, ids: readonly string[], sent: Sent): Promise<void> {
-  const messages = sender.split(await readDue(ctx, ids));
+  const { due, quiet_until } = await readDue(ctx, ids);
+  if (quiet_until) {
+    sent.postponed.push({ ids, until: quiet_until });
+    return;
+  }
+  const messages = sender.split(due);
   const shown = new Set(messages.flat().map(({ delivery_id }) => delivery_id));
   sent.dropped.push(...ids.filter((id) => !shown.has(id)));
   let isAccepted = true;
@@ -160,8 +171,11 @@ async function sendOne(sender: Sender, message: readonly Due[], sent: Sent): Pro
   }
 }
 
-/** Reads what to send on one channel now. It checks the rights, because the person may have lost them since being notified. */
-async function readDue(ctx: Context, ids: readonly string[]): Promise<Due[]> {
+/**
+ * Reads what to send on one channel now, and until when it is quiet for the person. It checks the rights, because the person may have
+ * lost them since being notified.
+ */
+async function readDue(ctx: Context, ids: readonly string[]): Promise<{ due: Due[]; quiet_until: Date | null }> {
   const rows = await ctx.db
     .select({
       ...notificationColumns,
@@ -169,12 +183,18 @@ async function readDue(ctx: Context, ids: readonly string[]): Promise<Due[]> {
       attempts: channel_deliveries.attempts,
       channel: { id: channels.id, address_sealed: channels.address_sealed },
       email: users.email,
+      zone: users.timezone,
+      preferences: notification_preferences,
     })
     .from(channel_deliveries)
     .innerJoin(channels, eq(channels.id, channel_deliveries.channel_id))
     .innerJoin(user_notifications, eq(user_notifications.id, channel_deliveries.notification_id))
     .innerJoin(users, and(eq(users.id, channels.user_id), eq(users.id, user_notifications.user_id)))
+    .leftJoin(notification_preferences, eq(notification_preferences.user_id, users.id))
     .where(and(inArray(channel_deliveries.id, [...ids]), channels.active, mayBeSent))
     .orderBy(channel_deliveries.due_at, channel_deliveries.id);
-  return (rows as Due[]).filter(({ approval }) => approval === null || approval.status === "pending");
+  const [first] = rows;
+  const quiet_until = first ? quietUntil(ctx.now(), toPreferences(first.preferences, first.zone)) : null;
+  const due = (rows as Due[]).filter(({ approval }) => approval === null || approval.status === "pending");
+  return { due, quiet_until };
 }

@@ -36,7 +36,9 @@ export function nextTimeOfDay(now: Date, time: string, zone: string): Date {
     // The clocks may change between `shown`, taken as UTC, and the moment that is searched. So the offset is looked up again at the
     // guess.
     const guess = shown - offsetAt(zone, shown);
-    const at = shown - offsetAt(zone, guess);
+    const exact = shown - offsetAt(zone, guess);
+    // A time that the clocks skip is replaced by a later one, because quiet hours must be over then.
+    const at = exact + offsetAt(zone, exact) === shown ? exact : Math.max(exact, guess);
     if (at > now.getTime()) return new Date(at);
   }
 }

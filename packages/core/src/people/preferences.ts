@@ -136,17 +136,24 @@ export async function updatePreferences(ctx: Context<User>, input: UpdatePrefere
 const withoutUndefined = (channels: Partial<Record<string, Choice>> = {}): Record<string, Choice> =>
   Object.fromEntries(Object.entries(channels).filter((entry): entry is [string, Choice] => entry[1] !== undefined));
 
-/** Returns when to notify a person through a channel, or null if the person is not to be notified there. */
+/**
+ * Returns when to notify a person through a channel, or null if the person is not to be notified there. If this is in the quiet
+ * hours, the message is postponed when it would be sent.
+ */
 export function whenToTell(
   now: Date,
-  preferences: NotificationPreferences,
+  { choices, digest_time, time_zone }: NotificationPreferences,
   type: AlertType,
   channel: ChannelType,
 ): { due_at: Date; is_digest: boolean } | null {
-  const { choices, quiet_hours: quiet, digest_time, time_zone } = preferences;
   const choice = choices[type][channel];
   if (choice === "off") return null;
   if (choice === "digest") return { due_at: nextTimeOfDay(now, digest_time, time_zone), is_digest: true };
+  return { due_at: now, is_digest: false };
+}
+
+/** Returns when the quiet hours of a person end, or null if it is not quiet now. */
+export function quietUntil(now: Date, { quiet_hours: quiet, time_zone }: NotificationPreferences): Date | null {
   const isQuiet = quiet !== null && isBetween(now, quiet.from, quiet.until, time_zone);
-  return { due_at: isQuiet ? nextTimeOfDay(now, quiet.until, time_zone) : now, is_digest: false };
+  return isQuiet ? nextTimeOfDay(now, quiet.until, time_zone) : null;
 }
