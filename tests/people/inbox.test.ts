@@ -99,23 +99,26 @@ test.each([
   expect(await titlesOf(home.owner)).toEqual([]);
 });
 
-test.each(["chat", "decision"])("a mention in the memory of a group with the tag %s reaches only people who may read the group, and only while they may read it", async (tag) => {
-  const home = await world.tenant(`grouped ${tag}`);
-  const { token } = home.owner;
-  const group = await call("POST", "/api/v1/board-groups", { token }, { name: "Ships" });
-  await call("PATCH", `/api/v1/boards/${home.board_id}`, { token }, { board_group_id: group.id });
-  const ines = await world.person(`ines ${tag}`, { name: "Ines" });
-  const member_id = await world.join(ines, home.organization_id, "member", { read: true });
-  const otto = await world.person(`otto ${tag}`, { name: "Otto" });
-  await world.join(otto, home.organization_id, "member");
-  const entry = { content: "@ines @otto look", tags: [tag] };
-  await call("POST", `/api/v1/board-groups/${group.id}/memory`, { token }, entry);
-  await world.drain();
-  expect([await titlesOf(ines), await titlesOf(otto)].map((titles) => titles.length)).toEqual([1, 0]);
-  const access = { all_boards_read: false, all_boards_write: false, board_access: [] };
-  await call("PUT", `/api/v1/organizations/me/members/${member_id}/access`, { token }, access);
-  expect(await inboxOf(ines)).toMatchObject({ items: [], unread: 0 });
-});
+test.each(["chat", "decision"])(
+  "a mention in the memory of a group with the tag %s reaches only people who may read the group, and only while they may read it",
+  async (tag) => {
+    const home = await world.tenant(`grouped ${tag}`);
+    const { token } = home.owner;
+    const group = await call("POST", "/api/v1/board-groups", { token }, { name: "Ships" });
+    await call("PATCH", `/api/v1/boards/${home.board_id}`, { token }, { board_group_id: group.id });
+    const ines = await world.person(`ines ${tag}`, { name: "Ines" });
+    const member_id = await world.join(ines, home.organization_id, "member", { read: true });
+    const otto = await world.person(`otto ${tag}`, { name: "Otto" });
+    await world.join(otto, home.organization_id, "member");
+    const entry = { content: "@ines @otto look", tags: [tag] };
+    await call("POST", `/api/v1/board-groups/${group.id}/memory`, { token }, entry);
+    await world.drain();
+    expect([await titlesOf(ines), await titlesOf(otto)].map((titles) => titles.length)).toEqual([1, 0]);
+    const access = { all_boards_read: false, all_boards_write: false, board_access: [] };
+    await call("PUT", `/api/v1/organizations/me/members/${member_id}/access`, { token }, access);
+    expect(await inboxOf(ines)).toMatchObject({ items: [], unread: 0 });
+  },
+);
 
 test("a person who may no longer read a board is no longer notified about it, and no longer sees earlier notifications about it", async () => {
   const home = await world.tenant("revoked");

@@ -20,9 +20,15 @@ const Envelope = lazyObject(() => ({
   actor: EventActor,
 }));
 
-const subject = <T extends string>(type: T) =>
+/** The place of an event that may concern the whole organization. Only subscriptions of the organization get it then. */
+const Anywhere = lazyObject(() => ({
+  ...Envelope.shape,
+  board_id: Id.nullable().describe("Board on which it happened; null for what concerns the whole organization."),
+}));
+
+const subject = <T extends string>(...types: [T, ...T[]]) =>
   z
-    .object({ type: z.literal(type).describe("Kind of the subject."), id: Id.describe("Id of the subject.") })
+    .object({ type: z.enum(types).describe("Kind of the subject."), id: Id.describe("Id of the subject.") })
     .describe("What it happened to.");
 
 const changed_fields = z.array(z.string()).describe("Names of the changed fields, as in the API.");
@@ -75,6 +81,17 @@ export const BoardEvent = z.discriminatedUnion("type", [
     scope_id: Id.describe("Id of the organization, board, agent or task."),
     period: z.enum(BUDGET_PERIODS).describe("The period in which it happens once."),
   })),
+  lazyObject(() => ({
+    type: z.literal("mention").describe("What happened."),
+    ...Anywhere.shape,
+    subject: subject("task", "board", "board_group"),
+    user_ids: z.array(Id).describe("The people whom a comment, chat message or note mentions."),
+  })),
+  lazyObject(() => ({
+    type: z.enum(["gateway.down", "agent.silent", "delivery.dead", "key.expires_soon"]).describe("What happened."),
+    ...Anywhere.shape,
+    subject: subject("gateway", "agent", "subscription", "key"),
+  })),
 ]);
 export type BoardEvent = z.infer<typeof BoardEvent>;
 
@@ -92,6 +109,11 @@ export const BOARD_EVENT_TYPES = [
   "run.stopped",
   "budget.warned",
   "budget.exhausted",
+  "mention",
+  "gateway.down",
+  "agent.silent",
+  "delivery.dead",
+  "key.expires_soon",
 ] as const satisfies readonly BoardEvent["type"][];
 
 type DistributiveOmit<Event, Key extends keyof BoardEvent> = Event extends unknown ? Omit<Event, Key> : never;

@@ -12,10 +12,12 @@ import { organizations, users } from "../schema/organization.sql.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { user_notifications } from "../schema/people.sql.ts";
 import { addMs, MINUTE_MS } from "../values/time.ts";
+import { storeBoardEvents } from "../subscription/board-event.ts";
+import { toAlertEvents } from "./alert-event.ts";
 import { readAudience, isDecision, PAGE } from "./audience.ts";
 
 /**
- * Stores an alert in the inboxes of the people whom it concerns. Each job notifies at most one page of them and enqueues the next
+ * Stores an alert in the inboxes of the people whom it concerns, and sends it to subscriptions. Each job notifies at most one page of them and enqueues the next
  * job, so that a board with thousands of followers does not delay other work.
  */
 export const tellPeople = (schedule: ScheduleDeliveries): JobHandler<"people.tell"> => ({
@@ -27,8 +29,12 @@ export const tellPeople = (schedule: ScheduleDeliveries): JobHandler<"people.tel
     if (user_ids.length === 0) return;
     const rest: Alert = group === null ? alert : { ...alert, group };
     return async (ctx) => {
-      await schedule(ctx, alert, await storeNotifications(ctx, alert, user_ids));
+      const stored = await storeNotifications(ctx, alert, user_ids);
+      await schedule(ctx, alert, stored);
+      const notified = stored.map(({ user_id }) => user_id);
+      const events = toAlertEvents(alert, notified, payload.after === null);
       await enqueueAll(ctx, [
+        ...(await storeBoardEvents(ctx, events, alert.actor)),
         ...(user_ids.length === PAGE ? [toNextAlertJob(rest, user_ids.at(-1)!)] : []),
         ...(payload.after === null && group !== null ? escalationJobs(ctx, alert, group, escalation) : []),
       ]);

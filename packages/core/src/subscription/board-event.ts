@@ -7,9 +7,8 @@ import type { BoardEvent, NewBoardEvent } from "../context/event-body.ts";
 import { deliveryWrites, storeDeliveries } from "./store.ts";
 
 /** Adds the fields that all events have. */
-function toBoardEvents(ctx: Context, events: readonly NewBoardEvent[]): BoardEvent[] {
+function toBoardEvents(ctx: Context, events: readonly NewBoardEvent[], actor = toEventActor(ctx.actor)): BoardEvent[] {
   const occurred_at = ctx.now().toISOString();
-  const actor = toEventActor(ctx.actor);
   return events.map(({ type, ...event }) => {
     const { organization_id, board_id, ...facts } = event;
     const envelope = { version: 1, id: crypto.randomUUID(), type, occurred_at, organization_id, board_id, actor };
@@ -29,10 +28,14 @@ function toPublishJobs(ctx: Context, events: readonly BoardEvent[]): NewJob[] {
 
 /**
  * Stores a delivery of each event to each matching subscription, in the caller's transaction. Returns the jobs that publish the
- * events. The caller must insert them together with its own jobs.
+ * events. The caller must insert them together with its own jobs. A job that stores events of somebody else passes the actor.
  */
-export async function storeBoardEvents(ctx: Context, new_events: readonly NewBoardEvent[]): Promise<NewJob[]> {
-  const events = toBoardEvents(ctx, new_events);
+export async function storeBoardEvents(
+  ctx: Context,
+  new_events: readonly NewBoardEvent[],
+  actor?: BoardEvent["actor"],
+): Promise<NewJob[]> {
+  const events = toBoardEvents(ctx, new_events, actor);
   await storeDeliveries(ctx, events);
   return [...toPublishJobs(ctx, events), ...toBoardAlertJobs(events)];
 }

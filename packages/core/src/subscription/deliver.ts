@@ -106,7 +106,9 @@ async function recordAttempt(
       response_ms: attempt.duration_ms,
     })
     .where(eq(subscription_deliveries.id, delivery.id));
-  if (status === "failed") await storeAlerts(ctx, [deadDeliveryAlert(ctx, subscription)]);
+  // Otherwise subscriptions whose receivers are down would cause events for each other without end.
+  const isAlert = status === "failed" && delivery.event_type !== "delivery.dead";
+  if (isAlert) await storeAlerts(ctx, [deadDeliveryAlert(ctx, subscription)]);
   await recordHealth(ctx, subscription, attempt);
 }
 

@@ -5,7 +5,7 @@ import { valueError } from "../values/wire.ts";
 const MAX_PATTERN = 50;
 /** The maximum number of stars in a pattern. Two are enough for `*.x.*`, and more would make matching slow. */
 const MAX_STARS = 2;
-const PATTERN = /^[a-z.*]+$/;
+const PATTERN = /^[a-z._*]+$/;
 
 /** Returns whether the type of an event matches a pattern, in which `*` matches any characters. */
 export function matchesType(pattern: string, type: string): boolean {

@@ -56,7 +56,7 @@ const WRITES = {
         on subscription.organization_id = event.organization_id
           and (subscription.board_id is null or subscription.board_id = event.board_id)
       where subscription.active and exists (
-        select 1 from unnest(subscription.event_types) as pattern where event.event_type like replace(pattern, '*', '%'))
+        select 1 from unnest(subscription.event_types) as pattern where event.event_type like replace(replace(pattern, '_', '\\_'), '*', '%'))
       for key share of subscription`,
   },
   stored: {
