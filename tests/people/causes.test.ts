@@ -68,7 +68,7 @@ async function loseDelivery({ owner, board_id }: Tenant): Promise<void> {
 
 interface Cause {
   type: string;
-  told: string[];
+  notified: string[];
   often: "each time" | "once a day";
   /** The event that subscriptions get, if it has another name. */
   event?: string;
@@ -80,20 +80,20 @@ interface Cause {
 
 const ADMINS = ["admin", "creator"];
 const CAUSES: Cause[] = [
-  { type: "run.failed", event: "run.expired", told: ["creator", "follower"], often: "each time", happen: loseRun },
-  { type: "agent.silent", told: ADMINS, often: "once a day", subjectOf: ({ worker }) => worker.id, happen: goSilent },
-  { type: "gateway.down", told: ADMINS, often: "once a day", happen: loseHost },
-  { type: "delivery.dead", told: ADMINS, often: "once a day", happen: loseDelivery },
+  { type: "run.failed", event: "run.expired", notified: ["creator", "follower"], often: "each time", happen: loseRun },
+  { type: "agent.silent", notified: ADMINS, often: "once a day", subjectOf: ({ worker }) => worker.id, happen: goSilent },
+  { type: "gateway.down", notified: ADMINS, often: "once a day", happen: loseHost },
+  { type: "delivery.dead", notified: ADMINS, often: "once a day", happen: loseDelivery },
   {
     type: "budget.warned",
-    told: ADMINS,
+    notified: ADMINS,
     often: "once a day",
     begin: (home) => addBudget(home, { limit: { total_tokens: 100 }, warn_at: 0.4 }),
     happen: (home) => report(home, 45),
   },
   {
     type: "budget.exhausted",
-    told: ADMINS,
+    notified: ADMINS,
     often: "once a day",
     begin: (home) => addBudget(home, { limit: { total_tokens: 50 } }),
     happen: (home) => report(home, 60),
@@ -103,10 +103,10 @@ const CAUSES: Cause[] = [
 /** The number of notifications after a first cause, after a second on the same day, and after a third on the next day. */
 const TOTALS = { "each time": [1, 2, 3], "once a day": [1, 1, 2] };
 
-const titled = CAUSES.map((cause) => ({ ...cause, people: cause.told.join(" and ") }));
+const titled = CAUSES.map((cause) => ({ ...cause, people: cause.notified.join(" and ") }));
 
-test.each(titled)("$type is told $often to $people, and to a subscription of the organization", async (cause) => {
-  const { type, event = type, told, often, subjectOf, begin, happen } = cause;
+test.each(titled)("$type notifies $people $often, and a subscription of the organization", async (cause) => {
+  const { type, event = type, notified, often, subjectOf, begin, happen } = cause;
   const home = await world.tenant(`creator ${type}`, host.url);
   const follower = await world.member(`follower ${type}`, home, "member", { read: true });
   const people = {
@@ -130,7 +130,7 @@ test.each(titled)("$type is told $often to $people, and to a subscription of the
       const shown = items.filter((item: { type: string; subject_id: string }) => item.type === type && isAbout(item.subject_id));
       numbers[name] = shown.length;
     }
-    const expected = Object.fromEntries(Object.keys(people).map((name) => [name, told.includes(name) ? total : 0]));
+    const expected = Object.fromEntries(Object.keys(people).map((name) => [name, notified.includes(name) ? total : 0]));
     expect(numbers, `after cause ${index + 1}`).toEqual(expected);
     const events = receiver.messages.filter(({ path, json }) => path.endsWith(type) && isAbout(json.data.subject.id));
     expect(events, `after cause ${index + 1}`).toHaveLength(total);
