@@ -16,7 +16,8 @@ export const dedupeKey = (delivery_id: string) => `delivery:${delivery_id}`;
 
 /**
  * Builds the writes for `runBatch` that store a delivery and its job for each event and matching active subscription. They join the
- * statement that stores the change. The key lock keeps a subscription from being removed between the match and the insert.
+ * statement that stores the change. The key lock keeps a subscription from being removed between the match and the insert. A
+ * subscription gets no event about itself, because its receiver is down then.
  */
 export function deliveryWrites(ctx: Context, events: readonly BoardEvent[]): NamedWrite[] {
   if (events.length === 0) return [];
@@ -55,6 +56,7 @@ const WRITES = {
       from subscription_events as event join ${subscriptions} as subscription
         on subscription.organization_id = event.organization_id
           and (subscription.board_id is null or subscription.board_id = event.board_id)
+          and subscription.id::text <> event.detail -> 'subject' ->> 'id'
       where subscription.active and exists (
         select 1 from unnest(subscription.event_types) as pattern where event.event_type like replace(replace(pattern, '_', '\\_'), '*', '%'))
       for key share of subscription`,
