@@ -109,6 +109,10 @@ const CHANGES: Record<string, { make: () => Promise<unknown>; shown?: object }> 
     },
     shown: { target: { type: "agent", name: "Short" } },
   },
+  "agent.token_rotated": {
+    make: () => send("POST", `/api/v1/agents/${home.worker.id}/token`),
+    shown: { target: { type: "agent", id: home.worker.id } },
+  },
   "gateway.created": { make: () => send("POST", "/api/v1/gateways", { name: "Pull", kind: "pull" }) },
   "gateway.updated": {
     make: async () => send("PATCH", `/api/v1/gateways/${home.gateway_id}`, { name: "New name" }),

@@ -3230,6 +3230,46 @@ export interface paths {
         patch: operations["update_agent"];
         trace?: never;
     };
+    "/api/v1/agents/{agent_id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the files of an agent
+         * @description Returns the files as the service would write them to the agent's host now, or the instructions of an agent without a host. The token is hidden. Returns 422 if the files would be too large to be written.
+         */
+        get: operations["get_agent_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent_id}/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the token of an agent
+         * @description The old token and those of the agent's runs stop working immediately. Only this response contains the new token; an agent on a host gets it there, in the background, and is then started again.
+         */
+        post: operations["rotate_agent_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents/heartbeat": {
         parameters: {
             query?: never;
@@ -9659,6 +9699,37 @@ export interface components {
             /** @description Token of the agent. It is returned only once, here; null in the repeated answer to a request with Idempotency-Key. */
             auth_token: string | null;
         };
+        /** @description The files and instructions of an agent. */
+        AgentFiles: {
+            /** @description In the order in which they are written. */
+            files: components["schemas"]["AgentFile"][];
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
+        };
+        /** @description A file of an agent, as the service renders it. */
+        AgentFile: {
+            /** @description Name of the file; INSTRUCTIONS.md for what an agent without a host reads. */
+            name: string;
+            /** @description What the service would write now. The token is replaced by a placeholder. */
+            content: string;
+            /**
+             * @description `always`: each update rewrites the file. `if_missing`: the agent keeps it, and it is written only when the host has none. `at_first_start`: written only at the first start, or when all files are. `on_request`: the agent reads it from the service.
+             * @enum {string}
+             */
+            written: "always" | "if_missing" | "at_first_start" | "on_request";
+            /** @description Present when the answer would be too large: the fields of this object that are shortened. */
+            truncated_fields?: string[];
+        };
+        /** @description The new token of an agent. */
+        AgentToken: {
+            /**
+             * Format: uuid
+             * @description Id of the agent.
+             */
+            agent_id: string;
+            /** @description The new token. It is returned only once, here; null for an agent on a host, whose files get it, and in the repeated answer to a request with Idempotency-Key. */
+            auth_token: string | null;
+        };
         /** @description The agent, with its token when this request created it. */
         AgentCheckedIn: {
             /**
@@ -11248,6 +11319,9 @@ export type Job = components['schemas']['Job'];
 export type JobsRedriven = components['schemas']['JobsRedriven'];
 export type AgentReadPage = components['schemas']['AgentReadPage'];
 export type AgentCreated = components['schemas']['AgentCreated'];
+export type AgentFiles = components['schemas']['AgentFiles'];
+export type AgentFile = components['schemas']['AgentFile'];
+export type AgentToken = components['schemas']['AgentToken'];
 export type AgentCheckedIn = components['schemas']['AgentCheckedIn'];
 export type AgentEvent = components['schemas']['AgentEvent'];
 export type AgentHealth = components['schemas']['AgentHealth'];
@@ -12241,7 +12315,7 @@ export interface operations {
                 /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
                 cursor?: string;
                 /** @description Only this action. */
-                action?: "account.changed" | "agent.created" | "agent.removed" | "approval.decided" | "audit.exported" | "board.created" | "board.removed" | "board.updated" | "budget.created" | "budget.removed" | "budget.updated" | "gateway.created" | "gateway.removed" | "gateway.updated" | "invite.accepted" | "invite.created" | "invite.removed" | "key.created" | "key.revoked" | "key.rotated" | "member.access_changed" | "member.link_created" | "member.removed" | "member.role_changed" | "organization.updated" | "sign_in.ended" | "sign_in.failed" | "sign_in.succeeded" | "slack.connected" | "slack.removed" | "subscription.created" | "subscription.removed" | "subscription.updated" | "webhook.created" | "webhook.removed" | "webhook.updated";
+                action?: "account.changed" | "agent.created" | "agent.removed" | "agent.token_rotated" | "approval.decided" | "audit.exported" | "board.created" | "board.removed" | "board.updated" | "budget.created" | "budget.removed" | "budget.updated" | "gateway.created" | "gateway.removed" | "gateway.updated" | "invite.accepted" | "invite.created" | "invite.removed" | "key.created" | "key.revoked" | "key.rotated" | "member.access_changed" | "member.link_created" | "member.removed" | "member.role_changed" | "organization.updated" | "sign_in.ended" | "sign_in.failed" | "sign_in.succeeded" | "slack.connected" | "slack.removed" | "subscription.created" | "subscription.removed" | "subscription.updated" | "webhook.created" | "webhook.removed" | "webhook.updated";
                 /** @description Only what this user, key or agent did. */
                 actor_id?: string;
                 /** @description Only changes of this member, key, board or other thing. */
@@ -19090,6 +19164,73 @@ export interface operations {
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_agent_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the agent. */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentFiles"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotate_agent_token: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key and body get the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the agent. */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    /** @description Present when this is the stored answer to an earlier request. */
+                    "Idempotent-Replayed"?: "true";
+                    /** @description Fields that are null because this is a stored answer, which holds no secrets. */
+                    "Idempotent-Omitted"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentToken"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];

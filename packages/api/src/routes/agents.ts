@@ -3,10 +3,12 @@ import { AgentCreated, AgentRead, CreateAgent, createAgent, getAgent, listAgents
 import { CheckedIn, CheckIn, checkIn, CheckInByName, checkInByName, requireSelfOrAdmin } from "@board/core/agent/check-in";
 import { agentFor } from "@board/core/agent/lookup";
 import { removeAgent } from "@board/core/agent/remove";
+import { AgentToken, rotateAgentToken } from "@board/core/agent/token-rotation";
 import { UpdateAgent, updateAgent } from "@board/core/agent/update";
 import { longPageQuery, pageOf } from "@board/core/lists/page";
 import { SearchText } from "@board/core/lists/text-search";
 import { Id, Ok, ok, QueryBoolean, lazyObject } from "@board/core/values/wire";
+import { AgentFiles, getAgentFiles } from "@board/openclaw/template/agent-files";
 import { agentResource } from "./conditional-resources.ts";
 import { endpoint } from "../endpoint.ts";
 
@@ -78,6 +80,35 @@ export const agents = [
       await removeAgent(ctx, params.agent_id);
       return ok;
     },
+  ),
+  endpoint(
+    "GET",
+    "/api/v1/agents/{agent_id}/files",
+    {
+      as: admin,
+      operation_id: "get_agent_files",
+      summary: "Get the files of an agent",
+      calls_out: true,
+      errors: [422],
+      description:
+        "Returns the files as the service would write them to the agent's host now, or the instructions of an agent without a host. The token is hidden. Returns 422 if the files would be too large to be written.",
+      returns: AgentFiles,
+    },
+    (ctx, { params }) => getAgentFiles(ctx, params.agent_id),
+  ),
+  endpoint(
+    "POST",
+    "/api/v1/agents/{agent_id}/token",
+    {
+      as: admin,
+      operation_id: "rotate_agent_token",
+      summary: "Rotate the token of an agent",
+      description:
+        "The old token and those of the agent's runs stop working immediately. Only this response contains the new token; an agent on a host gets it there, in the background, and is then started again.",
+      secrets: ["auth_token"],
+      returns: AgentToken,
+    },
+    (ctx, { params }) => rotateAgentToken(ctx, params.agent_id),
   ),
   endpoint(
     "POST",

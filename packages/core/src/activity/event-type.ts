@@ -14,6 +14,7 @@ export type EventType =
   | "agent.provision.failed"
   | "agent.provisioned"
   | "agent.soul.updated"
+  | "agent.token.rotated"
   | "agent.update.direct"
   | "agent.update.failed"
   | "agent.wakeup.sent"

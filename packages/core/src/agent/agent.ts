@@ -32,10 +32,11 @@ import { agentCreatedEvents } from "./board-events.ts";
 import { leadSessionKey, agentSessionKey } from "../values/session-key.ts";
 import { IdentityProfile } from "./identity-profile.ts";
 import { actingUserId, enqueueProvision } from "./jobs.ts";
+import { readableAgent } from "./lookup.ts";
 import { displayStatus } from "./presence.ts";
 import { mintToken, toStoredToken } from "./token.ts";
 import { listOf } from "../lists/list.ts";
-import { orFilter, filterBy, conditionOf } from "../lists/filter.ts";
+import { orFilter, filterBy } from "../lists/filter.ts";
 import { recordAudit } from "../audit/record.ts";
 
 export type AgentRow = typeof agents.$inferSelect;
@@ -246,23 +247,8 @@ async function requireOwnGateway(ctx: Context<Admin>, gateway_id: string): Promi
   if (!gateway) throw notFound();
 }
 
-/** Returns an agent of a board that the caller may read, or the main agent of one of the organization's gateways. */
-export async function getAgent(ctx: Context<Admin>, agent_id: string): Promise<AgentRead> {
-  const [row] = await ctx.db
-    .select(getTableColumns(agents))
-    .from(agents)
-    .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
-    .leftJoin(boards, eq(boards.id, agents.board_id))
-    .where(
-      and(
-        eq(agents.id, agent_id),
-        eq(gateways.organization_id, ctx.actor.active.organization_id),
-        or(isNull(agents.board_id), conditionOf(readableBoards(ctx.actor))),
-      ),
-    );
-  if (!row) throw notFound();
-  return toAgent(row, ctx.now());
-}
+export const getAgent = async (ctx: Context<Admin>, agent_id: string): Promise<AgentRead> =>
+  toAgent((await readableAgent(ctx, agent_id)).agent, ctx.now());
 
 export function toAgent(row: AgentRow, now: Date): AgentRead {
   return {

@@ -41,16 +41,22 @@ export async function enqueueProvision(
 }
 
 /**
- * Enqueues a rewrite of an agent's files, with the same token. Call it in the transaction that changes the contents of the files.
+ * Enqueues a rewrite of an agent's files. Call it in the transaction that changes the contents of the files. `auth_token` is the
+ * agent's new token, which must be stored already; without it, the token stays.
  */
 export async function enqueueUpdate(
   ctx: Context,
   agent: AgentRef,
-  { force_bootstrap = false, ...options }: ProvisionOptions & { force_bootstrap?: boolean },
+  { force_bootstrap = false, auth_token, ...options }: ProvisionOptions & { force_bootstrap?: boolean; auth_token?: string },
   extra_jobs: readonly NewJob[] = [],
 ): Promise<void> {
+  const token = auth_token === undefined ? null : { secret: auth_token };
   const update = toJobs(agent, options).map(
-    (job): NewJob => ({ kind: "agent.update", ...job, payload: { ...job.payload, force_bootstrap } }),
+    (job): NewJob => ({
+      kind: "agent.update",
+      payload: { ...job.payload, force_bootstrap, ...(token && { rotates_token: true }) },
+      options: { ...job.options, ...token },
+    }),
   );
   await enqueueAll(ctx, [...update, ...extra_jobs]);
 }

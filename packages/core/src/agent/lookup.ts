@@ -1,9 +1,11 @@
-import { and, eq, isNull, type SQL } from "drizzle-orm";
-import { type BoardRow, boardFor } from "../organization/access.ts";
+import { and, eq, getTableColumns, isNull, or, type SQL } from "drizzle-orm";
+import { type BoardRow, boardFor, readableBoards } from "../organization/access.ts";
 import type { Admin, Agent, Lead } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { actingAs } from "../db/change-actor.ts";
 import { DomainError, notFound } from "../values/errors.ts";
+import { conditionOf } from "../lists/filter.ts";
+import { boards } from "../schema/board.sql.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import type { GatewayRow } from "../gateway/target.ts";
 import type { AgentRow } from "./agent.ts";
@@ -13,6 +15,24 @@ import { agents } from "../schema/agent.sql.ts";
 export interface HostedAgent {
   agent: AgentRow;
   gateway: GatewayRow;
+}
+
+/** Returns an agent of a board that the admin may read, or the main agent of one of the organization's gateways. */
+export async function readableAgent(ctx: Context<Admin>, agent_id: string): Promise<HostedAgent> {
+  const [found] = await ctx.db
+    .select({ agent: getTableColumns(agents), gateway: getTableColumns(gateways) })
+    .from(agents)
+    .innerJoin(gateways, eq(gateways.id, agents.gateway_id))
+    .leftJoin(boards, eq(boards.id, agents.board_id))
+    .where(
+      and(
+        eq(agents.id, agent_id),
+        eq(gateways.organization_id, ctx.actor.active.organization_id),
+        or(isNull(agents.board_id), conditionOf(readableBoards(ctx.actor))),
+      ),
+    );
+  if (!found) throw notFound();
+  return found;
 }
 
 /**
@@ -68,6 +88,16 @@ export async function findBoardAgent(ctx: Context<Agent>, board: BoardRow, agent
 /** Returns an agent of the lead's board. Throws `not_found`. */
 export const getAgentForLead = async (ctx: Context<Lead>, board_id: string, agent_id: string): Promise<HostedAgent> =>
   getBoardAgent(ctx, await boardFor(ctx, board_id, "write"), agent_id);
+
+/** Locks the board before its agents, in the same order as the removal of a board. */
+export async function lockBoardRow(
+  ctx: Context,
+  { agent: { board_id }, gateway: { organization_id } }: HostedAgent,
+): Promise<void> {
+  if (board_id === null) return;
+  const isBoard = and(eq(boards.id, board_id), eq(boards.organization_id, organization_id));
+  await ctx.db.select({ id: boards.id }).from(boards).where(isBoard).for("key share");
+}
 
 /** Locks the agent until the transaction ends. Returns null if it was deleted or moved to another board since it was read. */
 export async function lockHostedAgent(ctx: Context, { agent, gateway }: HostedAgent): Promise<HostedAgent | null> {

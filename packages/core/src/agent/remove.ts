@@ -2,7 +2,6 @@ import { and, eq, isNull } from "drizzle-orm";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import type { Admin, Lead } from "../context/actor.ts";
 import { insertEvents } from "../activity/activity.ts";
-import { boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { runBatch } from "../db/batch.ts";
@@ -11,7 +10,7 @@ import { gateways } from "../schema/gateway.sql.ts";
 import { unassignAgent } from "../task/unassign-agent.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { enqueueCleanup } from "./jobs.ts";
-import { findAgentFor, findBoardAgent, type HostedAgent, lockHostedAgent, hasAgent } from "./lookup.ts";
+import { findAgentFor, findBoardAgent, type HostedAgent, lockBoardRow, lockHostedAgent, hasAgent } from "./lookup.ts";
 import { recordAudit } from "../audit/record.ts";
 
 /** Removes an agent, which may be a main agent. Does nothing if there is no such agent. */
@@ -78,10 +77,3 @@ const toDeletionEvent = ({ actor }: Context<Admin | Lead>, { name }: { name: str
   actor.type === "user"
     ? { user_id: actor.user_id, message: `Agent deleted: ${name}.` }
     : { message: `Agent deleted by ${actor.name}: ${name}.` };
-
-/** Locks the board before its agents, in the same order as the removal of a board. */
-async function lockBoardRow(ctx: Context, { agent: { board_id }, gateway: { organization_id } }: HostedAgent): Promise<void> {
-  if (board_id === null) return;
-  const isBoard = and(eq(boards.id, board_id), eq(boards.organization_id, organization_id));
-  await ctx.db.select({ id: boards.id }).from(boards).where(isBoard).for("key share");
-}

@@ -3,6 +3,7 @@ export const AUDIT_ACTIONS = [
   "account.changed",
   "agent.created",
   "agent.removed",
+  "agent.token_rotated",
   "approval.decided",
   "audit.exported",
   "board.created",

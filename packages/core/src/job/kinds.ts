@@ -84,7 +84,8 @@ export interface JobPayloads {
   "agent.provision": ProvisionPayload;
   /** Asks the agent's host what the agent has used. */
   "agent.read_usage": { agent_id: string };
-  "agent.update": ProvisionPayload & { force_bootstrap: boolean };
+  /** With `rotates_token`, the job's secret is the agent's new token. Otherwise the agent keeps its token. */
+  "agent.update": ProvisionPayload & { force_bootstrap: boolean; rotates_token?: true };
   "agent.wake_check": WakeCheckPayload;
   "config.heartbeat": { gateway_id: string; agent_ids: string[] };
   /** The event itself, because reading the data at delivery would show a later state. */

@@ -26,7 +26,11 @@ export const unreadableTokenMessage = (agent: { name: string }): string =>
 const rotationHint = ({ name }: { name: string }): string => `(agent: ${name}, run with rotate_tokens=true)`;
 
 /** Compares the token with the stored digest, or with the PBKDF2 hash of an imported agent that has not made a request yet. */
-const isTokenOf = async (ctx: Context, { agent_token_lookup, agent_token_hash }: AgentRow, token: string): Promise<boolean> =>
+export const isTokenOf = async (
+  ctx: Context,
+  { agent_token_lookup, agent_token_hash }: AgentRow,
+  token: string,
+): Promise<boolean> =>
   agent_token_lookup === null
     ? verifyToken(token, agent_token_hash ?? "")
     : agent_token_lookup === tokenLookup(ctx.settings.token_pepper, token);

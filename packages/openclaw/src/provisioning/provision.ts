@@ -12,9 +12,11 @@ import { trackConnectivity } from "./connectivity.ts";
 import { type GatewayRow, toTarget, findUsableGateway } from "@board/core/gateway/target";
 import type { ProvisionPayload } from "@board/core/job/kinds";
 import { readSubjects } from "../template/template-data.ts";
-import { isBelowMinimum, placeOnHost } from "./write-files.ts";
+import { isBelowMinimum, type PlacementToken, placeOnHost } from "./write-files.ts";
 import { listWaitingEntries, toDesiredEntry } from "./heartbeat-config.ts";
-import { readAgentToken } from "./host-token.ts";
+import { isTokenOf, readAgentToken } from "./host-token.ts";
+import type { AgentRow } from "@board/core/agent/agent";
+import { mintToken } from "@board/core/agent/token";
 import {
   beginProvision,
   beginUpdate,
@@ -34,8 +36,10 @@ interface ProvisionWork {
   verb: "provisioned" | "updated";
   payload: ProvisionPayload;
   job_id: string;
-  /** The new token of a provisioning job; null keeps the token on the host. */
+  /** The agent's new token; null keeps the token on the host. */
   secret: string | null;
+  /** The secret is stored already, and null only because it was erased when the job ended before. */
+  rotates_token: boolean;
   force_bootstrap: boolean;
 }
 
@@ -43,7 +47,8 @@ interface ProvisionWork {
 export const provisionAgent: JobHandler<"agent.provision"> = {
   async run(ctx, payload, { id: job_id, secret }) {
     const agent = await beginProvision(ctx, payload.agent_id, payload.generation);
-    if (agent) return runOnHost(ctx, agent, { verb: "provisioned", payload, job_id, secret, force_bootstrap: false });
+    const work = { verb: "provisioned", payload, job_id, secret, rotates_token: false, force_bootstrap: false } as const;
+    if (agent) return runOnHost(ctx, agent, work);
   },
   async onRetry(ctx, { agent_id, generation }, reason) {
     await failProvision(ctx, agent_id, generation, { error: toGatewayMessage(reason), is_last: false });
@@ -56,12 +61,12 @@ export const provisionAgent: JobHandler<"agent.provision"> = {
   },
 };
 
-/** Rewrites the files of an agent on its host. The token stays the same. */
+/** Rewrites the files of an agent on its host. The token stays the same, unless people have replaced it. */
 export const updateAgentFiles: JobHandler<"agent.update"> = {
-  async run(ctx, payload, { id: job_id, lane }) {
+  async run(ctx, payload, { id: job_id, lane, secret }) {
     const agent = await beginUpdate(ctx, payload.agent_id, lane);
-    const { force_bootstrap } = payload;
-    if (agent) return runOnHost(ctx, agent, { verb: "updated", payload, job_id, secret: null, force_bootstrap });
+    const { force_bootstrap, rotates_token = false } = payload;
+    if (agent) return runOnHost(ctx, agent, { verb: "updated", payload, job_id, secret, rotates_token, force_bootstrap });
   },
   async onRetry(ctx, { agent_id }, reason, lane) {
     await failUpdate(ctx, agent_id, lane, toGatewayMessage(reason));
@@ -119,16 +124,12 @@ async function provisionOnHost(
   const host = await openReachableHost(ctx, { id: gateway.id, target: toTarget(ctx, gateway) }, policy);
   const [subject] = await readSubjects(ctx, gateway, [agent.id], payload.user_id);
   if (subject?.agent.lifecycle_generation !== agent.lifecycle_generation) throw new Superseded();
-  const { secret } = work;
   const findWaiting = () => listWaitingEntries(ctx, gateway, agent.id);
   const present = await addWaitingEntries(host, toDesiredEntry(gateway, subject.agent), findWaiting);
   const { files, problem } = await placeOnHost(ctx, host, subject, {
     create: true,
     present,
-    findToken: async () => ({
-      ...(secret ? { token: secret, problem: null } : await readAgentToken(ctx, host, subject.agent)),
-      is_new: secret !== null,
-    }),
+    findToken: () => findToken(ctx, host, subject.agent, work),
     without_token: "skip_tools",
     first: verb === "provisioned",
     force_bootstrap: work.force_bootstrap,
@@ -149,6 +150,22 @@ async function provisionOnHost(
   if (payload.reset) await resetSession(host, agent);
   const woken_at = payload.wake ? await sendWakeUp(ctx, host, agent, { verb, deliver: payload.deliver }, work.job_id) : null;
   return { problem, woken_at };
+}
+
+/** Chooses the token for TOOLS.md: the one that the job brings, else the one that the host has. */
+async function findToken(
+  ctx: Context,
+  host: Host,
+  agent: AgentRow,
+  { secret, rotates_token }: ProvisionWork,
+): Promise<PlacementToken> {
+  if (secret !== null && !rotates_token) return { token: secret, problem: null, is_new: true };
+  // A token that is no longer stored was replaced since, so it must not become valid again.
+  if (secret !== null && (await isTokenOf(ctx, agent, secret))) return { token: secret, problem: null, is_new: false };
+  const found = await readAgentToken(ctx, host, agent);
+  // The host never got the new token, and nobody has it anymore.
+  if (found.token === null && rotates_token && secret === null) return { token: mintToken(), problem: null, is_new: true };
+  return { ...found, is_new: false };
 }
 
 /**

@@ -6,11 +6,11 @@ import type { Host } from "../host/open.ts";
 import { checkVersion, parseVersion } from "../wire/version.ts";
 import { listFiles, writeFiles } from "../host/workspace.ts";
 import { unreadableTokenMessage } from "./host-token.ts";
-import { roleName, type TemplateSubject } from "../template/template-data.ts";
+import { renderAgentFiles } from "../template/agent-files.ts";
+import type { TemplateSubject } from "../template/template-data.ts";
 import { PRESERVED_FILES, toRole } from "../template/files.ts";
 import { RenderTooLarge } from "../template/budget.ts";
-import { renderFiles, type RenderedFile } from "../template/render.ts";
-import { findRoleSoul } from "../template/role-soul.ts";
+import type { RenderedFile } from "../template/render.ts";
 
 interface FilesResult {
   files_written: number;
@@ -101,10 +101,7 @@ async function writeAgentFiles(ctx: Context, host: Host, subject: TemplateSubjec
     if (name === "BOOTSTRAP.md") return first || force_bootstrap;
     return !(PRESERVED_FILES.has(name) && existing?.has(name));
   };
-  const hasRoleSoul = toRole(agent) === "worker" && !agent.soul_template?.trim();
-  const role_soul = hasRoleSoul ? await findRoleSoul(ctx, roleName(agent.identity_profile)) : null;
-  const { service_url: base_url, budgets: limits } = ctx.settings;
-  const files = renderFiles(subject, { auth_token, base_url, role_soul, limits }).filter(shouldWrite);
+  const files = (await renderAgentFiles(ctx, subject, auth_token)).filter(shouldWrite);
   return writeFiles(host, { id, is_lead: toRole(agent) === "lead" }, files, {
     below_minimum,
     ...(new_token ? { onToolsWritten: () => replaceToken(ctx, agent, auth_token) } : {}),
