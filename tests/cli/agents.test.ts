@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { type Caller, openCommandLine } from "../support/command-line.ts";
+import { isAccepted } from "../support/http.ts";
 import { cleanUpPrograms, temporaryFolder } from "../support/program.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 import { serve } from "../support/serve.ts";
@@ -73,6 +74,22 @@ test("an agent gives a task back with its reason", async () => {
   const { stdout } = await as(home.owner.token).run(["task", "show", task]);
   expect(stdout).toMatch(/^status: +inbox$/m);
   expect(stdout).toContain("I have no brush");
+});
+
+test("rotating the token of an agent stores the new one where the old one was, and prints neither", async () => {
+  const you = as(home.owner.token);
+  const made = (await you.run(["agent", "connect", "Rosa", "-b", "home-board", "--json"])).json();
+  const old = readFileSync(made.token_file, "utf8").trim();
+  const rotated = await you.run(["agent", "rotate", made.agent.id]);
+  const token = readFileSync(made.token_file, "utf8").trim();
+  expect(rotated).toMatchObject({ code: 0, stdout: `The new token is in ${made.token_file}\n`, stderr: "" });
+  expect([await isAccepted(world, old), await isAccepted(world, token)]).toEqual([false, true]);
+});
+
+test("rotating the token of an agent on a host stores no token, because the host gets it", async () => {
+  const tenant = await world.tenant("hosted");
+  const { stdout } = await as(tenant.owner.token).run(["agent", "rotate", tenant.worker.id, "--json"]);
+  expect(JSON.parse(stdout)).toEqual({ agent_id: tenant.worker.id, token_file: null });
 });
 
 test("connecting an agent prints lines for each client, and none of them contains the token", async () => {

@@ -109,6 +109,7 @@ test("only board-rights.ts knows which columns give a right to a board", () => {
 /** Files that read rows of boards for an actor without an access condition, each with the reason why that is safe. */
 const READ_WITHOUT_CONDITION: Readonly<Record<string, string>> = {
   "packages/core/src/agent/pull-gateway.ts": "an admin: agents of a gateway of the organization",
+  "packages/core/src/agent/token-rotation.ts": "an admin: the runs of an agent that the admin may change, and jobs: their agent",
   "packages/core/src/budget/announce.ts": "an agent reports, or a budget changes: the boards where it was spent",
   "packages/core/src/budget/spend.ts": "an agent reports: the budgets under which it spends",
   "packages/core/src/gateway/target.ts": "an admin: agents of a gateway of the organization",

@@ -10,6 +10,7 @@ export type ToolCall = Extract<Step, { kind: "tool_call" }>;
 export type TaskRun = Schemas["TaskRun"];
 export type Status = Task["status"];
 export type Agent = Schemas["AgentRead"];
+export type AgentFile = Schemas["AgentFile"];
 export type Approval = Schemas["Approval"];
 export type Comment = Schemas["TaskComment"];
 export type Member = Schemas["Member"];

@@ -102,6 +102,7 @@ const VIEWS: Record<string, Shown[]> = {
     ["activity", ".feed", "Seen by axe"],
     ["agents", ".rows", "Milo"],
     [`agents/${agent_id}`, "h1", "Milo"],
+    [`agents/${agent_id}/files`, ".markdown", "Milo"],
     ["webhooks", ".rows", "Read the orders"],
     // The reported entry and the step with usage.
     ["usage", ".table", "$0.51"],

@@ -135,6 +135,7 @@ try {
     agents: ["agents"],
     connect: ["agents", press("Connect an agent")],
     agent: [`agents/${agent!.id}`],
+    "agent-files": [`agents/${agent!.id}/files`],
     webhooks: [`webhooks/${board_id}`],
     usage: ["usage"],
     budgets: ["organization/budgets"],

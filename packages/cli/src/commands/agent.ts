@@ -6,8 +6,10 @@ import { type Connection, connectionLines, quote } from "../connection-lines.ts"
 import { listAgents } from "../agents.ts";
 import type { Output } from "../output.ts";
 import { PROGRAM, programAnywhere } from "../program.ts";
-import { listBoards } from "../session.ts";
+import { listBoards, type Session } from "../session.ts";
 import { toSafeLine } from "../text.ts";
+
+const TOKEN_FILE = "where the token is stored; by default in the folder of the settings";
 
 interface ConnectOptions {
   lead?: boolean;
@@ -39,13 +41,13 @@ export const addAgent: AddCommands = (program, host) => {
       );
     });
 
-  program
-    .command("agent")
-    .description("Agents of a board")
+  const agent = program.command("agent").description("Agents of a board");
+
+  agent
     .command("connect <name>")
     .description("Make an agent, store its token in a file, and print what connects it (admins and leads)")
     .option("--lead", "it coordinates the board")
-    .option("--token-file <path>", "where the token is stored; by default in the folder of the settings")
+    .option("--token-file <path>", TOKEN_FILE)
     .action(async (name: string, { lead, tokenFile }: ConnectOptions, command) => {
       const { output, openSession } = startRun(command, host);
       const session = await openSession();
@@ -53,9 +55,7 @@ export const addAgent: AddCommands = (program, host) => {
       const { auth_token, ...agent } = await session.client.post("/api/v1/agents", {
         body: { name, board_id, is_board_lead: lead === true },
       });
-      // Only this answer contains the token. It is stored and not printed, because terminals and logs keep what is printed.
-      const file = path.resolve(tokenFile ?? path.join(session.config.folder, "agents", `${agent.id}.token`));
-      writePrivateFile(file, `${auth_token}\n`);
+      const file = storeToken(session, agent.id, auth_token, tokenFile);
       const connections = connectionLines({ url: session.url, source: { file }, program: programAnywhere.map(quote).join(" ") });
       output.result({ agent, token_file: file, connections }, () => {
         output.line(`Agent ${toSafeLine(agent.name)} is made. Its token is in ${file}`);
@@ -65,7 +65,31 @@ export const addAgent: AddCommands = (program, host) => {
         );
       });
     });
+
+  agent
+    .command("rotate <id>")
+    .description("Give an agent a new token, and store it in a file. The old one stops at once (admins)")
+    .option("--token-file <path>", TOKEN_FILE)
+    .action(async (agent_id: string, { tokenFile }: ConnectOptions, command) => {
+      const { output, openSession } = startRun(command, host);
+      const session = await openSession();
+      const { auth_token } = await session.client.post("/api/v1/agents/{agent_id}/token", { params: { path: { agent_id } } });
+      const token_file = auth_token === null ? null : storeToken(session, agent_id, auth_token, tokenFile);
+      output.result({ agent_id, token_file }, () =>
+        output.line(token_file ? `The new token is in ${token_file}` : "The old token has stopped. The host gets the new one."),
+      );
+    });
 };
+
+/**
+ * Stores a token in a file and returns its path. It is not printed, because terminals and logs keep what is printed. Only one answer
+ * contains it.
+ */
+function storeToken({ config }: Session, agent_id: string, token: string | null, file?: string): string {
+  const target = path.resolve(file ?? path.join(config.folder, "agents", `${agent_id}.token`));
+  writePrivateFile(target, `${token}\n`);
+  return target;
+}
 
 function printConnection(output: Output, { title, scope, line, attended, unattended }: Connection): void {
   output.line(`\n${output.bold(title)}${scope ? `, ${scope}` : ""}`);

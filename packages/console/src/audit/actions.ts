@@ -7,6 +7,7 @@ export type AuditAction = NonNullable<AuditQuery["action"]>;
 export const ACTION_NAMES: Record<AuditAction, string> = {
   "agent.created": "Agent made",
   "agent.removed": "Agent removed",
+  "agent.token_rotated": "Token of an agent replaced",
   "approval.decided": "Approval decided",
   "audit.exported": "Audit log exported",
   "board.created": "Board made",

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Markdown, RawToggle } from "../ui/markdown.tsx";
 import { toPlain } from "../ui/plain.ts";
 import { Problem } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
+import { MarkdownFile, PlainFile } from "../ui/text-file.tsx";
 import { parseCsv } from "./csv.ts";
 
 interface Props {
@@ -12,15 +12,13 @@ interface Props {
   name: string;
 }
 
-const MAX_TEXT = 500_000;
-
 export function Content({ type, text, blob, name }: Props) {
   if (blob) return <Picture blob={blob} name={name} />;
   if (text === null) return null;
-  if (type === "text/markdown") return <MarkdownFile text={text} />;
+  if (type === "text/markdown") return <MarkdownFile label="Content" text={text} />;
   if (type === "text/csv") return <Csv text={text} />;
-  if (type === "application/json") return <Plain text={indent(text)} />;
-  return <Plain text={text} />;
+  if (type === "application/json") return <PlainFile label="Content" text={indent(text)} />;
+  return <PlainFile label="Content" text={text} />;
 }
 
 function indent(text: string): string {
@@ -29,27 +27,6 @@ function indent(text: string): string {
   } catch {
     return text;
   }
-}
-
-export function Plain({ text }: { text: string }) {
-  return (
-    <>
-      {text.length > MAX_TEXT && <p class="muted">The first {MAX_TEXT} characters.</p>}
-      <pre class="file-text" tabIndex={0} aria-label="Content">
-        {toPlain(text.slice(0, MAX_TEXT))}
-      </pre>
-    </>
-  );
-}
-
-function MarkdownFile({ text }: { text: string }) {
-  const [isRaw, setRaw] = useState(false);
-  return (
-    <>
-      <RawToggle isRaw={isRaw} onChange={setRaw} />
-      {isRaw ? <Plain text={text} /> : <Markdown text={text} />}
-    </>
-  );
 }
 
 const MAX_ROWS = 1_000;

@@ -21,7 +21,7 @@ interface Props {
   onClose: () => void;
 }
 
-const TaskBudget = lazy("the budget", async () => (await import("../usage/task-budget.tsx")).TaskBudget);
+const ScopeBudget = lazy("the budget", async () => (await import("../usage/scope-budget.tsx")).ScopeBudget);
 const FileView = lazy("the file", async () => (await import("../file/file-view.tsx")).FileView);
 const Files = lazy("the files", async () => (await import("../file/files.tsx")).Files);
 const Decide = lazy("the decision", async () => (await import("./decide.tsx")).Decide);
@@ -88,7 +88,7 @@ export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
           <Files board_id={board_id} task_id={task_id} mayWrite={mayWrite} />
           <Approvals board_id={board_id} task_id={task_id} mayWrite={mayWrite} />
           <Runs board_id={board_id} task_id={task_id} />
-          {mayWrite && <TaskBudget task_id={task_id} />}
+          {mayWrite && <ScopeBudget scope="task" scope_id={task_id} heading="h3" />}
           <Comments board_id={board_id} task_id={task_id} mayWrite={mayWrite} />
           <History task_id={task_id} />
           {mayWrite && <Remove task={known} onRemoved={onClose} />}

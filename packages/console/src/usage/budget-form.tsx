@@ -16,7 +16,7 @@ interface Props {
   /** The budget to change. If it is missing, the form creates a budget. */
   budget?: Budget;
   /** The scope of a new budget, if the person cannot choose it. */
-  place?: { scope: "task"; scope_id: string };
+  place?: { scope: "task" | "agent"; scope_id: string };
   onClose: () => void;
   onSaved: () => void;
 }
@@ -27,7 +27,9 @@ export function BudgetForm({ budget, place, onClose, onSaved }: Props) {
   const [tag, setTag] = useState<string | null>(null);
   const [refusal, setRefusal] = useState(NO_REFUSAL);
   const [isSending, setSending] = useState(false);
-  const start: Typed = budget ? toTyped(budget) : { ...NEW, ...startPlace(), ...place, ...(place ? { period: "total" } : {}) };
+  const start: Typed = budget
+    ? toTyped(budget)
+    : { ...NEW, ...startPlace(), ...place, ...(place?.scope === "task" ? { period: "total" } : {}) };
   const typed: Typed = draft ? { ...start, ...(JSON.parse(draft) as Partial<Typed>) } : start;
   const type = (change: Partial<Typed>) => setDraft(JSON.stringify({ ...typed, ...change }));
 

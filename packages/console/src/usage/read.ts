@@ -25,8 +25,8 @@ const ITEM = "/api/v1/budgets/{budget_id}";
 
 export const readBudgets = (signal: AbortSignal) => api.get("/api/v1/budgets", { params: { query: { limit: LIMIT } }, signal });
 
-export const readTaskBudgets = (scope_id: string, signal: AbortSignal) =>
-  api.get("/api/v1/budgets", { params: { query: { scope: "task", scope_id } }, signal });
+export const readScopeBudgets = (scope: "task" | "agent", scope_id: string, signal: AbortSignal) =>
+  api.get("/api/v1/budgets", { params: { query: { scope, scope_id } }, signal });
 
 /** Reads a budget and the ETag of that version. */
 export async function readBudget(budget_id: string): Promise<{ budget: Budget; tag: string }> {

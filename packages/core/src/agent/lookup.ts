@@ -8,12 +8,11 @@ import { conditionOf } from "../lists/filter.ts";
 import { boards } from "../schema/board.sql.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import type { GatewayRow } from "../gateway/target.ts";
-import type { AgentRow } from "./agent.ts";
 import { agents } from "../schema/agent.sql.ts";
 
 /** An agent with the gateway that runs it. */
 export interface HostedAgent {
-  agent: AgentRow;
+  agent: typeof agents.$inferSelect;
   gateway: GatewayRow;
 }
 

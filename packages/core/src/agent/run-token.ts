@@ -1,10 +1,8 @@
-import { eq, inArray } from "drizzle-orm";
 import * as z from "zod";
 import type { Agent } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { readOwnRun } from "../run/report.ts";
 import { run_tokens } from "../schema/run-token.sql.ts";
-import { runs } from "../schema/run.sql.ts";
 import { DomainError } from "../values/errors.ts";
 import { Id, lazyObject } from "../values/wire.ts";
 import { mintToken, RUN_TOKEN_PREFIX, tokenLookup } from "./token.ts";
@@ -30,9 +28,3 @@ export async function mintRunToken(ctx: Context<Agent>, run_id: string): Promise
   const { task_id, board_id } = run;
   return { token, run_id, task_id, board_id };
 }
-
-/** Builds the removal of the tokens of an agent's runs, for `runBatch`. */
-export const removeRunTokens = ({ db }: Context, agent_id: string) =>
-  db
-    .delete(run_tokens)
-    .where(inArray(run_tokens.run_id, db.select({ id: runs.id }).from(runs).where(eq(runs.agent_id, agent_id))));

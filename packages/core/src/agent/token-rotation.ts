@@ -10,12 +10,13 @@ import type { JobKind } from "../job/kinds.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { changedNow } from "../schema/columns.ts";
 import { jobs } from "../schema/job.sql.ts";
+import { run_tokens } from "../schema/run-token.sql.ts";
+import { runs } from "../schema/run.sql.ts";
 import { hostLane } from "../values/session-key.ts";
 import { Id, lazyObject } from "../values/wire.ts";
 import type { AgentRow } from "./agent.ts";
 import { enqueueProvision, enqueueUpdate } from "./jobs.ts";
 import { agentFor, type HostedAgent, lockBoardRow, lockHostedAgent } from "./lookup.ts";
-import { removeRunTokens } from "./run-token.ts";
 import { mintToken, toStoredToken, tokenLookup } from "./token.ts";
 
 export const AgentToken = lazyObject(() => ({
@@ -58,12 +59,13 @@ async function replaceStoredToken(
   // Jobs of the previous generation may still have a token that they would store again.
   const lifecycle_generation = agent.lifecycle_generation + 1;
   const row = { ...agent, ...stored, lifecycle_generation };
+  const runsOfAgent = ctx.db.select({ id: runs.id }).from(runs).where(eq(runs.agent_id, agent.id));
   await runBatch(ctx, [
     ctx.db
       .update(agents)
       .set({ ...stored, lifecycle_generation, ...changedNow })
       .where(and(eq(agents.id, agent.id), eq(agents.gateway_id, gateway.id))),
-    removeRunTokens(ctx, agent.id),
+    ctx.db.delete(run_tokens).where(inArray(run_tokens.run_id, runsOfAgent)),
     insertEvents([
       {
         event_type: "agent.token.rotated",

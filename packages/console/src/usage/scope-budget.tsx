@@ -4,22 +4,28 @@ import type { Budget } from "../types.ts";
 import { Problem } from "../ui/parts.tsx";
 import { BudgetForm } from "./budget-form.tsx";
 import { BudgetRow } from "./budget-row.tsx";
-import { readTaskBudgets } from "./read.ts";
+import { readScopeBudgets } from "./read.ts";
 import "../styles/parts.css";
 import "../styles/usage.css";
 
-/** Shows the budget of a task to people who may change the task. */
-export function TaskBudget({ task_id }: { task_id: string }) {
+interface Props {
+  scope: "task" | "agent";
+  scope_id: string;
+  heading: "h2" | "h3";
+}
+
+/** Shows the budget of a task or an agent to people who may change the budget. */
+export function ScopeBudget({ scope, scope_id, heading: Heading }: Props) {
   const { data, error, reload } = useResource(
-    (signal) => readTaskBudgets(task_id, signal),
-    [task_id],
-    (change) => change.type === "task" && change.id === task_id,
-    true,
+    (signal) => readScopeBudgets(scope, scope_id, signal),
+    [scope, scope_id],
+    (change) => change.type === scope && change.id === scope_id,
+    scope === "task",
   );
   const [form, setForm] = useState<{ budget?: Budget } | null>(null);
   return (
     <section>
-      <h3>Budget</h3>
+      <Heading>Budget</Heading>
       <Problem error={error} retry={reload} />
       {data?.items.map((budget) => (
         <BudgetRow key={budget.id} budget={budget} onEdit={() => setForm({ budget })} onChanged={reload} />
@@ -27,13 +33,11 @@ export function TaskBudget({ task_id }: { task_id: string }) {
       {data?.items.length === 0 && (
         <p>
           <button type="button" onClick={() => setForm({})}>
-            Limit what this task may spend
+            Limit what this {scope} may spend
           </button>
         </p>
       )}
-      {form && (
-        <BudgetForm {...form} place={{ scope: "task", scope_id: task_id }} onClose={() => setForm(null)} onSaved={reload} />
-      )}
+      {form && <BudgetForm {...form} place={{ scope, scope_id }} onClose={() => setForm(null)} onSaved={reload} />}
     </section>
   );
 }
