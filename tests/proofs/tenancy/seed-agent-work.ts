@@ -4,6 +4,7 @@ import {
   approvals,
   inbox_acknowledgements,
   inbox_messages,
+  run_tokens,
   tag_assignments,
   task_dependencies,
   type tasks,
@@ -78,6 +79,11 @@ export async function seedInboxes(world: World, known: Ids, theirs: Ids, apart_g
   await db.insert(approvals).values({ board_id, action_type: "Close", status: "approved", resolved_at: new Date() });
   await db.insert(inbox_acknowledgements).values({ agent_id: known.agent_id!, acknowledged_at: new Date(Date.now() + 60_000) });
   return { message_id, lead_message_id, mismatched_message_id };
+}
+
+/** Stores the token of a run of another organization. */
+export async function seedForeignRunToken({ db }: World, { task_run_id }: Ids): Promise<void> {
+  await db.insert(run_tokens).values({ run_id: task_run_id!, token_lookup: "of a run elsewhere" });
 }
 
 /** Adds a board whose lead has no host and was never seen, with a webhook. */

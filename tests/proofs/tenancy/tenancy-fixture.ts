@@ -28,7 +28,7 @@ import {
   seedMismatchedChange,
   seedMismatchedReferences,
 } from "./seed-edge-cases.ts";
-import { seedForeignDetails, seedForeignTasks, seedInboxes, seedRemoteBoard } from "./seed-agent-work.ts";
+import { seedForeignDetails, seedForeignRunToken, seedForeignTasks, seedInboxes, seedRemoteBoard } from "./seed-agent-work.ts";
 import { seedFailedDeliveries, seedForeignJobs, seedFullOrganization } from "./seed-deliveries.ts";
 import { seedForeignResults, seedPeople } from "./seed-people.ts";
 import { seedUsage } from "./seed-usage.ts";
@@ -104,6 +104,7 @@ export async function createTenancyFixture(world: World): Promise<TenancyFixture
   await seedFailedDeliveries(world, [known, theirs, elsewhere]);
   await seedForeignJobs(world, theirs, spare_gateway_id);
   await seedForeignResults(world, known, elsewhere);
+  await seedForeignRunToken(world, theirs);
   const { notification_id } = await seedPeople(world, callers, { known, elsewhere, neighbour, theirs });
   await seedUsage(world, [known, elsewhere, theirs], theirs);
   await skipProvisioning(world.db);
