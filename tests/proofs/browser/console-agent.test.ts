@@ -77,7 +77,7 @@ test("a refusal of the service is shown at the field of the agent's form, and wh
   expect(view.errors).toEqual([]);
 });
 
-test("the form of an agent keeps what was typed while the service is away, and saves it afterwards", async () => {
+test("the form of an agent keeps what was typed while the service does not answer, and saves it afterwards", async () => {
   const agent = await addAgent("Pia");
   const form = `agent.${agent.id}`;
   await open(agent);
