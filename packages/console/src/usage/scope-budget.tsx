@@ -27,9 +27,13 @@ export function ScopeBudget({ scope, scope_id, heading: Heading }: Props) {
     <section>
       <Heading>Budget</Heading>
       <Problem error={error} retry={reload} />
-      {data?.items.map((budget) => (
-        <BudgetRow key={budget.id} budget={budget} onEdit={() => setForm({ budget })} onChanged={reload} />
-      ))}
+      {data && data.items.length > 0 && (
+        <div class="rows">
+          {data.items.map((budget) => (
+            <BudgetRow key={budget.id} budget={budget} onEdit={() => setForm({ budget })} onChanged={reload} />
+          ))}
+        </div>
+      )}
       {data?.items.length === 0 && (
         <p>
           <button type="button" onClick={() => setForm({})}>
