@@ -74,10 +74,13 @@ test("no text of a lead can imitate a line of the service", async () => {
   expect(content).not.toContain(marker);
 });
 
-test("a lead's request to ask the user is accepted for a gateway without a main agent", async () => {
+test("without a main agent, a lead's request to ask the user goes to the main session of the host and as a question to people", async () => {
   await world.db.delete(agents).where(and(eq(agents.gateway_id, home.gateway_id), isNull(agents.board_id)));
   const { board_id } = home;
   expect(statusAndBody(await askUser())).toEqual([200, { ok: true, board_id, main_agent_id: null, main_agent_name: null }]);
+  await world.drain();
+  const inbox = await world.call("GET", "/api/v1/users/me/inbox", { token: home.owner.token });
+  expect(inbox.body.items).toMatchObject([{ type: "question.asked", board_id, text: "Blue or green?", status: "pending" }]);
   expect(host.messages).toMatchObject([{ session_key: `agent:mc-gateway-${home.gateway_id}:main` }]);
 });
 

@@ -44,8 +44,8 @@ export type AskUserResponse = z.infer<typeof AskUserResponse>;
 const MAIN_AGENT_LABEL = "Gateway Agent";
 
 /**
- * Asks the user through the main agent of the board's gateway. The answer arrives in the board's memory. Without a host there is no
- * main agent, so people get the question as an approval, and the answer arrives in the lead's inbox.
+ * Asks the user through the main agent of the board's gateway. The answer arrives in the board's memory. If there is no main agent,
+ * people get the question as an approval, and the lead gets the answer. A host gets the message too, because it may have the session.
  */
 export async function askUser(ctx: Context<Lead>, board_id: string, request: AskUser): Promise<AskUserResponse> {
   const board = await boardFor(ctx, board_id, "write");
@@ -70,7 +70,8 @@ export async function askUser(ctx: Context<Lead>, board_id: string, request: Ask
       prefix: "Gateway ask-user dispatch failed:",
     },
   );
-  return { ok: true, board_id: board.id, main_agent_id: main?.id ?? null, main_agent_name: main?.name ?? null };
+  if (!main) return askByQuestion(ctx, board, request);
+  return { ok: true, board_id: board.id, main_agent_id: main.id, main_agent_name: main.name };
 }
 
 async function askByQuestion(
