@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { startFakeGateway } from "../../support/fake-gateway/server.ts";
-import { makeBoard, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
+import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
 
 const { browser, service } = await setupConsole();
 const { api } = service;
@@ -43,4 +43,38 @@ test("the page of a gateway lists when its host was lost and came back, with the
   await vi.waitFor(async () => expect(await states()).toEqual(["connected", "does not answer", "connected"]), WAIT);
   expect([view.errors, view.outside]).toEqual([[], []]);
   await host.close();
+});
+
+test("dates and numbers are in the language that the person chose in this browser, or in the browser's language", async () => {
+  const { id: board_id } = await makeBoard(api, "Languages");
+  const { id: task_id } = await makeTask(api, board_id, "Say when");
+  const choose = (tag: string) => view.page.select("#language", tag);
+  const shownTime = () =>
+    view.page.evaluate(`(({ title, lang, textContent }) => [title, lang, textContent])(document.querySelector(".story time"))`);
+  await view.go("#/personal/profile");
+  await view.sees("#language option", "Deutsch");
+  await choose("de");
+  await vi.waitFor(async () => expect(await view.text("#language ~ .hint")).toMatch(/: \d\d\.\d\d\.\d{4}, \d\d:\d\d\./), WAIT);
+  await view.page.reload();
+  await view.go(`#/boards/${board_id}/tasks/${task_id}`);
+  await view.sees(".story .properties", "Created");
+  expect(await shownTime()).toEqual([
+    expect.stringMatching(/^\d\d\.\d\d\.\d{4}, \d\d:\d\d$/),
+    "de",
+    expect.stringMatching(/jetzt|vor/),
+  ]);
+  await view.go("#/personal/profile");
+  await view.sees("#language option", "Deutsch");
+  expect(await view.page.evaluate(`document.querySelector("#language").value`)).toBe("de");
+  await choose("");
+  await vi.waitFor(async () => expect(await view.text("#language ~ .hint")).toMatch(/: [A-Z][a-z]{2} \d+, \d{4}/), WAIT);
+  expect(await view.page.evaluate(`localStorage.getItem("board.language")`)).toBe(null);
+  await view.go(`#/boards/${board_id}/tasks/${task_id}`);
+  await view.sees(".story .properties", "Created");
+  expect(await shownTime()).toEqual([
+    expect.stringMatching(/^[A-Z][a-z]{2} \d+, \d{4}/),
+    "en-US",
+    expect.stringMatching(/now|ago/),
+  ]);
+  expect([view.errors, view.outside]).toEqual([[], []]);
 });

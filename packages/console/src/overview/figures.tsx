@@ -1,36 +1,30 @@
+import { dateFormat } from "../language.ts";
 import type { Dashboard } from "../types.ts";
 import { Columns, type ColumnsPoint, topOf } from "../ui/columns.tsx";
 import { toWhole } from "../ui/figures.ts";
 import { SavePicture } from "../ui/picture.tsx";
 import { Table } from "../ui/table.tsx";
+import { toDay, toMoment } from "../ui/time.tsx";
 
 type Comparison = Dashboard["throughput"];
 type Bucket = Comparison["primary"]["bucket"];
 
-const FORMATS: Record<Bucket, Intl.DateTimeFormatOptions> = {
-  hour: { hour: "2-digit", minute: "2-digit" },
-  day: { day: "numeric", month: "short", timeZone: "UTC" },
-  week: { day: "numeric", month: "short", timeZone: "UTC" },
-  month: { month: "short", year: "numeric", timeZone: "UTC" },
+const MONTH = dateFormat({ month: "short", year: "numeric", timeZone: "UTC" });
+const DAY = dateFormat({ day: "numeric", month: "short", timeZone: "UTC" });
+const NAMES: Record<Bucket, (period: string) => string> = {
+  hour: dateFormat({ hour: "2-digit", minute: "2-digit" }),
+  day: DAY,
+  week: DAY,
+  month: MONTH,
 };
+/** A picture is seen later, so its dates have the year too. */
+const DATES: Record<Bucket, (period: string) => string> = { hour: toMoment, day: toDay, week: toDay, month: MONTH };
 
-function nameOf(period: string, bucket: Bucket): string {
-  return new Intl.DateTimeFormat(undefined, FORMATS[bucket]).format(new Date(period));
-}
-
-const DATES: Record<Bucket, Intl.DateTimeFormatOptions> = {
-  hour: { dateStyle: "medium", timeStyle: "short" },
-  day: { dateStyle: "medium", timeZone: "UTC" },
-  week: { dateStyle: "medium", timeZone: "UTC" },
-  month: FORMATS.month,
-};
-
-/** The first and the last time of a series. A picture is seen later, so these have the year too. */
-const endsOf = ({ bucket, points }: { bucket: Bucket; points: readonly { period: string }[] }): readonly [string, string] => {
-  const date = new Intl.DateTimeFormat(undefined, DATES[bucket]);
+/** Returns the first and the last time of a series. */
+function endsOf({ bucket, points }: { bucket: Bucket; points: readonly { period: string }[] }): readonly [string, string] {
   const [first, last] = [points[0], points.at(-1)];
-  return [first ? date.format(new Date(first.period)) : "", last ? date.format(new Date(last.period)) : ""];
-};
+  return [first ? DATES[bucket](first.period) : "", last ? DATES[bucket](last.period) : ""];
+}
 
 interface Measure {
   key: "throughput" | "cycle_time" | "error_rate";
@@ -80,7 +74,7 @@ function Measured({
   const rows = primary.points.map(({ period, value }, index): Row => {
     const before = comparison.points[index]?.value ?? 0;
     return {
-      name: nameOf(period, primary.bucket),
+      name: NAMES[primary.bucket](period),
       values: [value],
       text: `${toWhole(value)} ${unit}, before that ${toWhole(before)} ${unit}`,
       cells: [toWhole(value), toWhole(before)],
@@ -104,7 +98,7 @@ function Work({ wip: { primary }, about }: { wip: Dashboard["wip"]; about: strin
   const rows = primary.points.map((point): Row => {
     const values = WORK.map(([status]) => point[status]);
     return {
-      name: nameOf(point.period, primary.bucket),
+      name: NAMES[primary.bucket](point.period),
       values,
       text: WORK.map(([status, label]) => `${toWhole(point[status])} ${label}`).join(", "),
       cells: values.map(toWhole),

@@ -1,5 +1,6 @@
 import { api } from "../api.ts";
 import { leaveDeleted } from "../inbox/browser.ts";
+import { LANGUAGES, language } from "../language.ts";
 import { useResource } from "../resource.ts";
 import { loadSession } from "../session.ts";
 import { THEMES, theme } from "../theme.ts";
@@ -7,11 +8,14 @@ import type { UserUpdate } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
 import { type FieldSpec, Form, type Typed } from "../ui/form.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
+import { toMoment } from "../ui/time.tsx";
 import { showInfo } from "../ui/toast.tsx";
 import { textOrNull } from "../ui/values.ts";
 
 const ME = "/api/v1/users/me";
 const NAMES = ["name", "preferred_name", "pronouns", "timezone", "notes", "context"] as const;
+
+const EXAMPLE = new Date().toISOString();
 
 const fields = (): FieldSpec[] => [
   { name: "name", label: "Full name", short: true },
@@ -73,6 +77,22 @@ export function Profile() {
               <option key={name}>{name}</option>
             ))}
           </select>
+        </div>
+        <div class="field">
+          <label for="language">Language of dates and numbers</label>
+          <select
+            id="language"
+            value={language.value ?? ""}
+            onChange={(event) => (language.value = event.currentTarget.value || undefined)}
+          >
+            <option value="">as the browser</option>
+            {LANGUAGES.map(([tag, name]) => (
+              <option key={tag} value={tag} lang={tag}>
+                {name}
+              </option>
+            ))}
+          </select>
+          <span class="hint muted">For example: {toMoment(EXAMPLE)}.</span>
         </div>
       </section>
       <section class="card-panel danger-zone">

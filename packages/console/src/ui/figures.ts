@@ -1,25 +1,26 @@
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-const whole = new Intl.NumberFormat("en");
-const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD" });
-const smallDollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumSignificantDigits: 2 });
+import { inLanguage } from "../language.ts";
+
+const numbers = (options: Intl.NumberFormatOptions) => inLanguage((tag) => new Intl.NumberFormat(tag, options));
+const DOLLARS = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol" } as const;
+
+const compact = numbers({ notation: "compact", maximumFractionDigits: 1 });
+const whole = numbers({});
+const dollars = numbers(DOLLARS);
+const smallDollars = numbers({ ...DOLLARS, maximumSignificantDigits: 2 });
+const exactDollars = numbers({ ...DOLLARS, minimumFractionDigits: 2, maximumFractionDigits: 20 });
 
 /** Shortens a number for a narrow column, such as 12.3K. */
-export const toShort = (count: number): string => compact.format(count);
-export const toWhole = (count: number): string => whole.format(count);
+export const toShort = (count: number): string => compact().format(count);
+export const toWhole = (count: number): string => whole().format(count);
 
 /** Rounds a price for display only. The service computes sums from the exact decimals. */
 export function toDollars(cost: string): string {
   const value = Number(cost);
-  return value > 0 && value < 0.01 ? smallDollars.format(value) : dollars.format(value);
+  return (value > 0 && value < 0.01 ? smallDollars() : dollars()).format(value);
 }
 
-/** Formats a price with all its decimals, at least two. */
-export function toExactDollars(cost: string): string {
-  const [whole = "0", decimals = ""] = cost.split(".");
-  let end = decimals.length;
-  while (end > 2 && decimals[end - 1] === "0") end--;
-  return `$${whole}.${decimals.slice(0, end).padEnd(2, "0")}`;
-}
+/** Formats a price with all its decimals, at least two. A text is formatted exactly, while a number could be rounded. */
+export const toExactDollars = (cost: string): string => exactDollars().format(cost as Intl.StringNumericLiteral);
 
 const UNITS = [
   ["d", 86_400],

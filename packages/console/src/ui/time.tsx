@@ -1,4 +1,5 @@
 import { effect, signal, useComputed } from "@preact/signals";
+import { dateFormat, inLanguage, usedLanguage } from "../language.ts";
 import { visible } from "../live.ts";
 import { toDuration } from "./figures.ts";
 
@@ -20,14 +21,16 @@ const UNITS = [
   ["minute", 60],
 ] as const;
 
-const short = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
-const long = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
+const relative = inLanguage((tag) => new Intl.RelativeTimeFormat(tag, { numeric: "auto", style: "narrow" }));
+/** The date and time of an instant in full. */
+export const toMoment = dateFormat({ dateStyle: "medium", timeStyle: "short" });
+/** The UTC day of an instant, in which usage is counted. */
+export const toDay = dateFormat({ dateStyle: "medium", timeZone: "UTC" });
 
 export function toRelative(at: string): string {
   const seconds = (Date.parse(at) - Math.max(now.value, Date.now() - TICK_MS)) / 1_000;
-  for (const [unit, size] of UNITS) if (Math.abs(seconds) >= size) return short.format(Math.trunc(seconds / size), unit);
-  return seconds > 15 ? "in a moment" : "just now";
+  for (const [unit, size] of UNITS) if (Math.abs(seconds) >= size) return relative().format(Math.trunc(seconds / size), unit);
+  return relative().format(seconds > 15 ? Math.trunc(seconds) : 0, "second");
 }
 
 export const isPast = (at: string): boolean => Date.parse(at) < now.value;
@@ -35,7 +38,7 @@ export const isPast = (at: string): boolean => Date.parse(at) < now.value;
 /** Shows a time relative to now and updates it as time passes. */
 export function Time({ at }: { at: string }) {
   return (
-    <time dateTime={at} title={long.format(new Date(at))}>
+    <time dateTime={at} lang={usedLanguage()} title={toMoment(at)}>
       {toRelative(at)}
     </time>
   );
@@ -60,9 +63,7 @@ const seconds = signal(0, {
 /** Shows how long something has lasted. Without `to`, the duration still grows, and only its text is redrawn each second. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
   return (
-    <time title={long.format(new Date(from))}>
-      {to === null ? <Ticking from={from} /> : toDuration(Date.parse(to) - Date.parse(from))}
-    </time>
+    <time title={toMoment(from)}>{to === null ? <Ticking from={from} /> : toDuration(Date.parse(to) - Date.parse(from))}</time>
   );
 }
 
@@ -73,8 +74,3 @@ function Ticking({ from }: { from: string }) {
   });
   return <>{text}</>;
 }
-
-export const toMoment = (at: string): string => long.format(new Date(at));
-
-/** The UTC day of an instant, in which usage is counted. */
-export const toDay = (at: string): string => day.format(new Date(at));

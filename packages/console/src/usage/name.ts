@@ -1,3 +1,4 @@
+import { dateFormat } from "../language.ts";
 import type { UsageGrouping, UsageRow } from "../types.ts";
 import { toPlain } from "../ui/plain.ts";
 
@@ -9,11 +10,11 @@ const NOBODY: Record<UsageGrouping, string> = {
   task: "no task",
 };
 
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+const toDay = dateFormat({ day: "numeric", month: "short", timeZone: "UTC" });
 
 /** Returns the name of a row's group. People and agents choose names, so control characters are made visible. */
 export function nameOf({ key, name }: UsageRow, grouping: UsageGrouping): string {
   if (key === null) return NOBODY[grouping];
-  if (grouping === "day") return day.format(new Date(key));
+  if (grouping === "day") return toDay(key);
   return toPlain(name || key);
 }
