@@ -17,7 +17,10 @@ export const EMBEDDED_VERSION: string = packageFile.dependencies["@electric-sql/
  */
 const START_PARAMETERS = [
   ...PGlite.defaultStartParams,
-  ...["max_wal_size=128MB", "min_wal_size=32MB", "shared_buffers=16MB", "random_page_cost=1.1"].flatMap((parameter) => ["-c", parameter]),
+  ...["max_wal_size=128MB", "min_wal_size=32MB", "shared_buffers=16MB", "random_page_cost=1.1"].flatMap((parameter) => [
+    "-c",
+    parameter,
+  ]),
 ];
 /** The pause between attempts to reopen the database. Each attempt blocks the process for about a second. */
 const REOPEN_INTERVAL_MS = 3_000;

@@ -78,7 +78,10 @@ export const PAGE_COST = "set random_page_cost = 1.1";
  * Sets the page cost and the timeouts of a new session. They are not connection parameters, because poolers refuse parameters that
  * they do not know.
  */
-export async function configureSession(client: Queryable, { statement_ms, idle_transaction_ms }: DatabaseTimeouts): Promise<void> {
+export async function configureSession(
+  client: Queryable,
+  { statement_ms, idle_transaction_ms }: DatabaseTimeouts,
+): Promise<void> {
   const limits = `set statement_timeout = ${statement_ms}; set idle_in_transaction_session_timeout = ${idle_transaction_ms}`;
   await client.query(statement_ms > 0 || idle_transaction_ms > 0 ? `${PAGE_COST}; ${limits}` : PAGE_COST);
 }
