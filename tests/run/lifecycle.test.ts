@@ -1,5 +1,5 @@
 import { scheduled } from "@board/api/work/schedules";
-import { runs } from "@board/core/schema/all-tables";
+import { runs, tasks } from "@board/core/schema/all-tables";
 import { asc, eq, sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { addTask } from "../support/task.ts";
@@ -124,15 +124,41 @@ test("a run still names its agent after the agent was removed", async () => {
   expect(await storedRuns(id)).toMatchObject([{ agent_name, agent_id: team.worker.id, status: "stopped" }]);
 });
 
-test("a task that was in progress before runs existed gets a run with the next heartbeat, comment or change of its holder", async () => {
+/** Makes a task that is in progress look as it did before runs existed. */
+async function forgetRuns(task_id: string): Promise<void> {
+  await world.db.execute(sql`alter table tasks disable trigger user`);
+  await world.db.delete(runs).where(eq(runs.task_id, task_id));
+  await world.db
+    .update(tasks)
+    .set({ run_id: null, run_status: null, run_agent_id: null, run_started_at: null, run_count: 0 })
+    .where(eq(tasks.id, task_id));
+  await world.db.execute(sql`alter table tasks enable trigger user`);
+}
+
+const commentOn = (id: string) =>
+  world.call("POST", `${agentTaskPath(team, id)}/comments`, { agent: team.worker.token, body: { content: "Half done" } });
+const readInbox = () => world.call("GET", "/api/v1/agent/inbox", { agent: team.worker.token });
+
+test.each([
+  ["reading of the inbox", readInbox],
+  ["comment", commentOn],
+  ["change", (id: string) => patch(id, {})],
+])("a leased task that was in progress before runs existed gets a run with the next %s of its holder", async (_what, act) => {
   const { id } = await addTask(world, team);
   await next();
-  await world.db.delete(runs).where(eq(runs.task_id, id));
-  const { tasks } = await import("@board/core/schema/all-tables");
-  await world.db.update(tasks).set({ status: "inbox", assigned_agent_id: null, lease_expires_at: null }).where(eq(tasks.id, id));
-  await world.db.update(tasks).set({ run_id: null, run_status: null, run_agent_id: null, run_count: 0 }).where(eq(tasks.id, id));
-  await next();
-  expect(await storedRuns(id)).toHaveLength(1);
+  await forgetRuns(id);
+  expect(await read(id)).toMatchObject({ status: "in_progress", run: null });
+  expect((await act(id)).status).toBe(200);
+  expect(await storedRuns(id)).toMatchObject([{ status: "running", agent_id: team.worker.id, fence: 1 }]);
+  expect(await read(id)).toMatchObject({ run: { status: "running" }, usage: { runs: 1 } });
+});
+
+test("a task without a lease that was in progress before runs existed gets a run with the next change of a person", async () => {
+  const { id } = await addTask(world, team);
+  await patch(id, { status: "in_progress" });
+  await forgetRuns(id);
+  expect((await patchAsOwner(id, { priority: "high" })).status).toBe(200);
+  expect(await storedRuns(id)).toMatchObject([{ status: "running", agent_id: team.worker.id, fence: 0 }]);
 });
 
 test("the operation `next` sends as many statements with a run as without one", async () => {
