@@ -2,7 +2,6 @@ import { run_steps, runs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { asc, eq } from "drizzle-orm";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openReader } from "../change/reader.ts";
 import { listen } from "../support/sse.ts";
 import { addTask } from "../support/task.ts";
 import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
@@ -164,17 +163,6 @@ describe("adding steps", () => {
     await post(10, many(10));
     expect(world.statements.filter((text) => /run_steps/.test(text))).toHaveLength(1);
     expect(world.statements).toHaveLength(2);
-  });
-
-  test("steps write no activity event, and one entry of the changes feed every two seconds", async () => {
-    const reader = await openReader(world, { token: team.owner.token });
-    const activity = async () => (await asOwner("GET", "/api/v1/activity")).body.total;
-    const before = await activity();
-    for (let from = 0; from < 50; from += 10) await post(from, many(10, from));
-    world.elapse(3_000);
-    await post(50, many(1));
-    expect((await reader.read()).filter(({ id }) => id === run_id)).toHaveLength(2);
-    expect(await activity()).toBe(before);
   });
 });
 

@@ -25,6 +25,7 @@ import { removeExpiredLeases } from "@board/core/stream/lease-registry";
 import { enqueueUsageReads } from "@board/openclaw/usage/enqueue-reads";
 import { startDueSyncs } from "@board/openclaw/sync/schedule";
 import { expireLeases } from "@board/core/task/lease/lease-expiry";
+import { recordAdditions } from "@board/core/run/record-changes";
 import { moveOldSteps } from "@board/core/run/steps/move";
 import { moveOldBodies } from "@board/core/body-storage/move-bodies";
 
@@ -42,6 +43,7 @@ export const scheduled = {
   async lifecycle(ctx: Context<System>) {
     await sweepAgents(ctx);
     await expireLeases(ctx);
+    await recordAdditions(ctx);
     await countNewEvents(ctx);
     await countNewTransitions(ctx);
     await enqueueUsageReads(ctx);

@@ -1,5 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { runs } from "../schema/run.sql.ts";
+import { recordAddition } from "./record-changes.ts";
 
 const sumOf = (name: string) => sql.raw(`sum(used.${name})::bigint`);
 
@@ -7,13 +8,13 @@ const sumOf = (name: string) => sql.raw(`sum(used.${name})::bigint`);
  * Builds the statement that adds the new usage entries in `used` to the sums of their runs, and returns for each run whether these
  * are its first entries. It runs after the statement `after`, which locks tasks, because tasks are locked before runs.
  */
-export const addToRuns = (used: SQL, after: SQL): SQL => sql`
+export const addToRuns = (used: SQL, after: SQL, now: SQL): SQL => sql`
   update ${runs} as run set
     input_tokens = run.input_tokens + added.input_tokens, output_tokens = run.output_tokens + added.output_tokens,
     cached_input_tokens = run.cached_input_tokens + added.cached_input_tokens,
     reasoning_tokens = run.reasoning_tokens + added.reasoning_tokens,
     cost_usd = case when added.cost_usd is null then run.cost_usd else trim_scale(coalesce(run.cost_usd, 0) + added.cost_usd) end,
-    turns = run.turns + added.turns, updated_at = now(),
+    turns = run.turns + added.turns, updated_at = now(), ${recordAddition("usage", now)},
     models = (
       select coalesce(jsonb_agg(jsonb_build_object('model', model, 'input_tokens', input, 'output_tokens', output,
         'cached_input_tokens', cached, 'reasoning_tokens', reasoning, 'cost_usd', trim_scale(cost)::text, 'turns', turns)

@@ -41,6 +41,9 @@ export interface ModelUsage {
   turns: number;
 }
 
+/** What is added to a run so often that not every addition is recorded as a change; `usage` may include steps. */
+export const RUN_ADDITIONS = ["steps", "usage"] as const;
+
 const counter = () => bigint({ mode: "number" }).notNull().default(0);
 
 /**
@@ -84,8 +87,10 @@ export const runs = pgTable(
     steps_expired_at: instant(),
     /** When the steps, except small batches, were moved to the body storage. */
     steps_moved_at: instant(),
-    /** When new steps were last recorded as a change of the run. */
+    /** When new steps or usage were last recorded as a change of the run. */
     steps_recorded_at: instant(),
+    /** What was added since then. Usage also changes the sums of the task, so the next entry of the changes feed is for both. */
+    unrecorded: text({ enum: RUN_ADDITIONS }),
     ...timestamps,
   },
   (t) => [
@@ -96,6 +101,8 @@ export const runs = pgTable(
     index("runs_by_agent").on(t.agent_id, t.started_at, t.id),
     index("runs_by_end").on(t.ended_at).where(sql`ended_at is not null`).concurrently(),
     index("runs_with_steps_to_move").on(t.ended_at).where(sql`steps > 0 and steps_moved_at is null and ended_at is not null`),
+    index("runs_to_record").on(t.steps_recorded_at).where(sql`unrecorded is not null`).concurrently(),
+    check("runs_unrecorded", isOneOf(t.unrecorded, RUN_ADDITIONS)),
     check("runs_status", isOneOf(t.status, RUN_STATUSES)),
     check("runs_ended", sql`(${t.status} = 'running') = (${t.ended_at} is null)`),
   ],

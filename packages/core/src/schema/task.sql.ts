@@ -62,6 +62,7 @@ export const tasks = pgTable(
     run_status: text({ enum: RUN_STATUSES }),
     run_agent_id: uuid(),
     run_started_at: instant(),
+    run_ended_at: instant(),
     /** Sums over all runs of the task. */
     run_count: integer().notNull().default(0),
     total_tokens: bigint({ mode: "number" }).notNull().default(0),

@@ -13,6 +13,7 @@ export const TaskRun = lazyObject(() => ({
   status: RunStatus.describe("State of the run."),
   agent_id: Id.describe("Agent that works or worked on the task, also after its removal."),
   started_at: Instant.describe("When the run began."),
+  ended_at: Instant.nullable().describe("When it ended; null while it runs."),
 })).meta({ id: "TaskRun", description: "The latest attempt of an agent on a task." });
 type TaskRun = z.infer<typeof TaskRun>;
 
@@ -23,10 +24,16 @@ export const TaskUsage = lazyObject(() => ({
 })).meta({ id: "TaskUsage", description: "What all attempts on a task have used." });
 type TaskUsage = z.infer<typeof TaskUsage>;
 
-export const toTaskRun = ({ run_id, run_status, run_agent_id, run_started_at }: TaskRow): TaskRun | null =>
+export const toTaskRun = ({ run_id, run_status, run_agent_id, run_started_at, run_ended_at }: TaskRow): TaskRun | null =>
   run_id === null
     ? null
-    : { id: run_id, status: run_status!, agent_id: run_agent_id!, started_at: run_started_at!.toISOString() };
+    : {
+        id: run_id,
+        status: run_status!,
+        agent_id: run_agent_id!,
+        started_at: run_started_at!.toISOString(),
+        ended_at: run_ended_at?.toISOString() ?? null,
+      };
 
 export const toTaskUsage = ({ total_tokens, cost_usd, run_count }: TaskRow): TaskUsage => ({
   total_tokens,

@@ -56,6 +56,7 @@ const added: SQL = sql.raw(
 const storing = preparedQuery(() => {
   const organization_id = sql`${sql.placeholder("organization_id")}::uuid`;
   const agent_id = sql`${sql.placeholder("agent_id")}::uuid`;
+  const now = sql`${sql.placeholder("now")}::timestamptz`;
   return sql`
     with given as materialized (
       select * from jsonb_to_recordset(${sql.placeholder("entries")}::jsonb) as entry(position int, key text, at timestamptz,
@@ -72,7 +73,7 @@ const storing = preparedQuery(() => {
     ), stored as (
       insert into ${usage_entries} (agent_id, key, organization_id, board_id, task_id, run_id, at, model, ${amounts}, stored_at)
       select ${agent_id}, key, ${organization_id}, board_id, task_id, run_id, at, model, ${amounts},
-        ${sql.placeholder("now")}::timestamptz
+        ${now}
       from given order by position
       on conflict (agent_id, key) do nothing returning key
     ), used as materialized (
@@ -80,7 +81,7 @@ const storing = preparedQuery(() => {
         when model in (select model from known union all select model from added_models) then model else 'other' end as counted_model
       from given join stored using (key)
     ), added_to_tasks as (${addToTasks(sql`used`)}
-    ), run as (${addToRuns(sql`used`, sql`added_to_tasks`)}
+    ), run as (${addToRuns(sql`used`, sql`added_to_tasks`, now)}
     ), counted as (
       insert into ${usage_counts} as counts (organization_id, dimension, span, start, board_id, agent_id, task_id, model, is_idle,
         name, entries, runs, ${amounts})

@@ -6,15 +6,13 @@ import { rowsOf } from "../../db/database.ts";
 import { toTimestamp } from "../../db/timestamp.ts";
 import { run_steps, runs } from "../../schema/run.sql.ts";
 import { DomainError } from "../../values/errors.ts";
-import { addMs } from "../../values/time.ts";
+import { recordAddition } from "../record-changes.ts";
 import { lateSince, readOwnRun, requireOpen } from "../report.ts";
 import { pack, prepareStep, type PreparedStep } from "./pack.ts";
 import type { PostSteps, StoredSteps } from "./step.ts";
 
 /** Limits for the stored steps of one run. A runaway agent reaches them in minutes, while long work stays far below. */
 export const RUN_LIMITS = { steps: 100_000, bytes: 52_428_800 };
-/** New steps are recorded as a change of their run at most this often. */
-const RECORD_MS = 2_000;
 /** Requests of one run conflict only if a client repeats a request that is still running. */
 const MAX_ATTEMPTS = 5;
 
@@ -64,15 +62,13 @@ async function append(ctx: Context<Agent>, run_id: string, { first, steps, is_la
   const body = await pack(steps);
   const count = steps.length;
   const bytes = steps.reduce((sum, step) => sum + step.bytes, 0);
-  const now = ctx.now();
   const fits = is_last
     ? sql`true`
     : sql`steps + ${count}::int <= ${RUN_LIMITS.steps} and step_bytes + ${bytes}::bigint <= ${RUN_LIMITS.bytes}`;
   const result = await ctx.db.execute(sql`
     with appended as (
       update ${runs} set steps = steps + ${count}::int, step_bytes = step_bytes + ${bytes}::bigint, steps_full = ${is_last}::boolean,
-        steps_recorded_at = case when steps_recorded_at > ${toTimestamp(addMs(now, -RECORD_MS))} then steps_recorded_at
-          else ${toTimestamp(now)} end
+        ${recordAddition("steps", toTimestamp(ctx.now()))}
       where id = ${run_id} and agent_id = ${ctx.actor.agent_id} and steps = ${first}::int and not steps_full and ${fits}
         and (ended_at is null or ended_at >= ${toTimestamp(lateSince(ctx))}) and ${actingAs(ctx)}
       returning id)
