@@ -1,10 +1,11 @@
+import { scheduled } from "@board/api/work/schedules";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { FIELDS } from "../support/custom-field.ts";
 import { setupTenants } from "../support/gateway-fixture.ts";
 import type { Tenant, World } from "../support/world.ts";
-import { openMirror, readLists, toPlain } from "./mirror.ts";
+import { type Mirror, openMirror, readLists, toPlain } from "./mirror.ts";
 
 const { world, home } = await setupTenants();
 
@@ -15,6 +16,9 @@ interface Place {
   boards: string[];
   tags: string[];
   fields: { id: string; field_key: string }[];
+  /** An agent that works on the second board. */
+  worker: { token: string; board_id: string };
+  mirror?: Mirror;
 }
 
 interface Step {
@@ -60,7 +64,35 @@ async function withTask(place: Place, step: Step, run: (path: string, ids: strin
 const patchTask = (toBody: (step: Step, ids: string[], place: Place) => object) => (place: Place, step: Step) =>
   withTask(place, step, (path, ids, id) => send(place, "PATCH", `${path}/${id}`, toBody(step, ids, place)));
 
+let reports = 0;
+
+/**
+ * The worker takes a task of the second board, unless it holds it, and reports steps and usage. The second report comes too soon
+ * after the first, which the mirror has read, to be recorded at once.
+ */
+async function report(place: Place, { second }: Step) {
+  const { world, worker } = place;
+  const path = `/boards/${worker.board_id}/tasks`;
+  const task_id = at(await idsAt(place, `/api/v1${path}`), second);
+  const asWorker = (method: string, path: string, body: object) =>
+    world.call(method, `/api/v1/agent${path}`, { agent: worker.token, body });
+  if (!task_id || (await asWorker("PUT", `${path}/${task_id}/lease`, {})).status !== 200) return;
+  const { run } = (await send(place, "GET", `/api/v1${path}/${task_id}`)).body;
+  const { steps } = (await send(place, "GET", `/api/v1/boards/${worker.board_id}/runs/${run.id}`)).body;
+  const use = () => ({ key: `report-${++reports}`, input_tokens: second + 1, cost_usd: "0.01" });
+  await asWorker("POST", `/runs/${run.id}/steps`, {
+    from: steps,
+    steps: [
+      { kind: "message", text: "Hello" },
+      { kind: "usage", ...use() },
+    ],
+  });
+  await place.mirror!.sync();
+  await asWorker("POST", "/usage", { entries: [{ ...use(), task_id }] });
+}
+
 const STEPS = {
+  report,
   createTask: (place: Place, step: Step) =>
     send(place, "POST", `${boardPath(place, step)}/tasks`, {
       title: `Task ${step.second}`,
@@ -163,9 +195,11 @@ const history = fc.array(
 /** Adds two boards with tasks, tags and custom fields. */
 async function openPlace(): Promise<Place> {
   const boards = [home.board_id, (await addBoard(world, home)).board_id];
-  const place: Place = { world, home, boards, tags: [], fields: [] };
+  const place: Place = { world, home, boards, tags: [], fields: [], worker: { token: "", board_id: boards[1]! } };
   for (const board_id of boards)
     await send(place, "PATCH", `/api/v1/boards/${board_id}`, { require_approval_for_done: false, max_agents: 5 });
+  const worker = { name: "Worker", board_id: boards[1] };
+  place.worker.token = (await send(place, "POST", "/api/v1/agents", worker)).body.auth_token;
   for (const name of ["One", "Two", "Three"]) place.tags.push((await send(place, "POST", "/api/v1/tags", { name })).body.id);
   for (const field_key of ["first", "second"])
     place.fields.push((await send(place, "POST", FIELDS, { field_key, field_type: "text", board_ids: boards })).body);
@@ -180,10 +214,15 @@ test("a mirror that follows the feed and reads the changed items equals the list
     fc.asyncProperty(history, async (steps) => {
       const place = await openPlace();
       const mirror = await openMirror(place.world, place.home);
+      place.mirror = mirror;
       for (const step of steps) {
         await STEPS[step.kind](place, step);
         if (step.sync) await mirror.sync();
       }
+      // The last usage of a run may have to wait for the schedule.
+      await STEPS.report(place, { kind: "report", first: 0, second: 0, sync: false });
+      world.elapse(2_000);
+      await scheduled.lifecycle(world.context());
       await mirror.sync();
       const lists = await readLists(place.world, { token: place.home.owner.token });
       expect(toPlain(mirror.items)).toEqual(toPlain(lists));

@@ -36,7 +36,13 @@ test("the operation next begins a run, which the task and the lease name", async
     fence: body.lease.fence,
     ended_at: null,
   });
-  const shown = { id: run!.id, status: "running", agent_id: team.worker.id, started_at: run!.started_at.toISOString() };
+  const shown = {
+    id: run!.id,
+    status: "running",
+    agent_id: team.worker.id,
+    started_at: run!.started_at.toISOString(),
+    ended_at: null,
+  };
   expect(body.task).toMatchObject({ run: shown, usage: { runs: 1 } });
   expect((await read(id)).run).toEqual(shown);
 });
@@ -61,7 +67,7 @@ test.each([
   const [run] = await storedRuns(id);
   expect(run).toMatchObject({ status: expected, ended_reason, fence: 1 });
   expect(run!.ended_at!.getTime()).toBeGreaterThanOrEqual(run!.started_at.getTime());
-  expect((await read(id)).run).toMatchObject({ id: run!.id, status: expected });
+  expect((await read(id)).run).toMatchObject({ id: run!.id, status: expected, ended_at: run!.ended_at!.toISOString() });
 });
 
 test("a lease that is given back ends its run as released", async () => {
@@ -80,7 +86,7 @@ test("a run whose lease has expired ends as expired, and the next lease begins a
     { status: "expired", agent_id: team.worker.id, fence: 1, ended_reason: "The lease expired." },
     { status: "running", agent_id: team.second.id, fence: 3 },
   ]);
-  expect((await read(id)).usage.runs).toBe(2);
+  expect(await read(id)).toMatchObject({ run: { status: "running", ended_at: null }, usage: { runs: 2 } });
 });
 
 test("a run is superseded when a person gives its task to another agent", async () => {

@@ -166,6 +166,20 @@ test("a spent budget and the work that it stopped are listed among what needs a 
   expect(view.errors).toEqual([]);
 });
 
+test("a card shows how the latest run of its task ended and how long it took, and what all runs have used", async () => {
+  const { id: board_id } = await makeBoard(service.api, "Done work");
+  const agent = await makeAgent(board_id, "Pia");
+  const { id: task_id } = await makeTask(service.api, board_id, "Sweep");
+  await agent.api.post("/api/v1/agent/tasks/next", { body: { board_id } });
+  await report(agent.api, { task_id, input_tokens: 2_000, cost_usd: "0.25" });
+  const params = { path: { board_id, task_id } };
+  await agent.api.patch("/api/v1/agent/boards/{board_id}/tasks/{task_id}", { params, body: { status: "review", comment: "Swept" } });
+  await view.go(`#/boards/${board_id}`);
+  await view.sees(`[data-task="${task_id}"]`, "run submitted after ");
+  await view.sees(`[data-task="${task_id}"]`, "2K tokens · $0.25");
+  expect(view.errors).toEqual([]);
+});
+
 test("a member sees the budgets of boards that the member may change, and may set no other", async () => {
   const provider = await startSignInProvider();
   const shared = await startService(dataFolder(), await freePort(), {

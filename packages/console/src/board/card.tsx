@@ -31,8 +31,8 @@ function Lease({ at }: { at: string }) {
   );
 }
 
-/** States of the latest run that a card shows, each with its colour. The other states follow from the card's column. */
-const TOLD_RUNS: Partial<Record<TaskRun["status"], string>> = { running: "accent", stopped: "danger", expired: "danger" };
+/** The colours of the states of a run. The other states have none. */
+const RUN_LOOKS: Partial<Record<TaskRun["status"], string>> = { running: "accent", stopped: "danger", expired: "danger" };
 
 /** Describes the usage of all runs of a task. A figure that no agent reported is left out, because it is unknown and not zero. */
 const usedBy = ({ total_tokens, cost_usd }: Task["usage"]): string =>
@@ -40,11 +40,12 @@ const usedBy = ({ total_tokens, cost_usd }: Task["usage"]): string =>
     " · ",
   );
 
-function Run({ run: { status, started_at } }: { run: TaskRun }) {
+/** The latest run: how it ended, and how long it took. */
+function Run({ run: { status, started_at, ended_at } }: { run: TaskRun }) {
   return (
-    <span class={`badge ${TOLD_RUNS[status]}`}>
-      {status === "running" ? "running " : `run ${status}`}
-      {status === "running" && <Duration from={started_at} to={null} />}
+    <span class={`badge ${RUN_LOOKS[status] ?? ""}`}>
+      {status === "running" ? "running " : `run ${status} after `}
+      <Duration from={started_at} to={ended_at} />
     </span>
   );
 }
@@ -54,15 +55,14 @@ export const Card = memo(function Card({ task, agent, submitter, blockers, isNew
   const isOpen = task.status !== "done";
   const isShown = priority !== "medium" && isOpen;
   const used = usedBy(usage);
-  const told = isOpen && run && TOLD_RUNS[run.status] ? run : null;
   return (
     <a class={isNew ? "card arrived" : "card"} href={withSameQuery(toTask(board_id, id))} data-task={id} draggable={false}>
       <span class="card-title" dir="auto">
         {title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE)} …` : title}
       </span>
-      {(used || (isOpen && (told || isShown || due_at || blockers > 0 || lease || submitter || approvals > 0))) && (
+      {(used || run || (isOpen && (isShown || due_at || blockers > 0 || lease || submitter || approvals > 0))) && (
         <span class="badges">
-          {told && <Run run={told} />}
+          {run && <Run run={run} />}
           {isShown && <span class={`badge priority ${priority === "high" ? "danger" : ""}`}>{priority}</span>}
           {isOpen && blockers > 0 && <span class="badge warning">blocked by {blockers}</span>}
           {isOpen && approvals > 0 && <span class="badge accent">needs approval</span>}
