@@ -58,7 +58,7 @@ test("reports of usage write one entry of the changes feed for the run and one f
   expect(await feed.lines()).toEqual(BOTH);
 });
 
-test("an entry of the changes feed that steps write also tells of the usage before them", async () => {
+test("an entry of the changes feed that steps write also covers the usage before them", async () => {
   await post(0, say);
   await post(1, use("turn"));
   expect(await feed.lines()).toEqual(["run updated"]);

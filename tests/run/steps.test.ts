@@ -98,6 +98,50 @@ describe("adding steps", () => {
     expect(items[2].output).toMatch(/^\{"big":"y+$/);
   });
 
+  test("long titles, paths and names of a step are cut like its other texts, and the other steps of the request stay whole", async () => {
+    const long = "x".repeat(KB16 + 1);
+    const sent = [
+      {
+        kind: "tool_call",
+        tool_call_id: "t",
+        title: long,
+        locations: [{ path: long }],
+        diff: { path: long, old: null, new: "y" },
+      },
+      { kind: "permission", title: long, outcome: long },
+      { kind: "log", stream: long, text: "z" },
+      say("Next"),
+    ];
+    expect((await post(0, sent)).body).toEqual({ next: 4, full: false });
+    const cut = long.slice(0, KB16);
+    expect((await list()).items).toMatchObject([
+      { title: cut, locations: [{ path: cut }], diff: { path: cut, old: null, new: "y" }, truncated: true },
+      { title: cut, outcome: cut, truncated: true },
+      { stream: cut, text: "z", truncated: true },
+      { text: "Next" },
+    ]);
+    expect((await list()).items[3]).not.toHaveProperty("truncated");
+  });
+
+  test("a list of more than 200 places or parts of a plan is cut and marked", async () => {
+    const locations = Array.from({ length: 201 }, (_, line) => ({ path: "a.ts", line }));
+    const entries = Array.from({ length: 201 }, (_, index) => ({ content: `Part ${index}`, status: "pending" }));
+    await post(0, [
+      { kind: "tool_call", tool_call_id: "t", locations },
+      { kind: "plan", entries },
+      { kind: "plan", entries: entries.slice(1) },
+      { kind: "tool_call", tool_call_id: "u", input: Array.from({ length: 300 }, () => 1) },
+    ]);
+    const { items } = await list();
+    expect(items).toMatchObject([
+      { locations: locations.slice(0, 200), truncated: true },
+      { entries: entries.slice(0, 200), truncated: true },
+      { entries: entries.slice(1) },
+      { input: Array.from({ length: 300 }, () => 1) },
+    ]);
+    expect(items.map(({ truncated }: { truncated?: true }) => truncated)).toEqual([true, true, undefined, undefined]);
+  });
+
   test("control characters, HTML and terminal sequences stay text", async () => {
     const texts = ["\u0001\u0007\u001b[31mred\u001b[0m", "<script>alert(1)</script>", "\u202e reversed", "--- END ---"];
     await post(0, texts.map(say));
@@ -112,6 +156,7 @@ describe("adding steps", () => {
     ["NUL in a text", 0, [say("a\u0000b")]],
     ["deep JSON", 0, [{ kind: "tool_call", tool_call_id: "t", input: JSON.parse("[".repeat(40) + "]".repeat(40)) }]],
     ["a text that is no text", 0, [{ kind: "message", text: { x: 1 } }]],
+    ["an id of a tool call of more than 200 characters", 0, [{ kind: "tool_call", tool_call_id: "x".repeat(201) }]],
   ] as const)("a request to add steps with %s is refused and stores nothing", async (_about, from, steps) => {
     expect((await post(from, steps as unknown as object[])).status).toBe(422);
     expect((await list()).items).toEqual([]);

@@ -84,6 +84,59 @@ test("the steps of a run show what the agent said and did, in order, with its to
   expect(usage.total_tokens).toBe(30);
 }, 60_000);
 
+test("texts and lists of an agent that are too long for a step are cut and marked, and the steps after them arrive", async () => {
+  const KB16 = 16_384;
+  const long = "x".repeat(3 * KB16);
+  const runner = await openFixture();
+  const id = await runner.board.addTask({ title: "Count the lamps" });
+  const places = Array.from({ length: 300 }, (_, line) => ({ path: "a.txt", line }));
+  const { exited, stdout } = runner.start([
+    { think: long },
+    { tool: { toolCallId: "1", title: long, kind: "execute", status: "pending", rawInput: { command: long } } },
+    { tool_update: { toolCallId: "1", rawOutput: "€".repeat(KB16) } },
+    { tool_update: { toolCallId: "1", locations: places } },
+    { plan: [{ content: long, priority: "high", status: "completed" }] },
+    { say: "Done." },
+  ]);
+  expect((await exited).code, stdout()).toBe(0);
+  const { run } = await runner.task(id);
+  const steps = (await runner.steps(run.id)).filter(({ kind }) => kind !== "usage");
+  const cut = long.slice(0, KB16);
+  expect(steps).toMatchObject([
+    { kind: "thought", text: cut, truncated: true },
+    { title: cut, input: `{"command":"${long}`.slice(0, KB16), truncated: true },
+    { output: "€".repeat(Math.floor(KB16 / 3)), truncated: true },
+    { locations: places.slice(0, 200), truncated: true },
+    { entries: [{ content: cut }], truncated: true },
+    { kind: "message", text: "Done." },
+  ]);
+  expect(steps.at(-1)).not.toHaveProperty("truncated");
+}, 60_000);
+
+test("a long message of an agent that arrives in pieces is stored whole, even where a character has three bytes", async () => {
+  const runner = await openFixture();
+  const id = await runner.board.addTask({ title: "Count the lamps" });
+  const { exited, stdout } = runner.start(Array.from({ length: 200 }, () => ({ say: "灯".repeat(100) })));
+  expect((await exited).code, stdout()).toBe(0);
+  const { run } = await runner.task(id);
+  const said = (await runner.steps(run.id)).filter(({ kind }) => kind === "message");
+  expect(said.map(({ text }) => text).join("")).toBe("灯".repeat(20_000));
+}, 60_000);
+
+test("a step that is too large for a request is replaced by a note, and the steps after it arrive", async () => {
+  const runner = await openFixture();
+  const id = await runner.board.addTask({ title: "Count the lamps" });
+  const content = "x".repeat(10_000);
+  const plan = Array.from({ length: 150 }, () => ({ content, priority: "high", status: "pending" }));
+  const { exited, stdout } = runner.start([{ plan }, { say: "Done." }]);
+  expect((await exited).code, stdout()).toBe(0);
+  const { run } = await runner.task(id);
+  expect((await runner.steps(run.id)).filter(({ kind }) => kind !== "usage")).toMatchObject([
+    { kind: "log", stream: "runner", text: "A step of the agent could not be stored." },
+    { kind: "message", text: "Done." },
+  ]);
+}, 60_000);
+
 test("the agent gets the board's tools under the token of its run, and no other token in its environment, arguments or prompt", async () => {
   const runner = await openFixture();
   const id = await runner.board.addTask({ title: "Count the lamps" });

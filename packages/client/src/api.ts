@@ -6091,7 +6091,7 @@ export interface components {
                  * @enum {string}
                  */
                 status?: "pending" | "in_progress" | "completed" | "failed";
-                /** @description Files that the call is about. */
+                /** @description Files that the call is about; cut at 200. */
                 locations?: components["schemas"]["RunLocationWrite"][];
                 /** @description What the tool was given, as any JSON; cut at 16 KB. */
                 input?: unknown;
@@ -6110,7 +6110,7 @@ export interface components {
                  * @constant
                  */
                 kind: "plan";
-                /** @description The whole plan as it is now. */
+                /** @description The whole plan as it is now; cut at 200 entries. */
                 entries: components["schemas"]["RunPlanEntryWrite"][];
             } | {
                 /**
@@ -7853,6 +7853,8 @@ export interface components {
              * @example 2026-11-20T10:24:09.799Z
              */
             started_at: string;
+            /** @description When it ended; null while it runs. */
+            ended_at: string | null;
         };
         /** @description What all attempts on a task have used. */
         TaskUsage: {
@@ -8619,7 +8621,7 @@ export interface components {
              */
             at: string;
             /**
-             * @description Present when a text of the step was cut.
+             * @description Present when a text or a list of the step was cut.
              * @constant
              */
             truncated?: true;
@@ -8640,7 +8642,7 @@ export interface components {
              */
             at: string;
             /**
-             * @description Present when a text of the step was cut.
+             * @description Present when a text or a list of the step was cut.
              * @constant
              */
             truncated?: true;
@@ -8661,7 +8663,7 @@ export interface components {
              */
             at: string;
             /**
-             * @description Present when a text of the step was cut.
+             * @description Present when a text or a list of the step was cut.
              * @constant
              */
             truncated?: true;
@@ -8684,7 +8686,7 @@ export interface components {
              * @enum {string}
              */
             status?: "pending" | "in_progress" | "completed" | "failed";
-            /** @description Files that the call is about. */
+            /** @description Files that the call is about; cut at 200. */
             locations?: components["schemas"]["RunLocation"][];
             /** @description What the tool was given, as any JSON; cut at 16 KB. */
             input?: unknown;
@@ -8701,7 +8703,7 @@ export interface components {
              */
             at: string;
             /**
-             * @description Present when a text of the step was cut.
+             * @description Present when a text or a list of the step was cut.
              * @constant
              */
             truncated?: true;
@@ -8710,7 +8712,7 @@ export interface components {
              * @constant
              */
             kind: "plan";
-            /** @description The whole plan as it is now. */
+            /** @description The whole plan as it is now; cut at 200 entries. */
             entries: components["schemas"]["RunPlanEntry"][];
         } | {
             /** @description Number of the step in its run. */
@@ -8722,7 +8724,7 @@ export interface components {
              */
             at: string;
             /**
-             * @description Present when a text of the step was cut.
+             * @description Present when a text or a list of the step was cut.
              * @constant
              */
             truncated?: true;
@@ -8747,7 +8749,7 @@ export interface components {
              */
             at: string;
             /**
-             * @description Present when a text of the step was cut.
+             * @description Present when a text or a list of the step was cut.
              * @constant
              */
             truncated?: true;
@@ -8780,7 +8782,7 @@ export interface components {
              */
             at: string;
             /**
-             * @description Present when a text of the step was cut.
+             * @description Present when a text or a list of the step was cut.
              * @constant
              */
             truncated?: true;

@@ -1,13 +1,14 @@
 import type { ContentBlock, SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
-import { cutText, type Step, type ToolCallStep, type UsageEntry } from "./step.ts";
+import { type Step, type ToolCallStep, toStorable, type UsageEntry } from "./step.ts";
 
-/** Text that arrives in pieces is collected for GATHER_MS or up to GATHER_CHARS, and then becomes one step. */
+/**
+ * Text that arrives in pieces is collected for GATHER_MS or up to GATHER_CHARS, and then becomes one step. A character has at most
+ * three bytes, so that the step stays below the 16 KB of a text.
+ */
 const GATHER_MS = 800;
-const GATHER_CHARS = 8_000;
+const GATHER_CHARS = 5_000;
 /** The maximum length of the agent's last message, which becomes the comment, in characters. */
 const MAX_MESSAGE = 8_000;
-const MAX_LOCATIONS = 20;
-const MAX_ENTRIES = 100;
 
 export interface StepMapper {
   update(update: SessionUpdate): void;
@@ -37,7 +38,7 @@ export function createStepMapper(add: (step: Step) => void, now = () => new Date
   function flush(): void {
     clearTimeout(timer);
     timer = undefined;
-    if (gathered) keep({ ...gathered, text: cutText(gathered.text) });
+    if (gathered) keep(gathered);
     gathered = null;
   }
   function put(step: Step): void {
@@ -46,9 +47,9 @@ export function createStepMapper(add: (step: Step) => void, now = () => new Date
   }
   function gather(kind: "message" | "thought", text: string): void {
     if (text === "") return;
-    if (gathered && gathered.kind !== kind) flush();
+    if (gathered && (gathered.kind !== kind || gathered.text.length + text.length > GATHER_CHARS)) flush();
     gathered ??= { kind, at: stamp(), text: "" };
-    gathered.text += text.slice(0, GATHER_CHARS * 2);
+    gathered.text += text;
     if (gathered.text.length >= GATHER_CHARS) return flush();
     timer ??= setTimeout(flush, GATHER_MS);
   }
@@ -71,7 +72,7 @@ export function createStepMapper(add: (step: Step) => void, now = () => new Date
           isNewMessage = true;
           return put({ at: stamp(), ...toToolCall(update) });
         case "plan":
-          return put({ at: stamp(), kind: "plan", entries: update.entries.slice(0, MAX_ENTRIES).map(toEntry) });
+          return put({ at: stamp(), kind: "plan", entries: update.entries.map(toEntry) });
         case "usage_update":
           // The cost of a session can only grow. Costs in other currencies are not converted.
           if (update.cost?.currency === "USD") cost = toPrice(update.cost.amount) ?? cost;
@@ -81,10 +82,10 @@ export function createStepMapper(add: (step: Step) => void, now = () => new Date
       }
     },
     log(stream, text) {
-      put({ at: stamp(), kind: "log", stream, text: cutText(text) });
+      put({ at: stamp(), kind: "log", stream, text });
     },
     permission(step) {
-      put({ at: stamp(), kind: "permission", ...step, title: cutText(step.title, 400) });
+      put({ at: stamp(), kind: "permission", ...step });
     },
     usage(entry) {
       put({ at: stamp(), kind: "usage", ...entry });
@@ -102,19 +103,11 @@ export function createStepMapper(add: (step: Step) => void, now = () => new Date
 const toPrice = (amount: number): string | null =>
   Number.isFinite(amount) && amount >= 0 && amount < 1_000_000 ? amount.toFixed(6) : null;
 
-/** Removes what databases cannot store: the NUL character and half of a surrogate pair. */
-function toStorable<T>(value: T): T {
-  if (typeof value === "string") return value.replaceAll("\u0000", "").toWellFormed() as T;
-  if (Array.isArray(value)) return value.map(toStorable) as T;
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toStorable(item as unknown)])) as T;
-}
-
 const oneOf = <T extends string>(allowed: readonly T[], value: string, otherwise: T): T =>
   allowed.find((name) => name === value) ?? otherwise;
 
 const toEntry = ({ content, priority, status }: { content: string; priority: string; status: string }) => ({
-  content: cutText(content, 2_000),
+  content,
   priority: oneOf(["high", "medium", "low"], priority, "medium"),
   status: oneOf(["pending", "in_progress", "completed"], status, "pending"),
 });
@@ -138,18 +131,18 @@ function toToolCall(call: ToolCallUpdate): ToolCallStep {
   return {
     kind: "tool_call",
     tool_call_id: toolCallId.slice(0, 200) || "unnamed",
-    ...(title ? { title: cutText(title, 400) } : {}),
+    ...(title ? { title } : {}),
     ...(kind ? { tool_kind: oneOf(TOOL_KINDS, kind, "other") } : {}),
     ...(status ? { status: oneOf(["pending", "in_progress", "completed", "failed"], status, "in_progress") } : {}),
-    ...(locations?.length ? { locations: locations.slice(0, MAX_LOCATIONS).map(toLocation) } : {}),
+    ...(locations?.length ? { locations: locations.map(toLocation) } : {}),
     ...(isEmpty(rawInput) ? {} : { input: toText(rawInput) }),
-    ...(output === "" && isEmpty(rawOutput) ? {} : { output: output === "" ? toText(rawOutput) : cutText(output) }),
-    ...(diff ? { diff: { path: diff.path, old: cutText(diff.oldText ?? ""), new: cutText(diff.newText) } } : {}),
+    ...(output === "" && isEmpty(rawOutput) ? {} : { output: output === "" ? toText(rawOutput) : output }),
+    ...(diff ? { diff: { path: diff.path, old: diff.oldText ?? "", new: diff.newText } } : {}),
   };
 }
 
 const toLocation = ({ path, line }: { path: string; line?: number | null }) => ({
-  path: cutText(path, 1_000),
+  path,
   ...(typeof line === "number" && Number.isSafeInteger(line) && line >= 0 && line < 1e9 ? { line } : {}),
 });
 
@@ -162,4 +155,4 @@ const textOfParts = (content: readonly ToolCallContent[]): string =>
     .filter(Boolean)
     .join("\n");
 
-const toText = (value: unknown): string => cutText(typeof value === "string" ? value : JSON.stringify(value));
+const toText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -88,7 +88,8 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
   };
 }
 
-const isInvalid = (error: unknown): boolean => error instanceof ApiError && error.status === 422;
+/** The service does not accept these steps, although it may accept each of them alone: one is invalid, or they are too large. */
+const isInvalid = (error: unknown): boolean => error instanceof ApiError && (error.status === 422 || error.status === 413);
 
 /** Returns whether the service is still handling another request about this run. */
 const isBusy = (error: unknown): boolean =>

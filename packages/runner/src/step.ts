@@ -34,14 +34,26 @@ export interface UsageEntry {
   cost_usd?: string;
 }
 
-/** The longest text of a step. The service shortens texts to the same length. */
-const MAX_TEXT = 16_384;
-
-/** Shortens a text to the bytes that a step may have, without splitting a character. */
-export function cutText(text: string, max = MAX_TEXT): string {
+/** Shortens a text for a place with a limit in bytes, without splitting a character. It then ends with an ellipsis. */
+export function cutText(text: string, max: number): string {
   if (text.length <= max / 4 || Buffer.byteLength(text) <= max) return text;
   const bytes = Buffer.from(text.slice(0, max));
   let end = Math.min(bytes.length, max - 3);
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
   return `${bytes.subarray(0, end).toString("utf8")}…`;
+}
+
+/**
+ * The service cuts longer texts at 16 KB and longer lists at 200 items, and marks the step. So the runner keeps just enough for the
+ * service to see that there was more.
+ */
+const MAX_TEXT_CHARS = 16_384 + 1;
+const MAX_ITEMS = 200 + 1;
+
+/** A step without what cannot be stored: NUL, half of a surrogate pair, and what is beyond the limits. */
+export function toStorable<T>(value: T): T {
+  if (typeof value === "string") return value.replaceAll("\u0000", "").slice(0, MAX_TEXT_CHARS).toWellFormed() as T;
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(toStorable) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toStorable(item as unknown)])) as T;
 }

@@ -173,7 +173,10 @@ test("a card shows how the latest run of its task ended and how long it took, an
   await agent.api.post("/api/v1/agent/tasks/next", { body: { board_id } });
   await report(agent.api, { task_id, input_tokens: 2_000, cost_usd: "0.25" });
   const params = { path: { board_id, task_id } };
-  await agent.api.patch("/api/v1/agent/boards/{board_id}/tasks/{task_id}", { params, body: { status: "review", comment: "Swept" } });
+  await agent.api.patch("/api/v1/agent/boards/{board_id}/tasks/{task_id}", {
+    params,
+    body: { status: "review", comment: "Swept" },
+  });
   await view.go(`#/boards/${board_id}`);
   await view.sees(`[data-task="${task_id}"]`, "run submitted after ");
   await view.sees(`[data-task="${task_id}"]`, "2K tokens · $0.25");

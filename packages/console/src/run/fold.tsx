@@ -17,7 +17,7 @@ const BAD = /^(failed|rejected|denied|reject\w*|cancelled)$/;
 export function Status({ of: status }: { of: string | null | undefined }) {
   if (!status) return null;
   const look = GOOD.test(status) ? "success" : BAD.test(status) ? "danger" : status === "in_progress" ? "accent" : "";
-  return <span class={`badge ${look}`}>{toPlain(status.replaceAll("_", " "))}</span>;
+  return <span class={`badge ${look}`}>{toLine(status.replaceAll("_", " "))}</span>;
 }
 
 interface FoldProps {

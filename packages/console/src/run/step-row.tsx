@@ -32,7 +32,7 @@ export const StepRow = memo(function StepRow({ step, run, feed, observer }: Prop
       </time>
       <div class="run-step-body">
         <Content step={step} feed={feed} />
-        {step.truncated && <p class="muted">The agent’s text was longer and is cut here.</p>}
+        {step.truncated && <p class="muted">The agent sent more, which was cut.</p>}
       </div>
     </li>
   );
@@ -89,7 +89,7 @@ function Content({ step, feed }: Pick<Props, "step" | "feed">) {
     case "log":
       return (
         <>
-          <span class={step.stream === "stderr" ? "badge danger" : "badge"}>{toPlain(step.stream)}</span>
+          <span class={step.stream === "stderr" ? "badge danger" : "badge"}>{toLine(step.stream)}</span>
           <Text part={`${step.n} text`} text={step.text} feed={feed} isCode />
         </>
       );

@@ -4,6 +4,8 @@ import type { SentStep, Step } from "./step.ts";
 
 /** Limit for each text of a step. */
 const MAX_TEXT_BYTES = 16_384;
+/** Limit for each list of a step, such as the entries of a plan. */
+const MAX_ITEMS = 200;
 /** A character of UTF-16 has at most three bytes in UTF-8. */
 const BYTES_PER_CHAR = 3;
 /** Above the size of any stored batch. This limits how much memory a corrupt row could take. */
@@ -15,7 +17,7 @@ const inflate = promisify(inflateRaw);
 /** A step as it is stored. Its number is left out, because the position of the step determines it. */
 export type PackedStep = Omit<Step, "n">;
 
-/** A step as JSON, with texts of at most 16 KB. */
+/** A step as JSON, with its texts and lists cut. */
 export interface PreparedStep {
   json: string;
   bytes: number;
@@ -34,10 +36,13 @@ export function prepareStep({ at, ...step }: SentStep, now: Date): PreparedStep 
   return { json, bytes: Buffer.byteLength(json) };
 }
 
-/** Shortens every text in a value. The value matches its schema, so it is not deeply nested. */
+/** Shortens every text and list in a value. The value matches its schema, so it is not deeply nested. */
 function cutTexts(value: unknown, cut: { truncated: boolean }): unknown {
   if (typeof value === "string") return cutText(value, cut);
-  if (Array.isArray(value)) return value.map((item) => cutTexts(item, cut));
+  if (Array.isArray(value)) {
+    cut.truncated ||= value.length > MAX_ITEMS;
+    return value.slice(0, MAX_ITEMS).map((item) => cutTexts(item, cut));
+  }
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cutTexts(item, cut)]));
 }

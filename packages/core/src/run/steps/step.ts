@@ -5,16 +5,12 @@ import { Id, Instant, InstantInput, Integer, lazyObject, MAX_NAME, NonEmpty } fr
 
 /** The maximum number of steps in one request. */
 export const MAX_STEPS = 200;
-const MAX_ENTRIES = 200;
-const MAX_TITLE = 1_000;
-const MAX_PATH = 4_000;
 const MAX_NUMBER = 1_000_000_000;
 
 const TOOL_KINDS = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"] as const;
 const PROGRESS = ["pending", "in_progress", "completed"] as const;
 
 const text = z.string().describe("The text; longer ones are cut at 16 KB.");
-const title = z.string().max(MAX_TITLE);
 const anyJson = z.unknown().optional();
 const count = (what: string) => TokenCount.optional().describe(what);
 
@@ -32,13 +28,13 @@ const planEntry = (form: Form) =>
 
 const location = (form: Form) =>
   lazyObject(() => ({
-    path: z.string().max(MAX_PATH).describe("Path of a file."),
+    path: z.string().describe("Path of a file."),
     line: Integer(0, MAX_NUMBER).optional().describe("Number of a line."),
   })).meta(named("RunLocation", "A place in a file", form));
 
 const diff = (form: Form) =>
   lazyObject(() => ({
-    path: z.string().max(MAX_PATH).describe("Path of the changed file."),
+    path: z.string().describe("Path of the changed file."),
     old: z.string().nullable().describe("Its text before; null for a new file."),
     new: z.string().describe("Its text after."),
   })).meta(named("RunDiff", "A change of a file", form));
@@ -49,22 +45,22 @@ const fieldsOf = (form: Form) => ({
   thought: { text },
   tool_call: {
     tool_call_id: NonEmpty(MAX_NAME).describe("A later step with the same id updates the call."),
-    title: title.optional().describe("What the tool does."),
+    title: z.string().optional().describe("What the tool does."),
     tool_kind: z.enum(TOOL_KINDS).optional().describe("Kind of tool."),
     status: z
       .enum([...PROGRESS, "failed"])
       .optional()
       .describe("State of the call."),
-    locations: z.array(location(form)).max(MAX_ENTRIES).optional().describe("Files that the call is about."),
+    locations: z.array(location(form)).optional().describe("Files that the call is about; cut at 200."),
     input: anyJson.describe("What the tool was given, as any JSON; cut at 16 KB."),
     output: anyJson.describe("What the tool returned, as any JSON; cut at 16 KB."),
     diff: diff(form).optional().describe("A change of a file."),
   },
-  plan: { entries: z.array(planEntry(form)).max(MAX_ENTRIES).describe("The whole plan as it is now.") },
+  plan: { entries: z.array(planEntry(form)).describe("The whole plan as it is now; cut at 200 entries.") },
   permission: {
     approval_id: Id.nullable().optional().describe("The approval that decided; null when a rule decided."),
-    title: title.describe("What was asked."),
-    outcome: NonEmpty(MAX_NAME).describe("What was decided, such as `allowed` or `denied`."),
+    title: z.string().describe("What was asked."),
+    outcome: z.string().describe("What was decided, such as `allowed` or `denied`."),
   },
   usage: {
     key: UsageKey.optional().describe("Key under which the usage counts once; by default the number of the step in its run."),
@@ -75,7 +71,7 @@ const fieldsOf = (form: Form) => ({
     reasoning_tokens: count("The part of `output_tokens` that was reasoning."),
     cost_usd: CostUsd.nullable().optional().describe("Price in US dollars as the provider reported it."),
   },
-  log: { stream: z.string().max(MAX_NAME).describe("Where the text came from, such as `stderr`."), text },
+  log: { stream: z.string().describe("Where the text came from, such as `stderr`."), text },
 });
 
 export type StepKind = keyof ReturnType<typeof fieldsOf>;
@@ -112,6 +108,6 @@ export type StoredSteps = z.infer<typeof StoredSteps>;
 export const Step = steps("returned", () => ({
   n: z.int().describe("Number of the step in its run."),
   at: Instant.describe("When it happened."),
-  truncated: z.literal(true).optional().describe("Present when a text of the step was cut."),
+  truncated: z.literal(true).optional().describe("Present when a text or a list of the step was cut."),
 })).meta({ id: "RunStep", description: "Something that happened in a run. Its texts are those of agents and tools." });
 export type Step = z.output<typeof Step>;
