@@ -10,9 +10,18 @@ export interface Mirror {
   sync(): Promise<void>;
 }
 
-/** Returns all items by type and id. */
+/**
+ * Returns all items by type and id. The sums of budgets are left out, because each report of usage changes them without an entry in
+ * the feed.
+ */
 export const toPlain = (items: Items) =>
-  Object.fromEntries(Object.entries(items).flatMap(([type, ofType]) => [...ofType].map(([id, item]) => [`${type} ${id}`, item])));
+  Object.fromEntries(
+    Object.entries(items).flatMap(([type, ofType]) =>
+      [...ofType].map(([id, item]) => [`${type} ${id}`, type === "budget" ? withoutSums(item as object) : item]),
+    ),
+  );
+
+const withoutSums = (budget: object) => ({ ...budget, spent: null, reserved: null });
 
 const emptyItems = (): Items => ({
   task: new Map(),
