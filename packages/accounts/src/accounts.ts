@@ -13,12 +13,12 @@ import { readIdentityForLink } from "@board/core/organization/member-identity";
 import { notFound } from "@board/core/values/errors";
 import { resolveUser } from "@board/core/organization/user";
 import { addMs, DAY_MS } from "@board/core/values/time";
-import { and, arrayContains, eq, gt, isNull, or, type SQL } from "drizzle-orm";
+import { and, arrayOverlaps, eq, gt, isNull, or, type SQL } from "drizzle-orm";
 import { toRefusal } from "./api-error.ts";
 import { ADDRESS_HEADER, createAuth } from "./auth.ts";
 import { LINK_HOURS, mintLinkToken, toIdentifier } from "./link.ts";
 import { answerMailLink, MAIL_LINK_PATH } from "./mail-link.ts";
-import { ACCESS_PREFIX, mcpResource, toStored } from "./oauth.ts";
+import { ACCESS_PREFIX, mcpResources, toStored } from "./oauth.ts";
 import { oauthAccessToken } from "./oauth-tables.sql.ts";
 import { createRowRemover } from "./old-rows.ts";
 import { isServed } from "./served-paths.ts";
@@ -166,7 +166,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
 
   /** Returns the API key with which a connected program acts, and the only address that accepts the program's token. */
   async function findConnection(token: string): Promise<{ key_id: string; resource: string } | null> {
-    const resource = mcpResource(settings);
+    const [resource, ...others] = mcpResources(settings);
     const { referenceId, resources } = oauthAccessToken;
     const [row] = await db
       .select({ key_id: referenceId })
@@ -177,10 +177,10 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
           gt(oauthAccessToken.expiresAt, createContext().now()),
           isNull(oauthAccessToken.revoked),
           // A client that named no resource gets a token for the MCP endpoint, which is the only resource.
-          or(isNull(resources), arrayContains(resources, [resource])),
+          or(isNull(resources), arrayOverlaps(resources, [resource!, ...others])),
         ),
       );
-    return row?.key_id ? { key_id: row.key_id, resource } : null;
+    return row?.key_id ? { key_id: row.key_id, resource: resource! } : null;
   }
 
   const removeOldRows = createRowRemover(openContext);

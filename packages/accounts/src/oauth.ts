@@ -7,6 +7,7 @@ import {
   type OAuthProviderExtension,
 } from "@better-auth/oauth-provider";
 import { tokenLookup } from "@board/core/agent/token";
+import { ownAddresses } from "@board/core/config/service-url";
 import type { Settings } from "@board/core/config/settings";
 import type { Context } from "@board/core/context/context";
 import type { BetterAuthPlugin } from "better-auth";
@@ -38,8 +39,9 @@ const DEVICE_PAGE = "/#device";
 /** The client id of the command line, which signs in as its person. Every other program has its own client id. */
 export const COMMAND_LINE_ID = "board";
 
-/** Returns the address for which the tokens of programs are issued. Such a token is accepted at no other address. */
-export const mcpResource = ({ service_url }: Pick<Settings, "service_url">): string => `${service_url}/mcp`;
+/** Returns the addresses for which tokens of programs are issued. Such a token is accepted at no other address. */
+export const mcpResources = (settings: Pick<Settings, "service_url">): string[] =>
+  ownAddresses(settings).map((address) => `${address}/mcp`);
 
 /** Returns the digest under which a token is stored. */
 export const toStored = ({ token_pepper }: Pick<Settings, "token_pepper">, type: string, token: string): string =>
@@ -56,8 +58,8 @@ export function oauthPlugins(
   const provider = oauthProvider({
     scopes: [...SCOPES],
     grantTypes: ["authorization_code", "refresh_token"],
-    resources: [{ identifier: mcpResource(settings), name: "MCP endpoint" }],
-    // There is only one resource. A list per client would become wrong when the service's address changes.
+    resources: mcpResources(settings).map((identifier) => ({ identifier, name: "MCP endpoint" })),
+    // There is only one endpoint. A list per client would become wrong when the service's address changes.
     enforcePerClientResources: false,
     loginPage: CONSENT_PAGE,
     consentPage: CONSENT_PAGE,

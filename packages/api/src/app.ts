@@ -3,6 +3,7 @@ import { as, type Context } from "@board/core/context/context";
 import { DomainError, notFound } from "@board/core/values/errors";
 import { createScopedLog } from "@board/core/values/log";
 import { reportLimit } from "@board/core/values/request-limits";
+import { findUsedAddress } from "@board/core/config/service-url";
 import { createPrefetchedBoard } from "@board/core/context/prefetched-board";
 import { hasPendingWakeups } from "@board/core/context/pending-wakeups";
 import { traced } from "@board/core/context/tracer";
@@ -106,7 +107,10 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       c.set("route", endpoint.paths[0]!);
       const { as: role, resource_metadata } = endpoint.spec;
       const { service_url } = c.var.ctx.settings;
-      if (resource_metadata) c.set("resource_metadata", `Bearer resource_metadata="${service_url}${resource_metadata}"`);
+      if (resource_metadata) {
+        const used = findUsedAddress({ service_url }, c.req.header("host"));
+        c.set("resource_metadata", `Bearer resource_metadata="${used}${resource_metadata}"`);
+      }
       const resource = resource_metadata ? `${service_url}${endpoint.paths[0]}` : null;
       c.var.ctx.log.addFields(pathLogFields(c));
       // A stream checks access itself, both now and at every poll.

@@ -153,6 +153,9 @@ export async function answerDevice(userCode: string, accept: boolean, rights: ob
   await post(accept ? "/device/approve" : "/device/deny", { userCode, ...rights });
 }
 
+/** Whether the browser has passkeys for this page. They need a name, so an IP address has none. */
+export const canUsePasskeys = "PublicKeyCredential" in globalThis && !/^[\d.]+$|^\[/.test(location.hostname);
+
 export async function signInByPasskey(): Promise<void> {
   const options = await callAuth<PublicKeyCredentialRequestOptionsJSON>("GET", "/passkey/generate-authenticate-options");
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);

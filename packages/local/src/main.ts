@@ -16,7 +16,7 @@ const STOP_LIMIT_MS = 20_000;
 /** SIGTERM arrives twice in quick succession when the whole process group gets it and the launcher also passes it on. */
 const SAME_REQUEST_MS = 1_000;
 
-const HELP = `Starts the service. Without settings it uses an embedded database in ./.data, at http://127.0.0.1:8000.
+const HELP = `Starts the service. Without settings it uses an embedded database in ./.data, at http://localhost:8000.
 
   npm start
 

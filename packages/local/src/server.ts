@@ -12,6 +12,7 @@ import type { Database } from "@board/core/db/database";
 import { pollWaits } from "@board/core/inbox/wait";
 import { recoverJobs } from "@board/core/job/relay";
 import { errorText, type Log } from "@board/core/values/log";
+import { toServiceUrl } from "@board/core/config/service-url";
 import { createPendingWakeups } from "@board/core/context/pending-wakeups";
 import type { Settings } from "@board/core/config/settings";
 import { buildConsoleIfMissing, readConsoleFile } from "./console-files.ts";
@@ -64,16 +65,17 @@ export async function startServer(
     const listener = await listen(settings, log);
     cleanups.push(() => listener.close());
     const isFirst = folder !== null && (await isMissing(databaseFolder(settings)));
-    onListening(listener.url, isFirst);
+    const url = toServiceUrl(listener.url, settings.auth.mode);
+    onListening(url, isFirst);
     if (isFirst) await createDatabase(databaseFolder(settings), log);
     const database = await openDatabase(settings, log);
     cleanups.push(() => database.close());
     await database.migrate();
     // With PORT=0, the address that agents call is known only now.
-    const service_url = settings.base_url ?? listener.url;
+    const service_url = settings.base_url ?? url;
     const first_link = await startService({ ...settings, service_url }, log, database, listener, cleanups);
     if (folder !== null) announceService(folder, listener.url);
-    return { url: listener.url, first_link, drain: () => listener.drain(), stop };
+    return { url, first_link, drain: () => listener.drain(), stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { startAccounts } from "./accounts-fixture.ts";
-import { openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
+import { addAuthenticator, openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
 
 const PASSWORD = "a green fence by the sea";
 
@@ -10,19 +10,7 @@ const { origin, owner_link } = await startAccounts();
 const openPage = async (address: string) => openConsole(await browser.createBrowserContext(), `${origin}/${address}`);
 const owner = await openConsole(await browser.createBrowserContext(), owner_link);
 await owner.sees("h1", "Harbour");
-/** A session of the browser's tools, whose virtual authenticator confirms every passkey without a person. */
-const devices = await owner.page.createCDPSession();
-await devices.send("WebAuthn.enable");
-await devices.send("WebAuthn.addVirtualAuthenticator", {
-  options: {
-    protocol: "ctap2",
-    transport: "internal",
-    hasResidentKey: true,
-    hasUserVerification: true,
-    isUserVerified: true,
-    automaticPresenceSimulation: true,
-  },
-});
+await addAuthenticator(owner.page);
 
 const field = (form: string, name: string) => `[id="field-${form}-${name}"]`;
 const fill = (form: string, name: string, text: string) => owner.page.locator(field(form, name)).fill(text);

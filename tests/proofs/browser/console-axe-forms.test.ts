@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { startAccounts } from "./accounts-fixture.ts";
 import { findings, inEveryLook } from "./axe.ts";
-import { type Console, openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
+import { addAuthenticator, type Console, openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
 
 /** Pages that only accounts have, and the forms of webhooks and subscriptions, each with what it shows after a refusal. */
 const browser = await setupBrowser();
@@ -26,12 +26,7 @@ const closeDialog = async () => {
 };
 
 test("axe finds no problem in the page of the account, with a passkey and a refused password", async () => {
-  const devices = await view.page.createCDPSession();
-  await devices.send("WebAuthn.enable");
-  const options = { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true };
-  await devices.send("WebAuthn.addVirtualAuthenticator", {
-    options: { ...options, isUserVerified: true, automaticPresenceSimulation: true },
-  });
+  await addAuthenticator(view.page);
   await view.go("#/personal/account");
   await view.sees("main", "There are no passkeys.");
   await view.click("Add a passkey");

@@ -149,6 +149,16 @@ export async function openConsole(context: BrowserContext, address: string, orig
   };
 }
 
+/** Gives a page a virtual authenticator, which confirms every passkey without a person. */
+export async function addAuthenticator(page: Page): Promise<void> {
+  const devices = await page.createCDPSession();
+  await devices.send("WebAuthn.enable");
+  const options = { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true };
+  await devices.send("WebAuthn.addVirtualAuthenticator", {
+    options: { ...options, isUserVerified: true, automaticPresenceSimulation: true },
+  });
+}
+
 /** Makes a board for pull agents. `rules` replace its lenient rules. */
 export const makeBoard = (api: Client, name: string, rules: Record<string, boolean> = {}) =>
   api.post("/api/v1/boards", {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { startProgram, temporaryFolder } from "../../support/program.ts";
-import { type Console, freePort, openConsole, setupBrowser } from "./console-fixture.ts";
+import { addAuthenticator, type Console, freePort, openConsole, setupBrowser } from "./console-fixture.ts";
 
 const MOST_ACTIONS = { first: 6, second: 3 };
 
@@ -36,17 +36,35 @@ function openPerson() {
   };
 }
 
+/** Starts a service in an empty folder and without a setting. Returns the link that it prints. */
+async function start(port: number): Promise<string> {
+  const program = startProgram("main", { DATA_DIR: temporaryFolder(), PORT: String(port), LOG_LEVEL: "error" });
+  const [, file] = await program.waitForOutput(/^ {2}link +in (\S+)$/m);
+  await program.waitForOutput(/^ {2}data +/m);
+  const link = readFileSync(file!, "utf8").trim();
+  expect(link).toContain(`http://localhost:${port}/#link=`);
+  return link;
+}
+
+test("at the address that a start without a setting prints, the owner adds a passkey", async () => {
+  const owner = openPerson();
+  await owner.open(await start(await freePort()));
+  await owner.page.sees("h1", "Begin with a board");
+  await addAuthenticator(owner.page.page);
+  await owner.page.go("#/personal/account");
+  await owner.press("Add a passkey");
+  await owner.type('[id="field-passkey.new-name"]', "Laptop");
+  await owner.enter();
+  await owner.page.sees(".rows", "Laptop");
+  expect(owner.page.errors).toEqual([]);
+});
+
 test("from an empty folder and without a setting, two people have a board together after six actions of one and three of the other", async ({
   task,
 }) => {
   const started = Date.now();
   const port = await freePort();
-  const origin = `http://127.0.0.1:${port}`;
-  const program = startProgram("main", { DATA_DIR: temporaryFolder(), PORT: String(port), LOG_LEVEL: "error" });
-  const [, file] = await program.waitForOutput(/^ {2}link +in (\S+)$/m);
-  await program.waitForOutput(/^ {2}data +/m);
-  const link = readFileSync(file!, "utf8").trim();
-  expect(link).toContain(`${origin}/#link=`);
+  const link = await start(port);
   const ready = Date.now();
 
   const olga = openPerson();

@@ -1,5 +1,6 @@
 import { anyone, userOrAgent } from "@board/core/context/actor";
 import { DomainError } from "@board/core/values/errors";
+import { findUsedAddress } from "@board/core/config/service-url";
 import type { Settings } from "@board/core/config/settings";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
@@ -60,16 +61,16 @@ export const mcp = [
       returns: ProtectedResource,
       hidden: true,
     },
-    async ({ settings: { auth, service_url } }) => ({
-      resource: `${service_url}${PATH}`,
+    async ({ settings }, { http }) => ({
+      resource: `${findUsedAddress(settings, http.headers.get("host"))}${PATH}`,
       resource_name: "Board coordination",
       bearer_methods_supported: ["header"],
-      ...toAuthorizationServers(auth, service_url),
+      ...toAuthorizationServers(settings),
     }),
   ),
 ];
 
-function toAuthorizationServers(auth: Settings["auth"], service_url: string) {
+function toAuthorizationServers({ auth, service_url }: Settings) {
   if (auth.mode === "oidc") return { authorization_servers: [auth.issuer] };
   if (auth.mode === "local") return {};
   return { authorization_servers: [`${new URL(service_url).origin}/api/auth`], scopes_supported: ["read", "write"] };

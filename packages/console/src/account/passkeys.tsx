@@ -1,4 +1,4 @@
-import { callAuth } from "../accounts.ts";
+import { callAuth, canUsePasskeys } from "../accounts.ts";
 import { useResource } from "../resource.ts";
 import { Confirm } from "../ui/confirm.tsx";
 import { FormButton } from "../ui/form-dialog.tsx";
@@ -22,13 +22,17 @@ async function addPasskey(name: string): Promise<void> {
   await callAuth("POST", "/passkey/verify-registration", { response: credential.toJSON(), name });
 }
 
+/** The address of this page with the name of this machine, if its IP address was used. */
+const NAMED_ADDRESS =
+  location.hostname === "127.0.0.1" ? `${location.protocol}//localhost:${location.port}/#/personal/account` : null;
+
 export function Passkeys() {
   const from = useResource(read, [], () => false, true);
   return (
     <section class="card-panel">
       <div class="view-intro">
         <h2>Passkeys</h2>
-        {"PublicKeyCredential" in globalThis && (
+        {canUsePasskeys && (
           <FormButton
             title="Add a passkey"
             name="passkey.new"
@@ -40,6 +44,11 @@ export function Passkeys() {
           />
         )}
       </div>
+      {NAMED_ADDRESS && (
+        <p class="muted">
+          Browsers accept passkeys for names only. Open <a href={NAMED_ADDRESS}>{NAMED_ADDRESS}</a> to add one.
+        </p>
+      )}
       <List
         what="the passkeys"
         from={from}

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import {
   askForMail,
+  canUsePasskeys,
   hasAccountAlready,
   joinByInvite,
   leaveToService,
@@ -132,7 +133,7 @@ function WaysForm({ ways, isBusy, attempt }: Props) {
       <button type="submit" class="primary" disabled={isBusy}>
         Sign in
       </button>
-      {"PublicKeyCredential" in globalThis && (
+      {canUsePasskeys && (
         <button type="button" disabled={isBusy} onClick={() => attempt(signInByPasskey)}>
           Sign in with a passkey
         </button>

@@ -33,7 +33,11 @@ export const Environment = lazyObject(() => ({
     .describe(
       "Whether processes tell each other of changes by LISTEN and NOTIFY, over one more connection each, so that a change reaches streams at other processes without waiting for a poll. On by default with the driver postgres, but off behind a pooler, which breaks LISTEN.",
     ),
-  BASE_URL: httpUrl.optional().describe("Public URL of the service, used in links and in files of agents."),
+  BASE_URL: httpUrl
+    .optional()
+    .describe(
+      "Public URL of the service, used in links and in files of agents. Passkeys need a host name in it, not an IP address. When unset, a local server in accounts mode takes localhost and its port.",
+    ),
   STREAM_URL: httpUrl.optional().describe("Public URL of the streams when it differs from BASE_URL."),
   AUTH_MODE: z
     .enum(["local", "oidc", "accounts"])

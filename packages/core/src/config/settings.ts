@@ -6,6 +6,7 @@ import type { Budgets } from "./budgets.ts";
 import { Environment } from "./environment.ts";
 import { type MailSettings, toMailSettings } from "./mail-settings.ts";
 import { looksPooled } from "./pooler.ts";
+import { toServiceUrl } from "./service-url.ts";
 import { listMissing, toProblem, type Variables, withoutBlanks } from "./setting-problems.ts";
 import { trimEndOf } from "../values/text.ts";
 
@@ -132,7 +133,8 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     database_notify: toNotify(env),
     base_url: env.BASE_URL ?? null,
     stream_url: env.STREAM_URL ?? null,
-    service_url: env.BASE_URL ?? `http://${env.HOST.includes(":") ? `[${env.HOST}]` : env.HOST}:${env.PORT}`,
+    service_url:
+      env.BASE_URL ?? toServiceUrl(`http://${env.HOST.includes(":") ? `[${env.HOST}]` : env.HOST}:${env.PORT}`, env.AUTH_MODE),
     auth: toAuth(env),
     cors_origins: env.CORS_ORIGINS,
     trusted_proxies: env.TRUSTED_PROXIES,
