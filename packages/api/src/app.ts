@@ -3,7 +3,7 @@ import { as, type Context } from "@board/core/context/context";
 import { DomainError, notFound } from "@board/core/values/errors";
 import { createScopedLog } from "@board/core/values/log";
 import { reportLimit } from "@board/core/values/request-limits";
-import { findUsedAddress } from "@board/core/config/service-url";
+import { toUsedAddress } from "@board/core/config/service-url";
 import { createPrefetchedBoard } from "@board/core/context/prefetched-board";
 import { hasPendingWakeups } from "@board/core/context/pending-wakeups";
 import { traced } from "@board/core/context/tracer";
@@ -108,7 +108,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       const { as: role, resource_metadata } = endpoint.spec;
       const { service_url } = c.var.ctx.settings;
       if (resource_metadata) {
-        const used = findUsedAddress({ service_url }, c.req.header("host"));
+        const used = toUsedAddress({ service_url }, c.req.header("host"));
         c.set("resource_metadata", `Bearer resource_metadata="${used}${resource_metadata}"`);
       }
       const resource = resource_metadata ? `${service_url}${endpoint.paths[0]}` : null;

@@ -1,6 +1,6 @@
 import { anyone, userOrAgent } from "@board/core/context/actor";
 import { DomainError } from "@board/core/values/errors";
-import { findUsedAddress } from "@board/core/config/service-url";
+import { toUsedAddress } from "@board/core/config/service-url";
 import type { Settings } from "@board/core/config/settings";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
@@ -62,7 +62,7 @@ export const mcp = [
       hidden: true,
     },
     async ({ settings }, { http }) => ({
-      resource: `${findUsedAddress(settings, http.headers.get("host"))}${PATH}`,
+      resource: `${toUsedAddress(settings, http.headers.get("host"))}${PATH}`,
       resource_name: "Board coordination",
       bearer_methods_supported: ["header"],
       ...toAuthorizationServers(settings),

@@ -14,5 +14,5 @@ export function ownAddresses({ service_url }: { readonly service_url: string }):
 }
 
 /** Returns the address of the service that a client uses, because clients refuse metadata that names another address. */
-export const findUsedAddress = (settings: { readonly service_url: string }, host: string | null | undefined): string =>
+export const toUsedAddress = (settings: { readonly service_url: string }, host: string | null | undefined): string =>
   ownAddresses(settings).find((address) => new URL(address).host === host) ?? settings.service_url;
