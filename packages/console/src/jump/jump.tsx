@@ -1,11 +1,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { messageOf } from "../api.ts";
 import { isCreating } from "../board/creating.ts";
 import { LINKS, shownLinks } from "../navigation.tsx";
+import { organizationTabs } from "../organization/tabs.ts";
+import { personalTabs } from "../personal/tabs.ts";
 import { go, toBoard, toBoardView, toView } from "../route.ts";
 import { boards, canWrite, isAdmin } from "../session.ts";
 import { nextTheme } from "../theme.ts";
 import { Dialog } from "../ui/parts.tsx";
-import { readAgents, searchTasks } from "./search.ts";
+import { type FoundTasks, MAX_BOARDS, readAgents, searchTasks } from "./search.ts";
 
 export interface Target {
   key: string;
@@ -15,10 +18,16 @@ export interface Target {
 }
 
 const MAX_SHOWN = 12;
+/** The places in the list that are kept for tasks when more than these are found. */
+const TASK_PLACES = 5;
 /** How long typing must pause before a request is sent, so that not every letter causes one. */
 const TYPING_MS = 150;
 
 const page = (label: string, address: string): Target => ({ key: address, kind: "Page", label, act: () => go(address) });
+
+/** Names a tab of a page, with the other words by which people look for it. */
+const tabLabel = (of: string, { label, content }: { label: string; content?: string }): string =>
+  `${of}: ${label.toLowerCase()}${content ? ` (${content})` : ""}`;
 
 /** Returns the pages, boards and actions, which need no request. */
 function knownTargets(): Target[] {
@@ -26,14 +35,12 @@ function knownTargets(): Target[] {
   return [
     ...list.map(({ id, name }) => ({ key: id, kind: "Board", label: name, act: () => go(toBoard(id)) })),
     ...shownLinks().map(({ view, label }) => page(label, toView(view))),
-    page("How you are notified", toView("personal", "notifications")),
     ...list.map(({ id, name }) => page(`Settings of ${name}`, toBoardView(id, "settings"))),
-    ...["members", "tags", "fields", "groups", "budgets", "files", "general", ...(isAdmin.value ? ["keys", "audit"] : [])].map(
-      (tab) => page(`Organization: ${tab === "fields" ? "custom fields" : tab}`, toView("organization", tab)),
-    ),
-    page("Your keys", toView("personal", "keys")),
+    ...list.map(({ id, name }) => page(`Goal of ${name}`, toBoardView(id, "onboarding"))),
+    ...organizationTabs().map((tab) => page(tabLabel("Organization", tab), toView("organization", tab.name))),
+    ...personalTabs().map((tab) => page(tabLabel("You", tab), toView("personal", tab.name))),
     ...(isAdmin.value ? [page("New board", toView("start")), page("Skill packs", toView("skills", "packs"))] : []),
-    ...(isAdmin.value ? [page("Invite a person", toView("organization", "invites")), page("Souls", toView("souls"))] : []),
+    ...(isAdmin.value ? [page("Souls", toView("souls"))] : []),
     ...list
       .filter(({ id }) => canWrite(id))
       .map(({ id, name }) => ({
@@ -65,8 +72,9 @@ function match(targets: readonly Target[], query: string): Target[] {
 export function Jump({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const found = useFound(text);
+  const { found, tasks, problem, searchAll } = useFound(text);
   const list = useRef<HTMLUListElement>(null);
+  const input = useRef<HTMLInputElement>(null);
   const current = Math.min(at, found.length - 1);
   const choose = (target: Target | undefined) => {
     if (!target) return;
@@ -84,6 +92,7 @@ export function Jump({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Jump to" onClose={onClose}>
       <input
+        ref={input}
         autofocus
         role="combobox"
         aria-label="Task, board, agent, page or action"
@@ -114,30 +123,73 @@ export function Jump({ onClose }: { onClose: () => void }) {
         ))}
       </ul>
       <p class="muted" role="status">
-        {found.length === 0 ? "Nothing was found." : ""}
+        {found.length === 0 ? "Nothing was found. " : ""}
+        {tasks && (
+          <Searched
+            tasks={tasks}
+            searchAll={() => {
+              searchAll();
+              input.current?.focus();
+            }}
+          />
+        )}
       </p>
+      {problem !== null && <p class="danger-text">{problem}</p>}
     </Dialog>
   );
 }
 
+/** Tells on how many boards tasks were searched if these are not all. */
+function Searched({ tasks: { searched }, searchAll }: { tasks: FoundTasks; searchAll: () => void }) {
+  const total = boards.value?.length ?? 0;
+  if (searched >= total) return null;
+  return (
+    <>
+      Tasks were searched on {searched} of {total} boards.{" "}
+      <button type="button" class="small" onClick={searchAll}>
+        Search all boards
+      </button>
+    </>
+  );
+}
+
+interface Found {
+  found: Target[];
+  /** The result of the search for tasks; null until there is one. */
+  tasks: FoundTasks | null;
+  /** What was not found because a request failed. */
+  problem: string | null;
+  searchAll: () => void;
+}
+
 /** Returns what matches the text. Matches that are already loaded come at once; tasks follow when the service has found them. */
-function useFound(text: string): Target[] {
+function useFound(text: string): Found {
   const query = text.trim().toLowerCase();
   const [agents, setAgents] = useState<Target[]>([]);
-  const [tasks, setTasks] = useState<Target[]>([]);
+  const [agentProblem, setAgentProblem] = useState<string | null>(null);
+  const [tasks, setTasks] = useState<FoundTasks | null>(null);
+  const [maxBoards, setMaxBoards] = useState(MAX_BOARDS);
   useEffect(() => {
-    readAgents().then(setAgents, () => {});
+    readAgents().then(setAgents, (reason: unknown) => setAgentProblem(`Agents were not read: ${messageOf(reason)}`));
   }, []);
   useEffect(() => {
-    if (!query) return setTasks([]);
+    if (!query) return setTasks(null);
     const stop = new AbortController();
-    const timer = setTimeout(() => searchTasks(query, stop.signal).then(setTasks, () => {}), TYPING_MS);
+    const search = async () => {
+      const result = await searchTasks(query, maxBoards, stop.signal);
+      if (!stop.signal.aborted) setTasks(result);
+    };
+    const timer = setTimeout(search, TYPING_MS);
     return () => {
       clearTimeout(timer);
       stop.abort();
     };
-  }, [query]);
+  }, [query, maxBoards]);
   const known = knownTargets();
-  if (!query) return known.slice(0, Math.max(MAX_SHOWN, LINKS.length));
-  return [...match([...known, ...agents], query), ...tasks].slice(0, MAX_SHOWN);
+  const searchAll = () => setMaxBoards(Infinity);
+  if (!query) return { found: known.slice(0, Math.max(MAX_SHOWN, LINKS.length)), tasks: null, problem: agentProblem, searchAll };
+  const targets = tasks?.targets ?? [];
+  const matches = match([...known, ...agents], query).slice(0, MAX_SHOWN - Math.min(TASK_PLACES, targets.length));
+  const taskProblem = tasks?.error ? `Tasks of some boards were not found: ${tasks.error}` : null;
+  return { found: [...matches, ...targets].slice(0, MAX_SHOWN), tasks, problem: taskProblem ?? agentProblem, searchAll };
 }

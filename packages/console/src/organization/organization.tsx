@@ -1,6 +1,5 @@
 import type { ComponentType } from "preact";
 import { route, toView } from "../route.ts";
-import { isAdmin } from "../session.ts";
 import { lazy } from "../ui/lazy.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Budgets } from "../usage/budgets.tsx";
@@ -11,6 +10,7 @@ import { Groups } from "./groups.tsx";
 import { Invites } from "./invites.tsx";
 import { Members } from "./members.tsx";
 import { PayloadUse } from "./payload-use.tsx";
+import { organizationTabs, type OrganizationTabName } from "./tabs.ts";
 import { Tags } from "./tags.tsx";
 import "../styles/usage.css";
 
@@ -28,33 +28,26 @@ const Storage = () => (
   </>
 );
 
-interface Tab {
-  name: string;
-  label: string;
-  page: ComponentType;
-  isForAdmins?: true;
-}
-
-const TABS: readonly Tab[] = [
-  { name: "members", label: "Members", page: Members },
-  { name: "invites", label: "Invites", page: Invites, isForAdmins: true },
-  { name: "tags", label: "Tags", page: Tags },
-  { name: "fields", label: "Custom fields", page: CustomFields },
-  { name: "groups", label: "Board groups", page: Groups },
-  { name: "subscriptions", label: "Subscriptions", page: Subscriptions, isForAdmins: true },
-  { name: "slack", label: "Slack", page: Slack, isForAdmins: true },
-  { name: "keys", label: "Keys", page: Keys, isForAdmins: true },
-  { name: "budgets", label: "Budgets", page: Budgets },
-  { name: "files", label: "Storage", page: Storage },
-  { name: "audit", label: "Audit", page: Audit, isForAdmins: true },
-  { name: "general", label: "General", page: General },
-];
+const PAGES: Record<OrganizationTabName, ComponentType> = {
+  members: Members,
+  invites: Invites,
+  tags: Tags,
+  fields: CustomFields,
+  groups: Groups,
+  subscriptions: Subscriptions,
+  slack: Slack,
+  keys: Keys,
+  budgets: Budgets,
+  files: Storage,
+  audit: Audit,
+  general: General,
+};
 
 /** Shows who belongs to the organization, and what all its boards share. */
 export function OrganizationPage() {
-  const tabs = TABS.filter(({ isForAdmins }) => !isForAdmins || isAdmin.value);
+  const tabs = organizationTabs();
   const tab = tabs.find(({ name }) => name === route.value.path[0]) ?? tabs[0]!;
-  const Page = tab.page;
+  const Page = PAGES[tab.name];
   return (
     <main class="view">
       <h1>Organization</h1>
