@@ -78,3 +78,23 @@ test("dates and numbers are in the language that the person chose in this browse
   ]);
   expect([view.errors, view.outside]).toEqual([[], []]);
 });
+
+test("the settings of a board show its lead and how often each agent looks for work, and connect a lead if there is none", async () => {
+  const { id: board_id } = await makeBoard(api, "Led by none");
+  const worker = { name: "Milo", board_id, heartbeat_config: { every: "25m" } };
+  await api.post("/api/v1/agents", { body: worker });
+  await view.go(`#/boards/${board_id}/settings`);
+  await view.sees(".row", "Milo");
+  await view.sees(".row", "never seen, looks for work every 25m");
+  await view.sees("main", "This board has no lead");
+  await view.click("Connect a lead");
+  await view.page.locator("dialog input").fill("Iris");
+  await view.click("Create the agent");
+  await view.sees("dialog", "Iris is ready.");
+  await view.page.keyboard.press("Escape");
+  await view.sees(".row .badge", "lead");
+  expect(await view.text("main")).not.toContain("This board has no lead");
+  const { agents } = await api.get("/api/v1/boards/{board_id}/snapshot", { params: { path: { board_id } } });
+  expect(agents.filter(({ is_board_lead }) => is_board_lead).map(({ name }) => name)).toEqual(["Iris"]);
+  expect([view.errors, view.outside]).toEqual([[], []]);
+});

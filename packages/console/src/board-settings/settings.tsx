@@ -51,7 +51,7 @@ export function BoardSettings({ board_id }: { board_id: string }) {
           <Part title="Goal" board={board} fields={GOAL_FIELDS} onSaved={reload}>
             <a href={toBoardView(board_id, "onboarding")}>Let the main agent ask for the goal</a>
           </Part>
-          <BoardTeam board_id={board_id} />
+          <BoardTeam board={board} />
           <BoardMemory board={board} />
           {canWrite(board_id) && <Danger board={board} />}
         </>

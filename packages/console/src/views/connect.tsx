@@ -20,6 +20,8 @@ function Lines({ connection, isOpen }: { connection: Connection; isOpen: boolean
 
 interface Props {
   boards: readonly Board[];
+  /** Whether the form begins with a lead. */
+  isLead?: boolean;
   onConnected: () => void;
 }
 
@@ -30,7 +32,7 @@ const fieldsFor = (boards: readonly Board[]): FieldSpec[] => [
 ];
 
 /** Creates an agent and shows the commands to copy. */
-export function Connect({ boards, onConnected }: Props) {
+export function Connect({ boards, isLead = false, onConnected }: Props) {
   const [created, setCreated] = useState<{ name: string; token: string } | null>(null);
 
   if (created)
@@ -47,9 +49,9 @@ export function Connect({ boards, onConnected }: Props) {
     );
   return (
     <Form
-      name="agent.new"
+      name={isLead ? "lead.new" : "agent.new"}
       fields={fieldsFor(boards)}
-      start={{ name: "", board_id: boards[0]?.id ?? "", is_board_lead: false }}
+      start={{ name: "", board_id: boards[0]?.id ?? "", is_board_lead: isLead }}
       label="Create the agent"
       submit={async (typed) => {
         const is_board_lead = typed["is_board_lead"] === true;
