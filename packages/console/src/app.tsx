@@ -8,6 +8,7 @@ import { renewBrowser } from "./inbox/browser.ts";
 import { isHelpOpen, isJumpOpen, Navigation, shownLinks } from "./navigation.tsx";
 import { hasReturned } from "./oidc.ts";
 import { openedInvite } from "./opened-invite.ts";
+import { useRetry } from "./resource.ts";
 import { go, replace, route, toBoard, toView, type ViewName } from "./route.ts";
 import { boards, followLink, isAdmin, linkedOrganization, loadSession, member } from "./session.ts";
 import { answerOffer, isCheckingLink, offeredToken } from "./sign-in-link.ts";
@@ -138,6 +139,7 @@ function Shell() {
   const isReady = member.value !== null && boards.value !== null;
   const isLinked = query.has("organization");
   const home = homeBoard();
+  useRetry(startError.value, start);
   useEffect(() => {
     if (boards.value === null) return;
     if (view === "home") replace(home ? toBoard(home) : toView("start"));

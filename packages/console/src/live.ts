@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import type { components } from "@board/client/api";
-import { api, isStatus, refused, signedIn } from "./api.ts";
+import { api, isStatus, reachable, refused, signedIn } from "./api.ts";
 
 /** One entry from the stream of changes. */
 export type Change = components["schemas"]["Change"];
@@ -95,6 +95,8 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
  */
 export function startLive(): void {
   effect(() => {
+    // After a lost connection the stream may still look open, so it is opened again.
+    void reachable.value;
     if (!signedIn.value || refused.value || (!visible.value && cursor !== null)) return;
     const stop = new AbortController();
     void follow(stop.signal);

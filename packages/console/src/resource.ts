@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { messageOf } from "./api.ts";
+import { messageOf, reachable } from "./api.ts";
 import { type Change, onChanges, visible } from "./live.ts";
 
 export interface Resource<T> {
@@ -69,7 +69,18 @@ export function useResource<T>(
     };
   }, keys);
 
+  useRetry(error, () => reload.current());
   return { data, error, reload: () => reload.current() };
+}
+
+/** Reads again what failed while the service did not answer, as soon as it answers again. */
+export function useRetry(error: string | null, retry: () => unknown): void {
+  useEffect(() => {
+    if (error === null || reachable.value) return;
+    return effect(() => {
+      if (reachable.value) void retry();
+    });
+  }, [error]);
 }
 
 /** Calls `refresh` at intervals while the page is visible, and at once if the page was hidden for longer than an interval. */

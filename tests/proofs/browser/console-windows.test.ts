@@ -97,51 +97,6 @@ test("settings that another person changed meanwhile are not replaced unasked, e
   expect([one.errors, other.errors]).toEqual([[], []]);
 });
 
-/** Forms by their page, the button that opens them, a field with a text, and the button that sends. */
-const FORMS: readonly (readonly [page: string, opener: string, field: string, text: string, sender: string])[] = [
-  [`boards/${board_id}`, "New task", field(`new-task.${board_id}`, "title"), "Repair the net", "Create task"],
-  ["agents", "Connect an agent", field("agent.new", "name"), "Milo", "Create the agent"],
-  ["organization/tags", "New tag", field("tag.new", "name"), "Urgent", "Create tag"],
-  ["organization/groups", "New group", field("group.new", "name"), "Coast", "Create group"],
-  ["organization/keys", "New key", field("key.new.organization", "name"), "Nightly", "Create key"],
-  ["organization/invites", "Invite a person", field("invite", "invited_email"), "ann@example.com", "Invite"],
-  [`boards/${board_id}?view=list`, "Views", field(`view.${board_id}`, "name"), "Everything", "Save the view"],
-];
-
-test("a form that is sent without a connection keeps what was typed, says why, and can be sent again", async () => {
-  const view = await open();
-  const tools = await view.page.createCDPSession();
-  await tools.send("Network.enable");
-  const setOffline = (offline: boolean) =>
-    tools.send("Network.emulateNetworkConditions", { offline, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
-  for (const [page, opener, selector, text, sender] of FORMS) {
-    await view.go(`#/${page}`);
-    await view.click(opener);
-    await view.page.locator(selector).fill(text);
-    await setOffline(true);
-    await view.click(sender);
-    await view.sees("dialog [role='alert']", "The service does not answer.");
-    expect(await view.page.evaluate(`document.querySelector('${selector}').value`), page).toBe(text);
-    await setOffline(false);
-    await view.click(sender);
-    await vi.waitFor(async () => expect(await view.count("dialog [role='alert']"), page).toBe(0), WAIT);
-    if ((await view.count("dialog")) > 0) await view.page.keyboard.press("Escape");
-    await vi.waitFor(async () => expect(await view.count("dialog"), page).toBe(0), WAIT);
-  }
-  expect((await api.get("/api/v1/boards/{board_id}/tasks", { params })).items.map(({ title }) => title)).toContain(
-    "Repair the net",
-  );
-  expect((await api.get("/api/v1/agents")).items.map(({ name }) => name)).toContain("Milo");
-  expect((await api.get("/api/v1/tags")).items.map(({ name }) => name)).toEqual(["Urgent"]);
-  expect((await api.get("/api/v1/board-groups")).items.map(({ name }) => name)).toEqual(["Coast"]);
-  expect((await api.get("/api/v1/keys")).items.map(({ name }) => name)).toEqual(["Nightly"]);
-  expect((await api.get("/api/v1/organizations/me/invites")).total).toBe(1);
-  expect((await api.get("/api/v1/boards/{board_id}/saved-views", { params })).views).toEqual([
-    { name: "Everything", query: "view=list" },
-  ]);
-  expect(view.errors).toEqual([]);
-});
-
 /** Pages in the order in which they are opened, with what each shows. */
 const PAGES: readonly (readonly [fragment: string, selector: string, text: string])[] = [
   [`boards/${board_id}`, ".board", "Paint the"],

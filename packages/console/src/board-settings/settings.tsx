@@ -41,7 +41,8 @@ export function BoardSettings({ board_id }: { board_id: string }) {
         <h1 dir="auto">{board ? `Settings of ${board.name}` : "Settings"}</h1>
         {board && <FollowingBoard board_id={board_id} />}
       </div>
-      <Problem error={error ?? choices.error} retry={reload} />
+      <Problem error={error} retry={reload} />
+      <Problem error={choices.error} retry={choices.reload} />
       {!board && !error && <Loading what="the settings" />}
       {board && (
         <>

@@ -1,4 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
+import { visible } from "../live.ts";
+import { useRetry } from "../resource.ts";
 import { canWrite } from "../session.ts";
 import { go, route, toBoard, toBoardView, toView, withSameQuery } from "../route.ts";
 import { STATUSES } from "../types.ts";
@@ -32,6 +34,8 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
     return closeBoard;
   }, [board_id]);
 
+  useRetry(problem.value, () => openBoard(board_id));
+
   const isReady = board.value?.id === board_id;
   const { isList } = options.value;
   useEffect(() => {
@@ -47,7 +51,7 @@ export function BoardView({ board_id, task_id }: { board_id: string; task_id: st
 
   useEffect(() => {
     if (!isReady || !mayWrite) return;
-    const timer = setTimeout(() => loadNewTask().catch(() => {}), PRELOAD_MS);
+    const timer = setTimeout(() => visible.value && loadNewTask().catch(() => {}), PRELOAD_MS);
     return () => clearTimeout(timer);
   }, [isReady, mayWrite]);
 

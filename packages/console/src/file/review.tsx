@@ -49,7 +49,8 @@ export function Review({ file, text, task, mayWrite }: Props) {
         </span>
         {mayWrite && task?.status === "review" && <Decide task={task} />}
       </div>
-      <Problem error={comments.error ?? reviewed.error} retry={comments.reload} />
+      <Problem error={comments.error} retry={comments.reload} />
+      <Problem error={reviewed.error} retry={reviewed.reload} />
       {general.map((comment) => (
         <LineComment key={comment.id} comment={comment} about={comment.anchor?.path ?? "the whole diff"} />
       ))}
@@ -107,5 +108,5 @@ function useReviewed(board_id: string, artifact_id: string) {
     setChanged(null);
     await reload();
   };
-  return { paths, error, set };
+  return { paths, error, reload, set };
 }

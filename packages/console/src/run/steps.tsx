@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useRetry } from "../resource.ts";
 import { Problem } from "../ui/parts.tsx";
 import { toWhole } from "../ui/figures.ts";
 import type { Run, Step } from "../types.ts";
@@ -129,6 +130,8 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
     const isNear = feed.order === "newest" ? view.top < AHEAD_PX : view.top + view.height > rows.height - AHEAD_PX;
     if (isNear && feed.error.value === null) void feed.more();
   });
+
+  useRetry(feed.error.value, () => feed.more());
 
   const { rows: shown, top } = rows.slice(view.top - MARGIN_PX, view.top + view.height + MARGIN_PX);
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf } from "../api.ts";
-import type { Resource } from "../resource.ts";
+import { type Resource, useRetry } from "../resource.ts";
 
 interface Pages<Item> extends Resource<{ items: readonly Item[] }> {
   /** Shows the next items; null when there are no more. */
@@ -46,6 +46,8 @@ export function usePages<Item>(
       stop.abort();
     };
   }, [...keys, round]);
+
+  useRetry(error, () => setRound(round + 1));
 
   return {
     data: read && { items: read.slice(0, wanted) },
