@@ -39,7 +39,8 @@ test("only Content-Type, User-Agent and X- headers are stored, with names in low
 });
 
 test("a payload posted without Content-Type has no content type", async () => {
-  expect(await postAndRead({})).toMatchObject({ headers: {}, content_type: null });
+  const { headers, content_type } = await postAndRead({});
+  expect({ headers, content_type }).toEqual({ headers: {}, content_type: null });
 });
 
 test("repeated headers of a post are joined", async () => {

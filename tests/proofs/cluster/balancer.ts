@@ -32,7 +32,9 @@ function createBalancer() {
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(request);
-    const candidates = targets.filter((url) => !unready.has(url));
+    const ready = targets.filter((url) => !unready.has(url));
+    // On a busy machine all checks may time out. Balancers such as AWS's and Envoy then try all processes too.
+    const candidates = ready.length > 0 ? ready : targets;
     const first = turn++;
     let error = "no process is ready";
     for (let tried = 0; tried < Math.max(candidates.length, 1); tried++) {
