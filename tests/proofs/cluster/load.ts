@@ -152,7 +152,12 @@ function toSeconds(before: Times, after: Times): ProcessorSeconds {
 }
 
 /** Returns what no restart and no update may cause. It is compared as a whole, because `toMatchObject` accepts any `wrong` for `{}`. */
-export const lossesOf = ({ wrong, missed, doubled, lost_deliveries }: LoadResult) => ({ wrong, missed, doubled, lost_deliveries });
+export const lossesOf = ({ wrong, missed, doubled, lost_deliveries }: LoadResult) => ({
+  wrong,
+  missed,
+  doubled,
+  lost_deliveries,
+});
 export const NO_LOSSES: ReturnType<typeof lossesOf> = { wrong: {}, missed: 0, doubled: 0, lost_deliveries: 0 };
 
 /** Returns the figures for the summary of a test. */
