@@ -13,6 +13,16 @@ await api.patch("/api/v1/boards/{board_id}", { ...board, body: { board_group_id:
 const custom = await api.post("/api/v1/organizations/me/custom-fields", { body: { field_key: "region", board_ids: [board_id] } });
 const webhook = await api.post("/api/v1/boards/{board_id}/webhooks", { ...board, body: { description: "Read the orders" } });
 const subscription = await api.post("/api/v1/subscriptions", { body: { url: "https://example.com/events" } });
+const pier = await api.post("/api/v1/gateways", {
+  body: { name: "Far away", url: "wss://agents.example", workspace_root: "/srv" },
+});
+const { id: questions } = await api.post("/api/v1/boards", {
+  body: { name: "Questions", description: "Has no goal", gateway_id: pier.id },
+});
+const onboarding = await api.post("/api/v1/boards/{board_id}/onboarding/start", {
+  params: { path: { board_id: questions } },
+  body: {},
+});
 const [pack] = await api.get("/api/v1/skills/packs");
 const me = await api.get("/api/v1/users/me");
 const organization = await api.get("/api/v1/organizations/me");
@@ -74,6 +84,12 @@ const FORMS: Record<string, OfflineForm & { path: string }> = {
     field: field(`board.Goal.${board_id}`, "objective"),
     text: "No ship waits",
     path: boardPath,
+  },
+  "an answer to the main agent": {
+    page: `boards/${questions}/onboarding`,
+    field: field(`onboarding.${onboarding.id}`, "answer"),
+    text: "Ten of them",
+    path: `/api/v1/boards/${questions}/onboarding`,
   },
   "the memory of a board": {
     page: settings,

@@ -1,8 +1,9 @@
 import { createClient } from "@board/client/client";
 import { expect, test } from "vitest";
 import { COMPLETION, QUESTION } from "../../support/onboarding.ts";
-import { openConsole } from "./console-fixture.ts";
+import { field, openConsole } from "./console-fixture.ts";
 import { setupHost } from "./console-host.ts";
+import { sendTwice, toConnection } from "./offline.ts";
 
 const { browser, service, gateway_id, hears, readAgentToken } = await setupHost();
 const { api } = service;
@@ -42,7 +43,7 @@ test("a person lets the main agent ask, and answers with an option or in own wor
   expect(view.errors).toEqual([]);
 });
 
-test("the proposed goal is shown in the person's time zone, may be changed, and becomes the goal of the board", async () => {
+test("the proposed goal is shown in the person's time zone, may be changed, and becomes the board's goal at the second try", async () => {
   const tools = await view.page.createCDPSession();
   await tools.send("Emulation.setTimezoneOverride", { timezoneId: "Asia/Tokyo" });
   await reply({ ...COMPLETION, target_date: "2030-06-30T12:00:00Z", lead_agent: { name: "Ada" } });
@@ -54,8 +55,12 @@ test("the proposed goal is shown in the person's time zone, may be changed, and 
   await view.fill(goal, "success_metrics", "ten");
   await view.click("Confirm the goal");
   await view.sees(`[id="field-${goal}-success_metrics-problem"]`, "This is not JSON.");
-  await view.fill(goal, "success_metrics", '{"customers": 20}');
-  await view.click("Confirm the goal");
+  const page = `boards/${board_id}/onboarding`;
+  await sendTwice(
+    view,
+    { page, field: field(goal, "success_metrics"), text: '{"customers": 20}' },
+    await toConnection(view.page),
+  );
   await view.sees("main", "This board has no tasks yet.");
   expect(await readBoard()).toMatchObject({
     board_type: "goal",
