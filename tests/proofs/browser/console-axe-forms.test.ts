@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { startProgram as startMcpProgram } from "../../accounts/program.ts";
 import { startAccounts } from "./accounts-fixture.ts";
 import { findings, inEveryLook } from "./axe.ts";
 import { addAuthenticator, type Console, openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
@@ -51,6 +52,28 @@ test("axe finds no problem in the page of sign-in and of an invite in accounts m
   const invited = await openConsole(await browser.createBrowserContext(), `${origin}/#invite=unknown`);
   await invited.sees("main", "Join");
   found.push(...(await inspect("invite", invited)));
+  expect(found).toEqual([]);
+});
+
+test("axe finds no problem in the pages on which a person connects a program or a device, even after a wrong code", async () => {
+  const client = startMcpProgram({
+    request: (url, init) => fetch(url, init),
+    origin,
+    redirect: "http://127.0.0.1:1/callback",
+    metadata: { client_name: "Helper" },
+  });
+  await expect(client.connect()).rejects.toThrow("Unauthorized");
+  await view.page.goto(client.authorization!.href);
+  await view.sees("h1", "Connect Helper?");
+  await view.page.select('[id="field-consent-which"]', "some");
+  const found = await inspect("connect");
+  await view.go("#device");
+  await view.sees("h1", "Connect a device");
+  found.push(...(await inspect("device")));
+  await field("device", "code").fill("WRONG");
+  await view.click("Continue");
+  await view.sees("[role='alert']", "Invalid user code");
+  found.push(...(await inspect("wrong code")));
   expect(found).toEqual([]);
 });
 

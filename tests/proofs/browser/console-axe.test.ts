@@ -36,11 +36,17 @@ async function fill() {
   await api.post("/api/v1/tags", { body: { name: "Urgent" } });
   await api.post("/api/v1/board-groups", { body: { name: "Coast" } });
   await api.post("/api/v1/organizations/me/custom-fields", { body: { field_key: "region", board_ids: [board_id] } });
-  const { id: artifact_id } = await api.post("/api/v1/boards/{board_id}/tasks/{task_id}/artifacts", {
-    params: { path: { board_id, task_id } },
-    body: { name: "change.diff", content_type: "text/x-diff", content: Buffer.from(DIFF).toString("base64") },
-  });
-  return { board_id, task_id, run, agent_id: agent.id, gateway_id: agent.gateway_id, artifact_id };
+  const addFile = async (name: string, content_type: string, text: string) => {
+    const body = { name, content_type, content: Buffer.from(text).toString("base64") };
+    const path = { board_id, task_id };
+    return (await api.post("/api/v1/boards/{board_id}/tasks/{task_id}/artifacts", { params: { path }, body })).id;
+  };
+  const files = {
+    diff: await addFile("change.diff", "text/x-diff", DIFF),
+    markdown: await addFile("report.md", "text/markdown", "# Report\n\n| A | B |\n|---|---|\n| 1 | 2 |\n"),
+    csv: await addFile("sums.csv", "text/csv", "ship,crates\nAnna,12\n"),
+  };
+  return { board_id, task_id, run, agent_id: agent.id, gateway_id: agent.gateway_id, files };
 }
 
 /** Adds a run on another task, with its usage and a step of each kind, and returns its id. */
@@ -90,7 +96,7 @@ async function expectNoFindings(views: readonly Shown[]): Promise<void> {
   expect([view.errors, view.outside]).toEqual([[], []]);
 }
 
-const { board_id, task_id, run, agent_id, gateway_id, artifact_id } = await fill();
+const { board_id, task_id, run, agent_id, gateway_id, files } = await fill();
 
 /** Each group of views is a separate test, because a busy machine takes minutes for one group. */
 const VIEWS: Record<string, Shown[]> = {
@@ -112,7 +118,9 @@ const VIEWS: Record<string, Shown[]> = {
     [`boards/${board_id}`, "h1", "Decisions"],
     [`boards/${board_id}?view=list`, ".task-list", "Seen by axe"],
     [`boards/${board_id}/tasks/${task_id}`, ".story .comments", "Looks good"],
-    [`boards/${board_id}/tasks/${task_id}/files/${artifact_id}`, ".patch-lines", "three"],
+    [`boards/${board_id}/tasks/${task_id}/files/${files.diff}`, ".patch-lines", "three"],
+    [`boards/${board_id}/tasks/${task_id}/files/${files.markdown}`, ".story", "Report"],
+    [`boards/${board_id}/tasks/${task_id}/files/${files.csv}`, ".story", "crates"],
     [run, ".run-steps", "Seen by axe"],
     [`boards/${board_id}/settings`, "h1", "Settings of Decisions"],
     [`boards/${board_id}/onboarding`, "main", "Nobody has asked for the goal yet."],
@@ -125,6 +133,7 @@ const VIEWS: Record<string, Shown[]> = {
     ["organization/files", ".rows", "change.diff"],
     ["organization/groups", ".rows", "Coast"],
     ["organization/slack", "main", "Connect Slack"],
+    ["organization/budgets", ".budget", "tokens"],
     ["organization/keys", "main", "There are no keys."],
     ["organization/audit", ".rows", "Board made"],
     ["personal/profile", "main", "Danger zone"],
@@ -137,6 +146,7 @@ const VIEWS: Record<string, Shown[]> = {
     ["skills/marketplace", "main", "No skill was found."],
     ["skills/packs", "h2", "Packs"],
     ["skills/souls", ".rows", "engineer"],
+    ["souls", ".rows", "engineer"],
   ],
 };
 
