@@ -16,6 +16,7 @@ import { addMs, DAY_MS } from "@board/core/values/time";
 import { and, arrayOverlaps, eq, gt, isNull, or, type SQL } from "drizzle-orm";
 import { toRefusal } from "./api-error.ts";
 import { ADDRESS_HEADER, createAuth } from "./auth.ts";
+import { isDuplicate } from "./duplicate.ts";
 import { LINK_HOURS, mintLinkToken, toIdentifier } from "./link.ts";
 import { answerMailLink, MAIL_LINK_PATH } from "./mail-link.ts";
 import { ACCESS_PREFIX, mcpResources, toStored } from "./oauth.ts";
@@ -24,6 +25,7 @@ import { createRowRemover } from "./old-rows.ts";
 import { isServed } from "./served-paths.ts";
 import { SESSION_PREFIX } from "./session-token.ts";
 import * as tables from "./tables.sql.ts";
+import { createUnknownAddress } from "./unknown-address.ts";
 
 type AccountsSettings = Settings & { auth: AccountsAuth };
 
@@ -118,11 +120,11 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     const existing = await findAccount(isOwner);
     if (existing) return existing;
     const { issuer, subject } = LOCAL_IDENTITY;
-    const email = `owner-${crypto.randomUUID()}@${UNKNOWN_DOMAIN}`;
+    const email = createUnknownAddress();
     const owner = { name: "Owner", email, emailVerified: false, issuer, subject };
     await internalAdapter.createUser(owner, { method: "admin" }).catch((error: unknown) => {
       // Another process has created the account at the same time.
-      if (!/unique|duplicate/i.test(String((error as Error).cause ?? error))) throw error;
+      if (!isDuplicate(error)) throw error;
     });
     return (await findAccount(isOwner))!;
   }
@@ -235,9 +237,6 @@ function requireAccountsMode(settings: Settings): asserts settings is AccountsSe
 }
 
 export type Accounts = ReturnType<typeof openAccounts>;
-
-/** Nobody can have an e-mail address in this domain (RFC 2606). */
-const UNKNOWN_DOMAIN = "accounts.invalid";
 
 /** The scope of the rate counters for attempts to sign in. Within it, the counters are keyed by a digest of the e-mail address. */
 const ATTEMPTS = "sign-in";

@@ -14,6 +14,7 @@ export type AuditAccount = (
 const CHANGES: Readonly<Record<string, string>> = {
   "/add-password": "password",
   "/change-email": "email",
+  "/email-link/verify": "email verified",
   "/change-password": "password",
   "/passkey/delete-passkey": "passkey removed",
   "/passkey/verify-registration": "passkey added",

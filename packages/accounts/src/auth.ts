@@ -13,6 +13,7 @@ import { asApiCall } from "./api-error.ts";
 import { type AuditAccount, auditChange } from "./audit.ts";
 import { AUTH_PATH } from "./auth-path.ts";
 import { connection, type Connections } from "./connection-plugin.ts";
+import { emailLink } from "./email-plugin.ts";
 import { type Invites, invitation } from "./invite-plugin.ts";
 import { ACCOUNTS_ISSUER } from "./issuer.ts";
 import { accessLink } from "./link-plugin.ts";
@@ -38,6 +39,8 @@ const GUARDED = [
   "/change-password",
   "/change-email",
   "/add-password",
+  "/email-link",
+  "/email-link/verify",
   "/passkey/verify-authentication",
   "/device",
 ];
@@ -114,7 +117,7 @@ export function createAuth(options: AccountsOptions) {
       memberLink(createMemberLink),
       firstPassword(),
       passkey({ rpID: new URL(origin).hostname, rpName: "Board", origin }),
-      ...(mail ? [signInByMail(mail, log, origin)] : []),
+      ...(mail ? [signInByMail(mail, log, origin), emailLink(mail, log, origin)] : []),
       ...oauthPlugins(settings, { db, http }, connections),
       connection(db, connections),
       sessionToken(),

@@ -7,4 +7,9 @@ export const LINK_HOURS = 24;
 export const mintLinkToken = (): string => randomBytes(TOKEN_BYTES).toString("base64url");
 
 /** Returns the name under which a link is stored. The token itself is not stored. */
-export const toIdentifier = (token: string): string => `link:${createHash("sha256").update(token).digest("base64url")}`;
+export const toIdentifier = (token: string): string => `link:${digest(token)}`;
+
+/** Returns the name under which a link that verifies an e-mail address is stored. */
+export const toEmailIdentifier = (token: string): string => `email:${digest(token)}`;
+
+const digest = (token: string): string => createHash("sha256").update(token).digest("base64url");

@@ -1,18 +1,24 @@
 import { SESSION, token, useToken } from "./api.ts";
-import { forgetInvite } from "./opened-invite.ts";
+import { openedInvite } from "./opened-links.ts";
 import { replace } from "./route.ts";
 
 /** A refusal of the sign-in. The service gives a code to refusals that a program may have to distinguish. */
 class AuthError extends Error {
+  readonly status: number;
   readonly code: string | null;
-  constructor(message: string, code: string | null) {
+  constructor(message: string, status: number, code: string | null) {
     super(message);
+    this.status = status;
     this.code = code;
   }
 }
 
 /** Whether an invite was refused because its address has an account already. */
 export const hasAccountAlready = (error: unknown): boolean => error instanceof AuthError && error.code === "SIGN_IN_FIRST";
+
+/** Whether a request failed because the person is not signed in. An outdated link gets the same status. */
+export const isSignedOut = (error: unknown): boolean =>
+  error instanceof AuthError && error.status === 401 && error.code !== "LINK_TOO_OLD";
 
 /** Calls an operation under `/api/auth`, which accounts mode has. If it fails, throws with the reason that the service gives. */
 export async function callAuth<Answer>(method: "GET" | "POST", path: string, body: object | null = null): Promise<Answer> {
@@ -23,7 +29,11 @@ export async function callAuth<Answer>(method: "GET" | "POST", path: string, bod
   const received = (await answer.json().catch(() => null)) as unknown;
   if (answer.ok) return received as Answer;
   const { code, message, detail, error_description } = (received ?? {}) as Record<string, string>;
-  throw new AuthError(error_description ?? message ?? detail ?? `The service answered ${answer.status}.`, code ?? null);
+  throw new AuthError(
+    error_description ?? message ?? detail ?? `The service answered ${answer.status}.`,
+    answer.status,
+    code ?? null,
+  );
 }
 
 const post = <Answer>(path: string, body: object): Promise<Answer> => callAuth("POST", path, body);
@@ -92,10 +102,19 @@ export async function signInByMail(token: string): Promise<void> {
   useToken(SESSION);
 }
 
+/** Asks for a mail with a link that verifies the person's e-mail address, or replaces it by `email`. */
+export async function askForVerification(email?: string): Promise<void> {
+  await post("/email-link", email === undefined ? {} : { email });
+}
+
+export async function verifyAddress(token: string): Promise<void> {
+  await post("/email-link/verify", { token });
+}
+
 /** Creates the account of an invited person, and signs that person in. */
 export async function joinByInvite(token: string, name: string, password: string): Promise<void> {
   await post("/sign-up/invite", { token, name, ...(password ? { password } : {}) });
-  forgetInvite();
+  openedInvite.forget();
   useToken(SESSION);
 }
 

@@ -7,7 +7,7 @@ import { BoardView } from "./board/board.tsx";
 import { renewBrowser } from "./inbox/browser.ts";
 import { isHelpOpen, isJumpOpen, Navigation, shownLinks } from "./navigation.tsx";
 import { hasReturned } from "./oidc.ts";
-import { openedInvite } from "./opened-invite.ts";
+import { openedAddress, openedInvite } from "./opened-links.ts";
 import { useRetry } from "./resource.ts";
 import { go, replace, route, toBoard, toView, type ViewName } from "./route.ts";
 import { boards, followLink, isAdmin, linkedOrganization, loadSession, member } from "./session.ts";
@@ -16,6 +16,7 @@ import { nextTheme } from "./theme.ts";
 import { lazy } from "./ui/lazy.tsx";
 import { Dialog, Loading, Problem } from "./ui/parts.tsx";
 import { Notices } from "./ui/toast.tsx";
+import { AddressCheck } from "./views/address-check.tsx";
 import { Help } from "./views/help.tsx";
 import { OfferedInvite } from "./views/offered-invite.tsx";
 import { SignInForm, SignInPage } from "./views/sign-in.tsx";
@@ -127,6 +128,7 @@ export function App() {
         </Dialog>
       )}
       {isIn && !refused.value && openedInvite.value !== null && <OfferedInvite token={openedInvite.value} />}
+      {isIn && !refused.value && openedAddress.value !== null && <AddressCheck token={openedAddress.value} />}
       {isHelpOpen.value && <Help onClose={() => (isHelpOpen.value = false)} />}
       {isIn && isJumpOpen.value && <Jump onClose={() => (isJumpOpen.value = false)} />}
       <Notices />

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { signInByLink } from "./accounts.ts";
 import { isAccepted, token, useToken } from "./api.ts";
 import { readAuth } from "./config.ts";
-import { keepInvite } from "./opened-invite.ts";
+import { openedAddress, openedInvite } from "./opened-links.ts";
 import { replace } from "./route.ts";
 import { showError } from "./ui/toast.tsx";
 
@@ -26,12 +26,13 @@ export const openedMail = signal<string | null>(null);
 async function openLink(): Promise<void> {
   const fields = new URLSearchParams(location.hash.slice(1));
   const [candidate, link, invite] = [fields.get("token"), fields.get("link"), fields.get("invite")];
-  const mail = fields.get("mail");
-  if (!candidate && !link && !invite && !mail) return;
+  const [mail, email] = [fields.get("mail"), fields.get("email")];
+  if (!candidate && !link && !invite && !mail && !email) return;
   replace("/");
-  if (invite) keepInvite(invite);
+  if (invite) openedInvite.keep(invite);
+  if (email) openedAddress.keep(email);
   openedMail.value = mail;
-  if (invite || mail) return;
+  if (invite || mail || email) return;
   isCheckingLink.value = true;
   await (link ? openSignInLink(link) : checkToken(candidate!)).catch((error: unknown) =>
     showError("The link did not sign you in", error),

@@ -8,6 +8,8 @@ import { dataFolder, startProgram } from "../../support/program.ts";
 import { serve } from "../../support/serve.ts";
 import { freePort, openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
 
+const PASSWORD = "a green fence by the sea";
+
 const browser = await setupBrowser();
 const mail = await setup(startMailServer());
 
@@ -58,6 +60,48 @@ test("each way to sign in that the service offers has a button, and a mailed lin
   expect([owner.errors, elsewhere.errors, scanner.errors, opened.errors]).toEqual([[], [], [], []]);
 });
 
+test("a person verifies the address by a mailed link, at once where the person is signed in and else after signing in", async () => {
+  const { openPage, ownerLink } = await start(mail.environment);
+  const owner = await openPage(ownerLink);
+  await owner.sees(".nav", "Sign out");
+  await owner.go("#/personal/account");
+  await owner.sees("main", "E-mail address");
+  expect(await owner.page.evaluate(`document.querySelector('[id="field-account-email"]').value`)).toBe("");
+  await owner.page.locator('[id="field-account.password-newPassword"]').fill(PASSWORD);
+  await owner.click("Set the password");
+  await owner.sees(".notices", "The password was changed.");
+  await owner.page.locator('[id="field-account-email"]').fill("vera@example.com");
+  await owner.page.locator('.card-panel:has([id*="account-email"]) button.primary').click();
+  await owner.click("Verify the address");
+  const linkIn = async (email: string) => {
+    const find = () => mail.mails.findLast(({ recipients }) => recipients.includes(email));
+    await vi.waitFor(() => expect(find()).toBeDefined(), WAIT);
+    return /#email=\S+/.exec(find()!.text!)![0];
+  };
+  await owner.go(await linkIn("vera@example.com"));
+  await owner.sees(".notices", "Your e-mail address is verified.");
+
+  await owner.go("#/personal/account");
+  await owner.page.locator('[id="field-account-email"]').fill("vera@work.example");
+  await owner.page.locator('.card-panel:has([id*="account-email"]) button.primary').click();
+  await owner.sees(".notices", "Open the link that was sent to vera@work.example.");
+  const elsewhere = await openPage(await linkIn("vera@work.example"));
+  await elsewhere.sees("main", "Sign in to confirm your e-mail address.");
+  await elsewhere.page.locator('input[autocomplete="username"]').fill("vera@example.com");
+  await elsewhere.page.locator('input[type="password"]').fill(PASSWORD);
+  await elsewhere.click("Sign in");
+  await elsewhere.sees(".notices", "Your e-mail address is verified.");
+  await elsewhere.go("#/personal/account");
+  await vi.waitFor(
+    async () =>
+      expect(await elsewhere.page.evaluate(`document.querySelector('[id="field-account-email"]')?.value`)).toBe(
+        "vera@work.example",
+      ),
+    WAIT,
+  );
+  expect([owner.errors, elsewhere.errors]).toEqual([[], []]);
+});
+
 test("a person adds an account at another service and removes it again", async () => {
   const others = await openOtherServices();
   const services = await setup(
@@ -75,7 +119,7 @@ test("a person adds an account at another service and removes it again", async (
   const owner = await openPage(ownerLink);
   await owner.sees(".nav", "Sign out");
   await owner.go("#/personal/account");
-  await owner.page.locator('[id="field-account.password-newPassword"]').fill("a green fence by the sea");
+  await owner.page.locator('[id="field-account.password-newPassword"]').fill(PASSWORD);
   await owner.click("Set the password");
   await owner.sees(".notices", "The password was changed.");
   await owner.sees("main", "Sign in with GitHub too");

@@ -4,30 +4,16 @@ import { Form, type Typed } from "../ui/form.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
 import { showInfo } from "../ui/toast.tsx";
 import { textOf } from "../ui/values.ts";
+import { type Account, changeAddress, readAccount } from "./account-data.ts";
+import { AddressState } from "./address.tsx";
 import { Elsewhere } from "./elsewhere.tsx";
 import { Passkeys } from "./passkeys.tsx";
 import { Sessions } from "./sessions.tsx";
 
-interface Account {
-  name: string;
-  email: string;
-  hasPassword: boolean;
-}
-
-async function readAccount(): Promise<Account> {
-  const [session, ways] = await Promise.all([
-    callAuth<{ user: { name: string; email: string } } | null>("GET", "/get-session"),
-    callAuth<{ providerId: string }[]>("GET", "/list-accounts"),
-  ]);
-  if (!session) throw new Error("You are not signed in by an account.");
-  const { name, email } = session.user;
-  return { name, email, hasPassword: ways.some(({ providerId }) => providerId === "credential") };
-}
-
-/** Sends the name and the address in two requests, because the service has an operation for each. */
-async function change(changed: Typed): Promise<void> {
+/** Sends the name and the address in two requests, because the service has an operation for each. Returns what happened. */
+async function change(account: Account, changed: Typed): Promise<string> {
   if ("name" in changed) await callAuth("POST", "/update-user", { name: textOf(changed, "name").trim() });
-  if ("email" in changed) await callAuth("POST", "/change-email", { newEmail: textOf(changed, "email").trim() });
+  return "email" in changed ? changeAddress(account, textOf(changed, "email").trim()) : "Your account was changed.";
 }
 
 function Password({ hasPassword, onDone }: { hasPassword: boolean; onDone: () => void }) {
@@ -71,20 +57,20 @@ export function AccountPage() {
         <Problem error={error} retry={reload} />
         {!data && !error && <Loading what="your account" />}
         {data && (
-          <Form
-            name="account"
-            fields={[
-              { name: "name", label: "Name", short: true },
-              { name: "email", label: "E-mail address", short: true },
-            ]}
-            start={{ name: data.name, email: data.email }}
-            label="Save"
-            submit={(_typed, changed) => change(changed)}
-            onDone={() => {
-              showInfo("Your account was changed.");
-              void reload();
-            }}
-          />
+          <>
+            <Form
+              name="account"
+              fields={[
+                { name: "name", label: "Name", short: true },
+                { name: "email", label: "E-mail address", short: true },
+              ]}
+              start={{ name: data.name, email: data.email }}
+              label="Save"
+              submit={async (_typed, changed) => showInfo(await change(data, changed))}
+              onDone={reload}
+            />
+            <AddressState account={data} />
+          </>
         )}
       </section>
       {data && <Password hasPassword={data.hasPassword} onDone={reload} />}

@@ -12,7 +12,7 @@ import {
 } from "../accounts.ts";
 import { messageOf, signedIn } from "../api.ts";
 import type { Way } from "../config.ts";
-import { openedInvite } from "../opened-invite.ts";
+import { openedAddress, openedInvite } from "../opened-links.ts";
 import { openedMail } from "../sign-in-link.ts";
 import { showInfo } from "../ui/toast.tsx";
 
@@ -29,7 +29,12 @@ export function AccountForm(props: Props) {
   if (openedMail.value !== null) return <MailButton {...props} token={openedMail.value} />;
   // A person whose session has ended has an account already.
   if (openedInvite.value !== null && !signedIn.value) return <JoinForm {...props} invite={openedInvite.value} />;
-  return <WaysForm {...props} />;
+  return (
+    <>
+      {openedAddress.value !== null && <p role="status">Sign in to confirm your e-mail address.</p>}
+      <WaysForm {...props} />
+    </>
+  );
 }
 
 function MailButton({ token, isBusy, attempt }: Props & { token: string }) {

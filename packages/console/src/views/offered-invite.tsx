@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { isStatus } from "../api.ts";
-import { forgetInvite } from "../opened-invite.ts";
+import { openedInvite } from "../opened-links.ts";
 import { joinOrganization } from "../session.ts";
 import { Dialog } from "../ui/parts.tsx";
 import { attempt } from "../ui/toast.tsx";
@@ -20,16 +20,16 @@ export function OfferedInvite({ token }: { token: string }) {
   const accept = async () => {
     setBusy(true);
     await attempt("You did not join", () => join(token));
-    forgetInvite();
+    openedInvite.forget();
   };
   return (
-    <Dialog title="Join by this invite?" onClose={forgetInvite}>
+    <Dialog title="Join by this invite?" onClose={openedInvite.forget}>
       <p>You become a member of the organization that invited you, and work in it from then on. You stay in your others.</p>
       <div class="actions">
         <button type="button" class="primary" disabled={isBusy} onClick={accept}>
           Join
         </button>
-        <button type="button" disabled={isBusy} onClick={forgetInvite}>
+        <button type="button" disabled={isBusy} onClick={openedInvite.forget}>
           Not now
         </button>
       </div>

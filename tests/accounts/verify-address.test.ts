@@ -1,0 +1,100 @@
+import { expect, test, vi } from "vitest";
+import { setup } from "../support/fixtures.ts";
+import { startMailServer } from "../support/mail-server.ts";
+import { openAuthenticator } from "./authenticator.ts";
+import { type Browser, PASSWORD, setupAccounts } from "./support.ts";
+
+const ORIGIN = "https://board.example";
+const mail = await setup(startMailServer());
+const { world, openOwner, openBrowser, invite, joinBy, signIn } = await setupAccounts({
+  environment: { BASE_URL: ORIGIN, ...mail.environment },
+});
+const owner = await openOwner();
+const addMember = async (email: string) => (await joinBy(await invite(owner, email), email)).browser;
+const emailOf = async (browser: Browser) => (await browser.send("GET", "/api/v1/users/me")).body.email as string | null;
+const mailsTo = (email: string) => mail.mails.filter(({ recipients }) => recipients.includes(email));
+const askForLink = (browser: Browser, email?: string) => browser.send("POST", "/api/auth/email-link", email ? { email } : {});
+const verify = (browser: Browser, token: string) => browser.send("POST", "/api/auth/email-link/verify", { token });
+
+/** Returns the token of the last mail that verifies an address. */
+async function readToken(email: string): Promise<string> {
+  const find = () => mailsTo(email).findLast(({ text }) => text!.includes("#email="));
+  await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 10_000 });
+  return new RegExp(`^${ORIGIN}/#email=(\\S+)$`, "m").exec(find()!.text!)![1]!;
+}
+
+test("a signed-in person verifies the address by a mailed link once, and loses no session and no way to sign in", async () => {
+  const person = await addMember("ann@example.com");
+  const authenticator = openAuthenticator({ origin: ORIGIN });
+  const options = await person.send("GET", "/api/auth/passkey/generate-register-options");
+  await person.send("POST", "/api/auth/passkey/verify-registration", { response: authenticator.create(options.body) });
+  expect(await emailOf(person)).toBeNull();
+  expect((await askForLink(person)).status).toBe(200);
+  const token = await readToken("ann@example.com");
+  expect((await verify(person, token)).status).toBe(200);
+  expect(await emailOf(person)).toBe("ann@example.com");
+  expect((await signIn("ann@example.com", PASSWORD)).status).toBe(200);
+  expect((await person.send("GET", "/api/auth/passkey/list-user-passkeys")).body).toHaveLength(1);
+  expect((await verify(person, token)).status).toBe(401);
+  const [entry] = (await owner.send("GET", "/api/v1/audit?action=account.changed")).body.items;
+  expect(entry).toMatchObject({ target: { name: "ann@example.com" }, changes: { changed: [null, "email verified"] } });
+});
+
+test("a link that verifies an address counts only in a session of the account that asked for it", async () => {
+  const mallory = await addMember("mallory@example.com");
+  await mallory.send("POST", "/api/auth/change-email", { newEmail: "victim@example.com" });
+  await askForLink(mallory);
+  const token = await readToken("victim@example.com");
+  const other = await addMember("other@example.com");
+  expect((await verify(openBrowser(), token)).status).toBe(401);
+  expect((await verify(other, token)).status).toBe(403);
+  expect([await emailOf(mallory), await emailOf(other)]).toEqual([null, null]);
+  // Another person's attempt does not use up the link.
+  expect((await verify(mallory, token)).status).toBe(200);
+});
+
+test("a link that verifies an address does not verify another one that the person has entered since", async () => {
+  const person = await addMember("first@example.com");
+  await askForLink(person);
+  const token = await readToken("first@example.com");
+  await person.send("POST", "/api/auth/change-email", { newEmail: "second@example.com" });
+  expect((await verify(person, token)).status).toBe(401);
+  expect(await emailOf(person)).toBeNull();
+});
+
+test("a link that verifies an address is no longer valid after 24 hours", async () => {
+  const person = await addMember("late@example.com");
+  await askForLink(person);
+  const token = await readToken("late@example.com");
+  await world.db.execute("update accounts.verification set expires_at = now() - interval '1 second'");
+  expect((await verify(person, token)).status).toBe(401);
+});
+
+test("a verified address changes only when the person opens the link that was sent to the new address", async () => {
+  const person = await addMember("before@example.com");
+  await askForLink(person);
+  await verify(person, await readToken("before@example.com"));
+  expect((await askForLink(person, "After@Example.com")).status).toBe(200);
+  const token = await readToken("after@example.com");
+  expect(await emailOf(person)).toBe("before@example.com");
+  expect((await verify(person, token)).status).toBe(200);
+  expect(await emailOf(person)).toBe("after@example.com");
+  expect((await signIn("after@example.com", PASSWORD)).status).toBe(200);
+});
+
+test("nobody takes the address of another account, or finds out that it has one", async () => {
+  await addMember("taken@example.com");
+  const person = await addMember("taker@example.com");
+  const [taken, free] = [await askForLink(person, "taken@example.com"), await askForLink(person, "free@example.com")];
+  expect([taken.status, taken.body]).toEqual([free.status, free.body]);
+  const token = await readToken("free@example.com");
+  expect(mailsTo("taken@example.com").some(({ text }) => text!.includes("#email="))).toBe(false);
+  const rival = await addMember("rival@example.com");
+  await rival.send("POST", "/api/auth/change-email", { newEmail: "free@example.com" });
+  expect((await verify(person, token)).status).toBe(409);
+});
+
+test("an account without an address of its own gets no link", async () => {
+  expect((await askForLink(owner)).status).toBe(400);
+  expect((await askForLink(openBrowser())).status).toBe(401);
+});
