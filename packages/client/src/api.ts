@@ -2150,6 +2150,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/boards/{board_id}/tasks/{task_id}/followers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who follows a task
+         * @description People who follow it, created it or commented on it. People who only follow its board are not listed.
+         */
+        get: operations["list_board_task_followers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/boards/{board_id}/tasks/{task_id}/comments": {
         parameters: {
             query?: never;
@@ -8373,6 +8393,21 @@ export interface components {
              */
             total_is_limited?: true;
         };
+        /** @description The people who follow a task. People who only follow its board are not listed. */
+        TaskFollowers: {
+            /** @description Number of people who follow the task and may read its board. */
+            total: number;
+            /** @description The first 50 of them by name. */
+            followers: {
+                /**
+                 * Format: uuid
+                 * @description Id of the person.
+                 */
+                user_id: string;
+                /** @description What the person wants to be called, else the name or the e-mail address. */
+                name: string | null;
+            }[];
+        };
         /** @description A page of a list. */
         TaskCommentPage: {
             /** @description The items of this page, in the order of the list. */
@@ -11270,6 +11305,7 @@ export type BoardGroupMemoryEvent = components['schemas']['BoardGroupMemoryEvent
 export type OnboardingSession = components['schemas']['OnboardingSession'];
 export type Task = components['schemas']['Task'];
 export type TaskPage = components['schemas']['TaskPage'];
+export type TaskFollowers = components['schemas']['TaskFollowers'];
 export type TaskCommentPage = components['schemas']['TaskCommentPage'];
 export type TaskComment = components['schemas']['TaskComment'];
 export type CommentAnchor = components['schemas']['CommentAnchor'];
@@ -16568,6 +16604,37 @@ export interface operations {
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_board_task_followers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the board. */
+                board_id: string;
+                /** @description Id of the task. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskFollowers"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["TooManyRequests"];

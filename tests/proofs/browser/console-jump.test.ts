@@ -75,6 +75,7 @@ test("even when many pages match, a task that matches is in the list", async () 
   await makeTask(api, first, "Goal of the season");
   await open("goal of");
   await view.sees('dialog [role="option"]', "Goal of the season");
+  expect(await view.count('dialog [role="option"]')).toBe(12);
   await close();
   expect(view.errors).toEqual([]);
 });

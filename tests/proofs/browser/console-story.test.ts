@@ -42,7 +42,7 @@ test("a task on a busy board shows its whole history and its approvals, however 
   expect([view.errors, view.outside]).toEqual([[], []]);
 });
 
-test("a member sees the history of a task if the service lets members read the log, and no error if it does not", async () => {
+test("a member sees who follows a task, and its history if the service lets members read the log, and no error if it does not", async () => {
   const provider = await startSignInProvider();
   for (const readers of ["member", "admin"]) {
     const service = await startService(dataFolder(), await freePort(), {
@@ -68,6 +68,12 @@ test("a member sees the history of a task if the service lets members read the l
     const view = await openConsole(await browser.createBrowserContext(), address, [provider.issuer]);
     await view.page.locator("button.primary").click();
     if (readers === "member") await view.sees(".history", "Task created");
+    await view.sees(".followers summary", "1 follower");
+    await view.click("Follow");
+    await view.sees(".followers summary", "2 followers");
+    await view.page.locator(".followers summary").click();
+    await view.sees(".followers", "ann");
+    await view.sees(".followers", "bob");
     await view.sees(".story", "Comments");
     expect([await view.count(".story [role='alert']"), view.errors, view.outside]).toEqual([0, [], []]);
   }

@@ -27,6 +27,14 @@ export async function seedPeople(world: World, callers: readonly Caller[], place
   const { organization_id, board_id } = places.elsewhere;
   const user_id = idOf("member who reads all boards");
   await db.insert(follows).values({ organization_id: organization_id!, board_id: board_id!, user_id, following: true });
+  // These followers of a task of the home board have lost their rights.
+  const lost = {
+    organization_id: places.known.organization_id!,
+    board_id: places.known.board_id!,
+    task_id: places.known.task_id!,
+  };
+  for (const name of ["member without boards", "member who writes to another board"])
+    await db.insert(follows).values({ ...lost, user_id: idOf(name), following: true });
   const choices = { digest_time: "07:30", time_zone: "Asia/Tokyo", choices: {} };
   await db.insert(notification_preferences).values({ ...choices, user_id: idOf("another owner") });
   const slack = { type: "slack" as const, address_digest: "theirs", organization_id: places.theirs.organization_id! };

@@ -1,5 +1,6 @@
 import { user } from "@board/core/context/actor";
 import { Following, getBoardFollowing, getTaskFollowing, setBoardFollowing, setTaskFollowing } from "@board/core/follow/follow";
+import { getTaskFollowers, TaskFollowers } from "@board/core/follow/followers";
 import { endpoint } from "../endpoint.ts";
 
 const BOARD = "/api/v1/boards/{board_id}/follow";
@@ -42,5 +43,16 @@ export const taskFollows = [
     TASK,
     { as: user, summary: "Stop following a task", description: "Also as its maker or commenter.", returns: Following },
     (ctx, { params }) => setTaskFollowing(ctx, params.board_id, params.task_id, false),
+  ),
+  endpoint(
+    "GET",
+    `${TASK}ers`,
+    {
+      as: user,
+      summary: "List who follows a task",
+      description: "People who follow it, created it or commented on it. People who only follow its board are not listed.",
+      returns: TaskFollowers,
+    },
+    (ctx, { params }) => getTaskFollowers(ctx, params.board_id, params.task_id),
   ),
 ];

@@ -1,0 +1,75 @@
+import { organization_members, users } from "@board/core/schema/all-tables";
+import { and, eq } from "drizzle-orm";
+import { expect, test } from "vitest";
+import { renew, setupWorld } from "../support/fixtures.ts";
+import { addTask } from "../support/task.ts";
+import type { Person } from "../support/world.ts";
+
+const world = await setupWorld();
+const home = renew((n) => world.tenant(`tenant ${n}`));
+
+const pathOf = (task_id: string) => `/api/v1/boards/${home.board_id}/tasks/${task_id}`;
+const named = async (subject: string, preferred_name: string): Promise<Person> => {
+  const person = await world.member(`${subject} of ${home.organization_id}`, home, "member", { read: true, write: true });
+  const done = await world.call("PATCH", "/api/v1/users/me", { token: person.token, body: { preferred_name } });
+  expect(done.status).toBe(200);
+  return person;
+};
+const follow = (person: Person, task_id: string, method: "PUT" | "DELETE" = "PUT") =>
+  world.call(method, `${pathOf(task_id)}/follow`, { token: person.token });
+const read = async (task_id: string) => {
+  const { status, body } = await world.call("GET", `${pathOf(task_id)}/followers`, { token: home.owner.token });
+  expect(status).toBe(200);
+  return [body.total, body.followers.map(({ name }: { name: string }) => name)];
+};
+
+test("the followers of a task are its maker, its commenters and those who chose it, by name, but not who stopped", async () => {
+  const [zoe, ann, bob] = [await named("zoe", "Zoë"), await named("ann", "ann"), await named("bob", "Bob")];
+  const made = await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { token: bob.token, body: { title: "Paint" } });
+  const task_id: string = made.body.id;
+  expect(await read(task_id)).toEqual([1, ["Bob"]]);
+  await follow(zoe, task_id);
+  await world.call("POST", `${pathOf(task_id)}/comments`, { token: ann.token, body: { content: "Which colour?" } });
+  await world.call("POST", `${pathOf(task_id)}/comments`, { agent: home.worker.token, body: { content: "Blue" } });
+  expect(await read(task_id)).toEqual([3, ["ann", "Bob", "Zoë"]]);
+  await follow(bob, task_id, "DELETE");
+  expect(await read(task_id)).toEqual([2, ["ann", "Zoë"]]);
+  // Whoever follows the board follows all its tasks, and is not named at each.
+  await world.call("PUT", `/api/v1/boards/${home.board_id}/follow`, { token: bob.token });
+  expect(await read(task_id)).toEqual([2, ["ann", "Zoë"]]);
+});
+
+test("people who lost access to the board, and keys, are no followers", async () => {
+  const { id: task_id } = await addTask(world, home);
+  const gone = await named("gone", "Gone");
+  await follow(gone, task_id);
+  const key = await world.call("POST", "/api/v1/keys", { token: home.owner.token, body: { name: "Program", access: "write" } });
+  const said = await world.call("POST", `${pathOf(task_id)}/comments`, { token: key.body.key, body: { content: "Hello" } });
+  expect(said.status).toBe(200);
+  expect(await read(task_id)).toEqual([1, ["Gone"]]);
+  const [user] = await world.db.select().from(users).where(eq(users.auth_subject, gone.subject));
+  await world.db
+    .update(organization_members)
+    .set({ all_boards_read: false, all_boards_write: false })
+    .where(and(eq(organization_members.user_id, user!.id), eq(organization_members.organization_id, home.organization_id)));
+  expect(await read(task_id)).toEqual([0, []]);
+});
+
+test("at most 50 followers are listed, and all are counted", async () => {
+  const { id: task_id } = await addTask(world, home);
+  for (let n = 0; n < 52; n++) await follow(await named(`p${n}`, `Person ${n}`), task_id);
+  const [total, names] = await read(task_id);
+  expect([total, names.length]).toEqual([52, 50]);
+});
+
+test("followers are shown to people who may read the board, and not of a task of another board", async () => {
+  const { id: task_id } = await addTask(world, home);
+  const ask = async (token: string, task = task_id) => (await world.call("GET", `${pathOf(task)}/followers`, { token })).status;
+  const stranger = await world.tenant("strangers");
+  const foreign = await addTask(world, stranger);
+  const reader = await world.member("reader", home, "member", { read: true });
+  expect([await ask(reader.token), await ask(stranger.owner.token), await ask(home.owner.token, foreign.id)]).toEqual([
+    200, 404, 404,
+  ]);
+  expect((await world.call("GET", `${pathOf(task_id)}/followers`, { agent: home.worker.token })).status).toBe(401);
+});
