@@ -4,7 +4,8 @@ import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-
 
 const { browser, service } = await setupConsole();
 const { api } = service;
-const view = await openConsole(await browser.createBrowserContext(), service.link);
+const context = await browser.createBrowserContext();
+const view = await openConsole(context, service.link);
 
 test("the organization's page shows how much room webhook payloads take, next to the room that files take", async () => {
   const { id: board_id } = await makeBoard(api, "Post office");
@@ -42,6 +43,32 @@ test("the page of a gateway lists when its host was lost and came back, with the
   await view.click("Test the connection");
   await vi.waitFor(async () => expect(await states()).toEqual(["connected", "does not answer", "connected"]), WAIT);
   expect([view.errors, view.outside]).toEqual([[], []]);
+  await host.close();
+});
+
+test("a sync that was begun in a tab is found again in another one, and forgotten when the service has removed it", async () => {
+  const host = await startFakeGateway({ token: "gateway-token-0815", dialect: "2026.9.6" });
+  const body = { name: "Synced host", url: host.url, token: "gateway-token-0815", workspace_root: "/srv/agents" };
+  const { id } = await api.post("/api/v1/gateways", { body });
+  const address = `${service.url}/#/gateways/${id}`;
+  await view.go(`#/gateways/${id}`);
+  await view.sees("h1", "Synced host");
+  await view.click("Sync");
+  await view.click("Begin the sync");
+  await view.sees(".panel", "agents synced");
+  const other = await openConsole(context, address);
+  await other.sees(".panel", "agents synced");
+  const key = `board.work.sync.${id}`;
+  await other.page.evaluate(`localStorage.setItem(${JSON.stringify(key)}, ${JSON.stringify(crypto.randomUUID())})`);
+  await other.page.reload();
+  await other.sees("h1", "Synced host");
+  await vi.waitFor(
+    async () => expect(await other.page.evaluate(`localStorage.getItem(${JSON.stringify(key)})`)).toBe(null),
+    WAIT,
+  );
+  expect([await other.count(".panel"), await other.count('[role="alert"]')]).toEqual([0, 0]);
+  expect([view.errors, other.errors]).toEqual([[], []]);
+  await other.page.close();
   await host.close();
 });
 

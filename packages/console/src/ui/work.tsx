@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { messageOf } from "../api.ts";
+import { isStatus, messageOf } from "../api.ts";
 import { visible } from "../live.ts";
 import "../styles/parts.css";
 
@@ -14,12 +14,12 @@ interface Work<Run> {
 }
 
 /**
- * Follows long work of the service, such as a sync. The person can open another view meanwhile: the tab stores the id of the run
- * and shows its progress again later.
+ * Follows long work of the service, such as a sync. The person can close the page meanwhile: the browser stores the id of the run,
+ * so that every tab shows its progress again later. The service has no list of runs in which others could be found.
  */
 export function useWork<Run extends { status: string }>(name: string, read: (run_id: string) => Promise<Run>): Work<Run> {
   const key = `board.work.${name}`;
-  const [run_id, setRunId] = useState(() => sessionStorage.getItem(key));
+  const [run_id, setRunId] = useState(() => localStorage.getItem(key));
   const [run, setRun] = useState<Run | null>(null);
   const [error, setError] = useState<string | null>(null);
   useEffect(() => {
@@ -35,6 +35,12 @@ export function useWork<Run extends { status: string }>(name: string, read: (run
         setError(null);
         if (next.status !== "running") isOver = true;
       } catch (reason) {
+        // Runs are removed after a week.
+        if (isStatus(reason, 404)) {
+          isOver = true;
+          localStorage.removeItem(key);
+          setRunId(null);
+        }
         if (!isOver) setError(messageOf(reason));
       } finally {
         if (!isOver) timer = setTimeout(ask, ASK_MS);
@@ -47,7 +53,7 @@ export function useWork<Run extends { status: string }>(name: string, read: (run
     };
   }, [run_id]);
   const follow = (id: string) => {
-    sessionStorage.setItem(key, id);
+    localStorage.setItem(key, id);
     setRun(null);
     setRunId(id);
   };
