@@ -133,7 +133,7 @@ const VIEWS: Record<string, Shown[]> = {
     ["organization/files", ".rows", "change.diff"],
     ["organization/groups", ".rows", "Coast"],
     ["organization/slack", "main", "Connect Slack"],
-    ["organization/budgets", ".budget", "tokens"],
+    ["organization/budgets", ".budget", "Tokens"],
     ["organization/keys", "main", "There are no keys."],
     ["organization/audit", ".rows", "Board made"],
     ["personal/profile", "main", "Danger zone"],

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
+import { startProgram as startMcpProgram } from "../../accounts/program.ts";
 import type { Browser, Page } from "./chromium.ts";
 
 const SOURCES = path.resolve(import.meta.dirname, "../../../packages/local/src");
@@ -44,8 +45,30 @@ const press = (page: Page, name: string) => page.locator(`::-p-aria([name="${nam
 const waitForText = (page: Page, text: string) =>
   page.waitForFunction(`document.body.textContent.includes(${JSON.stringify(text)})`, { timeout: START_MS });
 
-/** Starts a service with accounts and two people, and takes pictures of the page of its owner. */
-export async function withAccounts(browser: Browser, take: (page: Page) => Promise<void>): Promise<void> {
+interface Shown {
+  owner: Page;
+  /** A page on which nobody is signed in. */
+  stranger: Page;
+  /** The fragment of the page on which the owner is asked to connect a program. */
+  program: string;
+}
+
+/** Registers a program, and returns the fragment of the page on which its person agrees. */
+async function findConsent(owner: Page, origin: string): Promise<string> {
+  const program = startMcpProgram({
+    request: (url, init) => fetch(url, init),
+    origin,
+    metadata: { client_name: "Assistant of the shop" },
+  });
+  // The program is refused until its person has agreed.
+  await program.connect().catch(() => {});
+  await owner.goto(program.authorization!.href);
+  await waitForText(owner, "Connect Assistant of the shop?");
+  return (await owner.evaluate("location.hash")) as string;
+}
+
+/** Starts a service with accounts and two people, and takes pictures of the page of its owner and of a stranger. */
+export async function withAccounts(browser: Browser, take: (shown: Shown) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "pictures-"));
   const port = await freePort();
   // Passkeys work only with a domain name, not with an IP address.
@@ -89,7 +112,9 @@ export async function withAccounts(browser: Browser, take: (page: Page) => Promi
     await press(ann, "Join");
     await waitForText(ann, "Sign out");
     await ann.close();
-    await take(page);
+    const stranger = await (await browser.createBrowserContext()).newPage();
+    await stranger.goto(origin);
+    await take({ owner: page, stranger, program: await findConsent(page, origin) });
   } finally {
     await service.stop();
     rmSync(folder, { recursive: true, force: true });

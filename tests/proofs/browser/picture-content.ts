@@ -3,6 +3,7 @@ import type { Client } from "@board/client/client";
 /** What a person adds to the board of the demo before its pictures are taken, so that no page of them is empty. */
 export interface Content {
   diff_id: string;
+  report_id: string;
   task_id: string;
 }
 
@@ -59,7 +60,7 @@ async function handIn(api: Client, board_id: string): Promise<Content> {
       body: { name, content_type, content: Buffer.from(content).toString("base64") },
     });
   const { id: diff_id } = await add("discount.diff", "text/x-diff", DIFF);
-  await add("report.md", "text/markdown", REPORT);
+  const { id: report_id } = await add("report.md", "text/markdown", REPORT);
   await api.post("/api/v1/boards/{board_id}/tasks/{task_id}/comments", {
     params,
     body: {
@@ -67,7 +68,7 @@ async function handIn(api: Client, board_id: string): Promise<Content> {
       anchor: { artifact_id: diff_id, path: "src/cart/total.ts", side: "new", line: 16 },
     },
   });
-  return { diff_id, task_id };
+  return { diff_id, report_id, task_id };
 }
 
 /** Adds something to each page that the demo leaves empty. */

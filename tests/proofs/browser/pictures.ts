@@ -103,6 +103,7 @@ const openJump = async ({ keyboard }: Page) => {
   await keyboard.up("Control");
 };
 const waitFor = (selector: string) => (page: Page) => page.waitForSelector(selector, { timeout: START_MS });
+const openHash = (hash: string) => (page: Page) => page.evaluate(`void (location.hash = ${JSON.stringify(hash)})`);
 const press = (name: string) => (page: Page) => page.locator(`::-p-aria([name="${name}"][role="button"])`).click();
 
 try {
@@ -114,7 +115,7 @@ try {
   await page.goto(`${url}/#token=${token}`);
   const board_id = await waitForBoard(api);
   const board = `boards/${board_id}`;
-  const { diff_id, task_id } = await addContent(api, board_id);
+  const { diff_id, report_id, task_id } = await addContent(api, board_id);
   const [agent] = (await api.get("/api/v1/agents", { params: { query: { board_id } } })).items;
   const gateway_id = agent!.gateway_id;
   await waitForWork(api, board_id);
@@ -126,6 +127,7 @@ try {
     "new-task": [board, press("New task")],
     views: [`${board}?view=list&priority=high`, press("Views")],
     file: [`${board}/tasks/${task_id}/files/${diff_id}`, waitFor(".patch-comment")],
+    report: [`${board}/tasks/${task_id}/files/${report_id}`, waitFor(".story .markdown")],
     settings: [`${board}/settings`],
     onboarding: [`${board}/onboarding`],
     "needs-you": ["needs-you"],
@@ -144,6 +146,8 @@ try {
     tags: ["organization/tags"],
     fields: ["organization/fields"],
     groups: ["organization/groups"],
+    "stored-files": ["organization/files"],
+    slack: ["organization/slack"],
     subscriptions: ["organization/subscriptions"],
     keys: ["organization/keys"],
     audit: ["organization/audit"],
@@ -153,6 +157,7 @@ try {
     marketplace: ["skills/marketplace"],
     packs: ["skills/packs"],
     souls: ["skills/souls"],
+    "souls-directory": ["souls"],
     profile: ["personal/profile"],
     notifications: ["personal/notifications"],
     "personal-keys": ["personal/keys"],
@@ -163,10 +168,22 @@ try {
   mkdirSync(FOLDER, { recursive: true });
   for (const [name, [fragment, act]] of Object.entries(views).filter(([view]) => isWanted(view)))
     await take(page, name, typeof fragment === "string" ? fragment : await fragment(), act && (() => act(page)));
-  if (isWanted("account") || isWanted("members"))
-    await withAccounts(browser, async (owner) => {
-      if (isWanted("account")) await take(owner, "account", "personal/account");
-      if (isWanted("members")) await take(owner, "members", "organization/members");
+  const accountViews = ["account", "members", "program", "device", "sign-in", "mail-link", "joining"];
+  if (accountViews.some(isWanted))
+    await withAccounts(browser, async ({ owner, stranger, program }) => {
+      const shown: Record<string, readonly [page: Page, ...view: View]> = {
+        account: [owner, "personal/account"],
+        members: [owner, "organization/members"],
+        program: [owner, "personal/account", openHash(program)],
+        device: [owner, "personal/account", openHash("#device")],
+        "sign-in": [stranger, ""],
+        "mail-link": [stranger, "", openHash("#mail=example")],
+        joining: [stranger, "", openHash("#invite=example")],
+      };
+      for (const name of accountViews.filter(isWanted)) {
+        const [shownTo, fragment, act] = shown[name]!;
+        await take(shownTo, name, fragment as string, act && (() => act(shownTo)));
+      }
     });
   await browser.close();
 } finally {

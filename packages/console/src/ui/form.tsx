@@ -23,6 +23,7 @@ interface FormProps {
   onDone?: () => void;
   /** Whether the first field gets the focus, as in a window that is opened to fill it in. */
   focusFirst?: boolean;
+  /** Further buttons, next to the one that sends. */
   children?: ComponentChildren;
 }
 
@@ -98,8 +99,8 @@ export function Form({ name, fields, start, label, submit, onDone, focusFirst, c
           </Field>
         ))}
       </div>
-      {children}
       <div class="form-actions">
+        {children}
         {isTyped && (
           <button type="button" class="plain" onClick={clear}>
             Start over

@@ -67,7 +67,7 @@ function Ask({ program, onAgree, onRefuse }: AskProps) {
           ? "The command line asks to sign in as you, with all your rights. Agree only if you have just started it yourself."
           : "The program asks to work on your boards in your name, with no more rights than yours. Agree only if you have just started it yourself."}
       </p>
-      <dl>
+      <dl class="details">
         {code && (
           <>
             <dt>Code that it shows</dt>
