@@ -34,7 +34,7 @@ test("the followers of a task are its maker, its commenters and those who chose 
   expect(await read(task_id)).toEqual([3, ["ann", "Bob", "Zoë"]]);
   await follow(bob, task_id, "DELETE");
   expect(await read(task_id)).toEqual([2, ["ann", "Zoë"]]);
-  // Whoever follows the board follows all its tasks, and is not named at each.
+  // A person who follows the board is notified about all its tasks, and is not listed at each.
   await world.call("PUT", `/api/v1/boards/${home.board_id}/follow`, { token: bob.token });
   expect(await read(task_id)).toEqual([2, ["ann", "Zoë"]]);
 });

@@ -15,7 +15,7 @@ const Claim = z.object({ account_id: z.string(), from: z.string(), to: z.string(
 
 /**
  * Verifies an e-mail address, or replaces it by another one, with a mailed link. The link counts only in a session of the same
- * account, so a person who enters somebody else's address gains nothing when that person opens the link.
+ * account, so entering the address of another person gains nothing, even if that person opens the link.
  */
 export const emailLink = (mail: Mailer, log: Log, origin: string) =>
   ({

@@ -23,13 +23,13 @@ export function OfferedInvite({ token }: { token: string }) {
     openedInvite.forget();
   };
   return (
-    <Dialog title="Join by this invite?" onClose={openedInvite.forget}>
+    <Dialog title="Join by this invite?" onClose={() => openedInvite.forget()}>
       <p>You become a member of the organization that invited you, and work in it from then on. You stay in your others.</p>
       <div class="actions">
         <button type="button" class="primary" disabled={isBusy} onClick={accept}>
           Join
         </button>
-        <button type="button" disabled={isBusy} onClick={openedInvite.forget}>
+        <button type="button" disabled={isBusy} onClick={() => openedInvite.forget()}>
           Not now
         </button>
       </div>
