@@ -86,7 +86,7 @@ export const forbidden = (message: string, code = "forbidden"): Refusal => ({
 });
 export const conflict = (message: string): Refusal => ({ status: 409, body: { detail: { message, blocked_by_task_ids: [] } } });
 
-const NO_RUN = { run_id: null, run_status: null, run_agent_id: null, run_started_at: null, run_count: 0 };
+const NO_RUN = { run_id: null, run_status: null, run_agent_id: null, run_started_at: null, run_ended_at: null, run_count: 0 };
 
 const observedResult = ({ answer: { status, body }, before, after, moves }: ExecutedMove) => ({
   answer: status === 200 ? [status, body.status, body.assigned_agent_id, body.in_progress_at] : [status, body],
