@@ -49,10 +49,10 @@ describe("reopening a dependency", () => {
       );
       const inbox = { status: "inbox", assigned_agent_id: null, in_progress_at: null };
       for (const name of ["inbox", "in_progress", "review", "started"] as const) {
-        const { updated_at } = after[name]!;
+        const { updated_at, run_ended_at } = after[name]!;
         const run_status = before[name].run_status && (who === worker ? "released" : "stopped");
-        const run_ended_at = before[name].run_status && expect.any(Date);
         expect(after[name]).toEqual({ ...before[name], ...inbox, run_status, run_ended_at, updated_at });
+        expect(run_ended_at !== null).toBe(run_status !== null);
         expect(updated_at.getTime()).toBeGreaterThan(PAST.getTime());
       }
       for (const name of ["done", "blocked", "free"] as const) expect(after[name]).toEqual(before[name]);
