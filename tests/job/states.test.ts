@@ -1,7 +1,8 @@
 import { JOB_STATUSES, jobs } from "@board/core/schema/job.sql";
 import { LEASE_MS } from "@board/core/job/job";
 import { RETRY_POLICIES } from "@board/core/job/kinds";
-import { MAX_CRASHES, RENEW_INTERVAL_MS } from "@board/core/job/runner";
+import { MAX_CRASHES } from "@board/core/job/outcome";
+import { RENEW_INTERVAL_MS } from "@board/core/job/runner";
 import { getTableConfig, PgDialect } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { listOf, openStateDocument, transitions } from "../support/state-document.ts";

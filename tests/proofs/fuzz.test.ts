@@ -13,7 +13,7 @@ test("every answer to generated requests matches the OpenAPI document, and no ot
   onTestFinished(() => world.close());
   const { failures, changed } = await fuzz(world, {
     seed: SEED,
-    requests: 800,
+    requests: 1_200,
     clients: 1,
     hosts: environment.hosts,
     receiver: environment.receiver,

@@ -1,5 +1,5 @@
 import { jobs } from "@board/core/schema/all-tables";
-import { MAX_CRASHES } from "@board/core/job/runner";
+import { MAX_CRASHES } from "@board/core/job/outcome";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { accept, reply } from "../support/receiver.ts";

@@ -72,7 +72,7 @@ export function countDropped(log: Log): (reason: unknown) => void {
  * Pages are in memory or on an SSD, where reading one by an index costs little more than reading the next one. With the default of
  * 4, PostgreSQL would rather read a table of a few hundred rows for each row of a page than use its index.
  */
-export const PAGE_COST = "set random_page_cost = 1.1";
+const PAGE_COST = "set random_page_cost = 1.1";
 
 /**
  * Sets the page cost and the timeouts of a new session. They are not connection parameters, because poolers refuse parameters that

@@ -4,7 +4,7 @@ import { addPendingWakeup } from "../context/pending-wakeups.ts";
 import { jobs } from "../schema/job.sql.ts";
 import { type JobKind, RESUMED_KINDS } from "./kinds.ts";
 import { redriveJobs, reviveJobs } from "./redrive.ts";
-import { MAX_CRASHES } from "./runner.ts";
+import { MAX_CRASHES } from "./outcome.ts";
 
 /**
  * Resumes the jobs of a gateway whose host accepts the service again: dead jobs of `RESUMED_KINDS`, jobs that wait for a retry,
