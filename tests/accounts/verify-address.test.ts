@@ -7,7 +7,7 @@ import { type Browser, PASSWORD, setupAccounts } from "./support.ts";
 const ORIGIN = "https://board.example";
 const mail = await setup(startMailServer());
 const { world, openOwner, openBrowser, invite, joinBy, signIn } = await setupAccounts({
-  environment: { BASE_URL: ORIGIN, ...mail.environment },
+  environment: { BASE_URL: ORIGIN, AUTH_FAILURES_PER_MINUTE: "20", ...mail.environment },
 });
 const owner = await openOwner();
 const addMember = async (email: string) => (await joinBy(await invite(owner, email), email)).browser;
@@ -92,6 +92,17 @@ test("nobody takes the address of another account, or finds out that it has one"
   const rival = await addMember("rival@example.com");
   await rival.send("POST", "/api/auth/change-email", { newEmail: "free@example.com" });
   expect((await verify(person, token)).status).toBe(409);
+});
+
+test("an e-mail address gets a limited number of mails in a minute, no matter how many accounts ask for a link", async () => {
+  const statuses: number[] = [];
+  for (const name of ["one", "two", "three"]) {
+    const person = await addMember(`${name}@many.example`);
+    for (let count = 0; count < 9; count++) statuses.push((await askForLink(person, "flooded@example.com")).status);
+  }
+  expect(statuses).toEqual([...Array(20).fill(200), ...Array(7).fill(429)]);
+  world.elapse(60_000);
+  expect((await askForLink(await addMember("four@many.example"), "flooded@example.com")).status).toBe(200);
 });
 
 test("an account without an address of its own gets no link", async () => {

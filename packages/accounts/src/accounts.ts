@@ -77,6 +77,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     attempts: {
       count: (email) => countRequest(createContext(), "auth_failures_per_minute", ATTEMPTS, toKey(email)),
       forget: (email) => decrementCounter(createContext(), ATTEMPTS, toKey(email)),
+      countMail: (email) => countRequest(createContext(), "auth_failures_per_minute", MAILS, toKey(email.toLowerCase())),
     },
     connections: {
       async create(account_id, connection) {
@@ -238,8 +239,9 @@ function requireAccountsMode(settings: Settings): asserts settings is AccountsSe
 
 export type Accounts = ReturnType<typeof openAccounts>;
 
-/** The scope of the rate counters for attempts to sign in. Within it, the counters are keyed by a digest of the e-mail address. */
+/** The scopes of the rate counters. Within them, the counters are keyed by a digest of the e-mail address. */
 const ATTEMPTS = "sign-in";
+const MAILS = "account-mail";
 const toKey = (email: string) => digest(email).toString("base64url");
 
 const digest = (token: string) => createHash("sha256").update(token).digest();

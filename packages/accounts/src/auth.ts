@@ -67,6 +67,8 @@ export interface Attempts {
   count(email: string): Promise<void>;
   /** Subtracts an attempt that succeeded. */
   forget(email: string): Promise<void>;
+  /** Throws a `DomainError` above the limit of mails to an e-mail address, no matter who asks for them. */
+  countMail(email: string): Promise<void>;
 }
 
 export type Auth = ReturnType<typeof createAuth>;
@@ -117,7 +119,7 @@ export function createAuth(options: AccountsOptions) {
       memberLink(createMemberLink),
       firstPassword(),
       passkey({ rpID: new URL(origin).hostname, rpName: "Board", origin }),
-      ...(mail ? [signInByMail(mail, log, origin), emailLink(mail, log, origin)] : []),
+      ...(mail ? [signInByMail(mail, log, origin, attempts), emailLink(mail, log, origin, attempts)] : []),
       ...oauthPlugins(settings, { db, http }, connections),
       connection(db, connections),
       sessionToken(),
@@ -215,11 +217,12 @@ const noteResult = (attempts: Attempts, audit: AuditAccount) =>
  * Signs in by a link in a mail, which only existing accounts get. The mail is sent after the answer, so that the response time does
  * not show whether the account exists.
  */
-const signInByMail = (mail: Mailer, log: Log, origin: string) =>
+const signInByMail = (mail: Mailer, log: Log, origin: string, attempts: Attempts) =>
   magicLink({
     disableSignUp: true,
     storeToken: "hashed",
     async sendMagicLink({ email, token }, ctx) {
+      await asApiCall(attempts.countMail(email));
       const text = `This link signs you in once, within five minutes:\n\n${toMailLink(origin, token)}\n`;
       const send = async () => {
         if (await ctx?.context.internalAdapter.findUserByEmail(email))

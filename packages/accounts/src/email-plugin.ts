@@ -4,6 +4,8 @@ import { errorText, type Log } from "@board/core/values/log";
 import { addMs, DAY_MS } from "@board/core/values/time";
 import type { BetterAuthPlugin } from "better-auth";
 import * as z from "zod";
+import { asApiCall } from "./api-error.ts";
+import type { Attempts } from "./auth.ts";
 import { isDuplicate } from "./duplicate.ts";
 import { mintLinkToken, toEmailIdentifier } from "./link.ts";
 import { isUnknownAddress } from "./unknown-address.ts";
@@ -17,7 +19,7 @@ const Claim = z.object({ account_id: z.string(), from: z.string(), to: z.string(
  * Verifies an e-mail address, or replaces it by another one, with a mailed link. The link counts only in a session of the same
  * account, so entering the address of another person gains nothing, even if that person opens the link.
  */
-export const emailLink = (mail: Mailer, log: Log, origin: string) =>
+export const emailLink = (mail: Mailer, log: Log, origin: string, attempts: Pick<Attempts, "countMail">) =>
   ({
     id: "email-link",
     endpoints: {
@@ -31,6 +33,7 @@ export const emailLink = (mail: Mailer, log: Log, origin: string) =>
           if (isUnknownAddress(to)) throw new APIError("BAD_REQUEST", { message: "Enter your e-mail address first." });
           if (to === user.email && user.emailVerified)
             throw new APIError("CONFLICT", { message: "This e-mail address is verified already." });
+          await asApiCall(attempts.countMail(to));
           const token = mintLinkToken();
           await internalAdapter.createVerificationValue({
             identifier: toEmailIdentifier(token),
