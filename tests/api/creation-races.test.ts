@@ -1,7 +1,8 @@
 import { agents, boards, organizations, skill_packs, users } from "@board/core/schema/all-tables";
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { listEvents } from "../support/activity.ts";
+import { untilServiceIsVictim, waitForBlockedStatement } from "../support/blocked-statement.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { setup } from "../support/fixtures.ts";
 
@@ -109,4 +110,27 @@ test("concurrent first heartbeats of an agent are recorded once", async () => {
   expect(answers).toEqual(succeed(RACERS));
   const events = await listEvents(world, { agent_id: home.worker.id });
   expect(events.map((event) => event.event_type).toSorted()).toEqual(["agent.connected", "agent.heartbeat"]);
+});
+
+test("a change that PostgreSQL ends because of a deadlock is repeated, and made once", async () => {
+  const board_id = await addBoard(1);
+  const path = `/api/v1/boards/${board_id}`;
+  const rename = (round: number) => world.call("PATCH", path, { token: home.owner.token, body: { name: `Round ${round}` } });
+  // A change of a board locks the board, then the audit log of its organization. The test locks them in the opposite order.
+  const answer = await untilServiceIsVictim((round) => {
+    let answered: ReturnType<typeof rename>;
+    return world.db
+      .transaction(async (db) => {
+        await db.execute(sql`select 1 from audit_chains where organization_id = ${home.organization_id} for update`);
+        answered = rename(round);
+        await waitForBlockedStatement(world.db);
+        await db.execute(sql`select 1 from boards where id = ${board_id} for update`);
+      })
+      .then(() => answered);
+  });
+  expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"name":"Round ')]);
+  const audit = await world.call("GET", `/api/v1/audit?action=board.updated&target_id=${board_id}`, { token: home.owner.token });
+  expect(audit.body.items.filter(({ trace_id }: { trace_id: string }) => trace_id === audit.body.items[0].trace_id)).toHaveLength(
+    1,
+  );
 });

@@ -4,6 +4,7 @@ import type { Actor, Agent, Role, User } from "./actor.ts";
 import type { Db } from "./db.ts";
 import type { BodyStorage } from "./body-storage.ts";
 import { isPipelined } from "../db/pipeline.ts";
+import { isDeadlock } from "../db/query-error.ts";
 import type { EventBus } from "./event-bus.ts";
 import type { FileStorage } from "./file-storage.ts";
 import type { Gateways } from "./gateways.ts";
@@ -83,12 +84,31 @@ export class FinalWrites<T> {
   }
 }
 
+/** Transactions lock rows in the same order where that is possible, so a second deadlock in a row is rare. */
+const MAX_ATTEMPTS = 5;
+
 /**
- * Runs `work` in a transaction, or in the caller's transaction if there is one. Name its parameter `ctx` as well, so that it
- * shadows the outer context: a query on the outer context would wait for itself on PGlite, and would run outside the transaction
- * on a pool.
+ * Runs `work` in a transaction, or in the caller's transaction if there is one. If PostgreSQL ends the transaction because of a
+ * deadlock, the work is repeated, so it must not change anything outside of the transaction. Name its parameter `ctx` as well, so
+ * that it shadows the outer context, whose queries would run outside the transaction.
  */
 export async function transaction<C extends TransactionContext, T>(
+  ctx: C,
+  work: (ctx: C) => Promise<T | FinalWrites<T>>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await runTransaction(ctx, work);
+    } catch (error) {
+      // Locks that the surrounding transaction holds would cause the same deadlock again.
+      const isOutermost = !is(ctx.db, PgTransaction);
+      if (!isOutermost || attempt === MAX_ATTEMPTS || !isDeadlock(error)) throw error;
+    }
+  }
+}
+
+/** Like `transaction`, but never repeats the work. */
+export async function runTransaction<C extends TransactionContext, T>(
   ctx: C,
   work: (ctx: C) => Promise<T | FinalWrites<T>>,
 ): Promise<T> {

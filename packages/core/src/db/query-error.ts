@@ -4,7 +4,8 @@ import { DatabaseConnectError } from "./pool.ts";
 
 const UNIQUE_VIOLATION = "23505";
 const FOREIGN_KEY_VIOLATION = "23503";
-const LOCK_FAILURES = ["55P03", "40P01"];
+const LOCK_NOT_AVAILABLE = "55P03";
+const DEADLOCK_DETECTED = "40P01";
 
 /** Returns the error of the database server, which Drizzle wraps. */
 const postgresErrorOf = (error: unknown) =>
@@ -37,8 +38,11 @@ export function toTextBudgetError(error: unknown): DomainError | null {
   );
 }
 
+/** Checks whether PostgreSQL ended a transaction, so that the others of its deadlock can go on. */
+export const isDeadlock = (error: unknown): boolean => postgresErrorOf(error).code === DEADLOCK_DETECTED;
+
 /** Checks whether a lock was not acquired, because of `lock_timeout` or a deadlock. */
-export const isLockFailure = (error: unknown): boolean => LOCK_FAILURES.includes(postgresErrorOf(error).code ?? "");
+export const isLockFailure = (error: unknown): boolean => isDeadlock(error) || postgresErrorOf(error).code === LOCK_NOT_AVAILABLE;
 
 /**
  * SQLSTATEs of a server that cannot serve requests: connection exceptions, shutdown and start, read-only after a failover, ended

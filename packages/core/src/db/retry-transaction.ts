@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "drizzle-orm";
-import { type Context, type FinalWrites, transaction } from "../context/context.ts";
+import { type Context, type FinalWrites, runTransaction } from "../context/context.ts";
 import { isLockFailure } from "./query-error.ts";
 import { actingActor } from "./change-actor.ts";
 
@@ -19,7 +19,7 @@ const MAX_LOCK_TIMEOUT_ATTEMPTS = 20;
 export async function withLockTimeoutRetry<C extends Context, T>(ctx: C, work: (ctx: C) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await transaction(ctx, async (ctx) => {
+      return await runTransaction(ctx, async (ctx) => {
         await ctx.db.execute(sql`select set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, true), ${actingActor(ctx)}`);
         return work(ctx);
       });
@@ -41,9 +41,8 @@ export class RetryTransaction extends Error {
 }
 
 /**
- * Runs a transaction that locks several rows, which other transactions may lock in a different order. PostgreSQL ends a deadlock
- * after a second by aborting one transaction. If PostgreSQL aborts this one, it is repeated. `isRetry` is true from the second
- * attempt on.
+ * Like `transaction`, for work that locks many rows. It is also repeated after a lock timeout and after `RetryTransaction`, and
+ * inside the transaction of a whole request. `isRetry` is true from the second attempt on, for work that then locks more rows first.
  */
 export async function withDeadlockRetry<C extends Context, T>(
   ctx: C,
@@ -51,7 +50,7 @@ export async function withDeadlockRetry<C extends Context, T>(
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await transaction(ctx, (ctx) => work(ctx, attempt > 1));
+      return await runTransaction(ctx, (ctx) => work(ctx, attempt > 1));
     } catch (error) {
       if (attempt === MAX_ATTEMPTS || !(isLockFailure(error) || error instanceof RetryTransaction)) throw error;
     }
