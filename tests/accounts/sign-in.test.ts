@@ -81,6 +81,14 @@ test("an unknown address and a wrong password get the same answer", async () => 
   expect(wrong.status).toBe(401);
 });
 
+test("a wrong password is answered a multiple of a quarter of a second later, which hides whether the account exists", async () => {
+  for (const email of ["known@example.com", "nobody@example.com"]) {
+    const sent = performance.now();
+    expect((await signIn(email, "not the right one", openBrowser())).status).toBe(401);
+    expect(performance.now() - sent).toBeGreaterThan(245);
+  }
+});
+
 test("the owner sets an address and a password, and signs in from elsewhere", async () => {
   const owner = await openOwner();
   expect((await owner.send("POST", "/api/auth/update-user", { name: "Olga" })).status).toBe(200);
@@ -156,6 +164,8 @@ test("guessing from one address is limited, without any effect on other addresse
   for (let count = 0; count < 12; count++)
     statuses.push((await signIn("target@example.com", `guess ${count} of many`, guesser)).status);
   expect(statuses.at(-1)).toBe(429);
+  const refusal = await signIn("target@example.com", PASSWORD, guesser);
+  expect(Number(refusal.headers.get("retry-after"))).toBeOneOf(Array.from({ length: 60 }, (_, index) => index + 1));
   expect((await signIn("target@example.com", PASSWORD)).status).toBe(200);
 });
 
@@ -187,6 +197,19 @@ test("an owner can create a sign-in link for a member who is locked out, but not
   expect((await owner.send("POST", "/api/auth/member-link", { member_id })).status).toBe(403);
   const { items } = (await owner.send("GET", "/api/v1/audit?action=member.link_created")).body;
   expect(items[0].target.name).toBe("Lost");
+});
+
+test("the operator creates a link for an owner by e-mail address, which is recorded, but not for others", async () => {
+  const owner = await openOwner();
+  const { browser } = await joinBy(await invite(owner, "second@example.com"), "Second");
+  expect(await accounts.createOwnerLinkFor("second@example.com")).toBeNull();
+  expect(await accounts.createOwnerLinkFor("absent@example.com")).toBeNull();
+  const member_id = (await browser.send("GET", "/organizations/me/member")).body.id;
+  expect((await owner.send("PATCH", `/organizations/me/members/${member_id}`, { role: "owner" })).status).toBe(200);
+  const link = await accounts.createOwnerLinkFor(" Second@Example.com ");
+  expect((await signInByLink(link!)).answer.body.user.name).toBe("Second");
+  const [entry] = (await owner.send("GET", "/api/v1/audit?action=member.link_created")).body.items;
+  expect(entry).toMatchObject({ actor: { type: "system" }, target: { name: "Second" } });
 });
 
 test("a member's successful and failed sign-ins are in the organization's audit log", async () => {

@@ -115,6 +115,8 @@ test("a passkey of another site, an answer that is used a second time and an ans
     expect([hostile, status >= 400 && status < 500]).toEqual([hostile, true]);
   }
   expect(await whoIs(again)).toBeNull();
+  const { items } = (await owner.send("GET", "/api/v1/audit?action=sign_in.failed")).body;
+  expect(items[0]).toMatchObject({ target: { name: "pat@example.com" }, user_agent: null });
 });
 
 /** Signs in as a browser does: asks the service, agrees at the provider, and returns with the code. Returns the final address. */

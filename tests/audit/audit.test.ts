@@ -22,6 +22,7 @@ const send = async (method: string, path: string, body?: object, as = token) => 
 const list = async (query = "") => (await send("GET", `/api/v1/audit?limit=200${query}`)).items;
 
 const budget = { scope: "organization", limit: { runs: 9 } };
+const SKILL = "https://github.com/acme/skills/tree/main/deploy";
 const receiver = { url: "https://93.184.215.14/events" };
 
 /** For each action, a change that records it. The entry must have the fields of `shown`. */
@@ -33,6 +34,39 @@ const CHANGES: Record<string, { make: () => Promise<unknown>; shown?: object }> 
   "board.updated": {
     make: () => send("PATCH", board, { require_approval_for_done: false }),
     shown: { changes: { require_approval_for_done: [true, false] } },
+  },
+  "board_group.removed": {
+    make: async () =>
+      send("DELETE", `/api/v1/board-groups/${(await send("POST", "/api/v1/board-groups", { name: "Group" })).id}`),
+    shown: { target: { type: "board_group", name: "Group" } },
+  },
+  "custom_field.removed": {
+    make: async () => {
+      const { id } = await send("POST", "/api/v1/organizations/me/custom-fields", {
+        field_key: "size",
+        board_ids: [home.board_id],
+      });
+      await send("DELETE", `/api/v1/organizations/me/custom-fields/${id}`);
+    },
+    shown: { target: { type: "custom_field", name: "size" } },
+  },
+  "skill.removed": {
+    make: async () => {
+      const { id } = await send("POST", "/api/v1/skills/marketplace", { source_url: SKILL });
+      await send("DELETE", `/api/v1/skills/marketplace/${id}`);
+    },
+    shown: { changes: { source_url: [SKILL, null] } },
+  },
+  "skill_pack.removed": {
+    make: async () => send("DELETE", `/api/v1/skills/packs/${(await send("GET", "/api/v1/skills/packs"))[0].id}`),
+  },
+  "tag.removed": {
+    make: async () => send("DELETE", `/api/v1/tags/${(await send("POST", "/api/v1/tags", { name: "Old" })).id}`),
+    shown: { target: { type: "tag", name: "Old" }, changes: { slug: ["old", null] } },
+  },
+  "usage.exported": {
+    make: () => world.call("GET", "/api/v1/metrics/usage.csv?group_by=agent", { token }),
+    shown: { changes: { group_by: [null, "agent"] } },
   },
   "board.removed": {
     make: async () => {
@@ -185,6 +219,14 @@ test.each(Object.keys(CHANGES))(
   },
 );
 
+test("a person who deletes their user is recorded as removed in each organization that goes on", async () => {
+  const leaving = await world.member("leaving", home);
+  const { status } = await world.call("DELETE", "/api/v1/users/me", { token: leaving.token });
+  expect(status).toBe(200);
+  const [entry] = await list("&action=member.removed");
+  expect(entry).toMatchObject({ actor: { type: "user", id: entry.target.id }, changes: { role: ["member", null] } });
+});
+
 test("a change that is refused is not recorded", async () => {
   const before = await list();
   await world.call("POST", "/api/v1/keys", { token, body: { name: "Bad", access: "read", expires_at: "2000-01-01" } });
@@ -235,6 +277,38 @@ test("an export has all entries in order, as lines of JSON or CSV, with hashes t
   expect(csv.headers.get("content-type")).toBe("text/csv; charset=utf-8");
   expect(csv.text).toContain("seq,at,action");
   expect(csv.text).toContain(",'=cmd(),");
+});
+
+test("where answers cannot be streamed, as on Lambda, an export is made in parts, which together are one file", async () => {
+  const small = await setupWorld({ limits: { answer_max_bytes: 1_000_000 } });
+  const { owner, organization_id } = await small.tenant("small");
+  Object.assign(small.settings, { streamed_answers: false });
+  // Their hashes are wrong, which an export does not check.
+  await small.db.execute(sql`
+    insert into audit_events (id, organization_id, seq, at, action, actor_type, target_type, changes, hash)
+    select gen_random_uuid(), ${organization_id}, 1000 + n, now(), 'key.created', 'system', 'key',
+      jsonb_build_object('name', jsonb_build_array(null, repeat('ä', 400))), '\\x00'
+    from generate_series(1, 2000) as n`);
+  for (const format of ["csv", "ndjson"]) {
+    const parts: string[] = [];
+    let path = `/api/v1/audit/export?format=${format}&since=2020-01-01`;
+    for (;;) {
+      const answer = await small.call("GET", path, { token: owner.token });
+      expect([answer.status, Buffer.byteLength(answer.text) <= 1_000_000]).toEqual([200, true]);
+      parts.push(answer.text);
+      const [, next] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get("link") ?? "") ?? [];
+      if (next === undefined) break;
+      expect(next).toContain("since=2020-01-01T00%3A00%3A00.000Z");
+      path = next;
+    }
+    expect(parts.length).toBeGreaterThan(1);
+    const lines = parts.join("").trimEnd().split(/\r?\n/);
+    const seqs = lines.map((line) => (format === "csv" ? line.split(",", 1)[0] : JSON.parse(line).seq)).map(Number);
+    const entries = format === "csv" ? seqs.slice(1) : seqs;
+    expect(entries).toEqual(entries.toSorted((x, y) => x - y));
+    expect(new Set(entries).size).toBe(entries.length);
+    expect(entries.filter((seq) => seq > 1000)).toHaveLength(2000);
+  }
 });
 
 const problems = async () => {

@@ -1,3 +1,4 @@
+import type { AuditEvent } from "@board/core/audit/audit";
 import { agents, board_onboarding_sessions, boards, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
@@ -51,6 +52,11 @@ test("a confirmation replaces the whole goal, and clears fields that are left ou
 test("confirming the same goal again changes nothing on the board", async () => {
   const first = (await board.confirm(GOAL)).body;
   expect((await board.confirm(GOAL)).body).toEqual(first);
+  const audit = async (action: string) =>
+    (await world.call("GET", `/api/v1/audit?action=${action}`, { token: home.owner.token })).body.items;
+  const ofBoard = (await audit("board.updated")).filter(({ target }: AuditEvent) => target.id === board.board_id);
+  expect(ofBoard).toMatchObject([{ actor: { type: "user" }, changes: { goal_confirmed: [false, true] } }]);
+  expect((await audit("agent.created"))[0]).toMatchObject({ target: { id: (await leadOf())!.id, name: "Lead Agent" } });
 });
 
 const INCOMPLETE = {
@@ -190,7 +196,7 @@ test("a name that another agent of the board has is a conflict, and nothing is c
   expect((await world.call("GET", "/api/v1/users/me", { token })).body.preferred_name).not.toBe("Nobody");
 });
 
-test("a confirmation that creates a lead takes 13 statements", async () => {
+test("a confirmation that creates a lead takes 17 statements", async () => {
   await draft({ user_profile: { preferred_name: "Sam" }, lead_agent: { name: "Ada" } });
-  expect(await world.countStatements(() => board.confirm(GOAL))).toBe(13);
+  expect(await world.countStatements(() => board.confirm(GOAL))).toBe(17);
 });

@@ -63,6 +63,9 @@ describe.each(DIALECTS)("a host of version %s that was restarted with empty work
     expect((await world.call("GET", "/api/v1/agent/healthz", { agent: token! })).body).toMatchObject({ agent_id: ann.id });
     expect(filesOf(host, ann).has("BOOTSTRAP.md")).toBe(true);
     expect(messagesTo(host, ann)).toHaveLength(1);
+    const path = `/api/v1/audit?action=agent.token_rotated&target_id=${ann.id}`;
+    const audit = await world.call("GET", path, { token: home.owner.token });
+    expect(audit.body.items).toMatchObject([{ actor: { type: "system" }, target: { name: "Ann" } }]);
   });
 
   test("a sync with new tokens brings the files back, and the next probe shows that nothing is missing", async () => {

@@ -1,4 +1,5 @@
 import { hashToken } from "@board/core/agent/token";
+import type { AuditEvent } from "@board/core/audit/audit";
 import { agents, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { and, eq } from "drizzle-orm";
@@ -89,6 +90,9 @@ test("rotation gives every selected agent a new token, whatever the state of the
   for (const agent of [lead, worker])
     expect([await isAccepted(world, tokenOnHost(agent)!), await isAccepted(world, agent.token)]).toEqual([true, false]);
   expect([tokenOnHost(main), await isAccepted(world, main.token)]).toEqual([main.token, true]);
+  const audit = await world.call("GET", "/api/v1/audit?action=agent.token_rotated", { token: home.owner.token });
+  const rotated: string[] = audit.body.items.map(({ actor, target }: AuditEvent) => `${target.id} by a ${actor.type}`);
+  expect(new Set(rotated)).toEqual(new Set([lead, worker].map(({ id }) => `${id} by a user`)));
 });
 
 test("the old token works until the host has stored the new one, and stays valid when the host has not", async () => {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash, timingSafeEqual } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { recordAudit } from "@board/core/audit/record";
 import { type AccountsAuth, type Settings, SettingsError } from "@board/core/config/settings";
 import type { Context } from "@board/core/context/context";
@@ -9,13 +10,14 @@ import { withActiveOrganization } from "@board/core/organization/active-organiza
 import { acceptInvite } from "@board/core/organization/accept-invite";
 import { findOpenInvite } from "@board/core/organization/invite";
 import { type Identity, LOCAL_IDENTITY } from "@board/core/organization/identity";
-import { readIdentityForLink } from "@board/core/organization/member-identity";
+import { readIdentityForLink, recordOwnerLink } from "@board/core/organization/member-identity";
 import { notFound } from "@board/core/values/errors";
 import { resolveUser } from "@board/core/organization/user";
 import { addMs, DAY_MS } from "@board/core/values/time";
 import { and, arrayOverlaps, eq, gt, isNull, or, type SQL } from "drizzle-orm";
 import { toRefusal } from "./api-error.ts";
-import { ADDRESS_HEADER, createAuth } from "./auth.ts";
+import { ADDRESS_HEADER, createAuth, PASSWORD_PATH } from "./auth.ts";
+import { AUTH_PATH } from "./auth-path.ts";
 import { isDuplicate } from "./duplicate.ts";
 import { LINK_HOURS, mintLinkToken, toIdentifier } from "./link.ts";
 import { answerMailLink, MAIL_LINK_PATH } from "./mail-link.ts";
@@ -197,11 +199,13 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       headers.set(ADDRESS_HEADER, address);
       const client = { address, user_agent: headers.get("user-agent") };
       const received = new Request(request, { headers });
+      const received_at = performance.now();
       const answer = await clients.run(client, () =>
         pathname === MAIL_LINK_PATH ? answerMailLink(received, auth.handler) : auth.handler(received),
       );
       // Only POST requests add rows, so only they have to remove outdated rows.
       if (request.method === "POST") await removeOldRows();
+      if (answer.status === 401 && pathname === `${AUTH_PATH}${PASSWORD_PATH}`) await pause(untilRefusal(received_at));
       return toRefusal(pathname, answer);
     },
     /**
@@ -216,8 +220,16 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     },
     ensureOwner,
     createLink,
+    /** Creates a link for the first owner. */
     async createOwnerLink(): Promise<string> {
-      return createLink((await ensureOwner()).id);
+      const owner = await ensureOwner();
+      await recordOwnerLink(createContext(), owner);
+      return createLink(owner.id);
+    },
+    /** Creates a link for the owner with this e-mail address. Returns null if no owner of an organization has it. */
+    async createOwnerLinkFor(email: string): Promise<string | null> {
+      const account = await findAccount(eq(tables.user.email, email.trim().toLowerCase()));
+      return account && (await recordOwnerLink(createContext(), account)) ? createLink(account.id) : null;
     },
     /** Creates the link for the owner's first visit. Returns null once the owner has another way to sign in. */
     async createFirstLink(): Promise<string | null> {
@@ -238,6 +250,15 @@ function requireAccountsMode(settings: Settings): asserts settings is AccountsSe
 }
 
 export type Accounts = ReturnType<typeof openAccounts>;
+
+/** In milliseconds. Checking a password takes less. */
+const REFUSAL_STEP_MS = 250;
+
+/**
+ * Returns the wait before a refused password is answered. Refusals are answered a multiple of a quarter of a second after the
+ * request, so that the time does not show whether the address has an account: only then the attempt is recorded.
+ */
+const untilRefusal = (received_at: number): number => REFUSAL_STEP_MS - ((performance.now() - received_at) % REFUSAL_STEP_MS);
 
 /** The scopes of the rate counters. Within them, the counters are keyed by a digest of the e-mail address. */
 const ATTEMPTS = "sign-in";

@@ -21,8 +21,17 @@ export async function asApiCall<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Answers an invalid passkey with 400, because the library answers it with 500, as if the service had failed. */
-export const toRefusal = (pathname: string, answer: Response): Response =>
-  answer.status === 500 && pathname.endsWith("/passkey/verify-registration")
-    ? Response.json({ message: "The passkey is not valid." }, { status: 400 })
-    : answer;
+/**
+ * Answers an invalid passkey with 400, because the library answers it with 500, as if the service had failed. Names the wait after
+ * too many requests by the standard header, because the library uses a different name.
+ */
+export function toRefusal(pathname: string, answer: Response): Response {
+  if (answer.status === 500 && pathname.endsWith("/passkey/verify-registration"))
+    return Response.json({ message: "The passkey is not valid." }, { status: 400 });
+  const wait = answer.status === 429 ? answer.headers.get("x-retry-after") : null;
+  if (wait === null) return answer;
+  const headers = new Headers(answer.headers);
+  headers.set("retry-after", wait);
+  headers.delete("x-retry-after");
+  return new Response(answer.body, { status: answer.status, headers });
+}

@@ -33,6 +33,9 @@ const DAY_SECONDS = 86_400;
 const SESSION_DAYS = 30;
 /** Allows `max` attempts in `window` seconds from one address. The number is low, because hashing a password is slow on purpose. */
 const ATTEMPTS = { window: 60, max: 10 };
+/** The path below `AUTH_PATH` at which people sign in with a password. */
+export const PASSWORD_PATH = "/sign-in/email";
+const PASSKEY_PATH = "/passkey/verify-authentication";
 const GUARDED = [
   "/sign-in/*",
   "/sign-up/*",
@@ -41,7 +44,7 @@ const GUARDED = [
   "/add-password",
   "/email-link",
   "/email-link/verify",
-  "/passkey/verify-authentication",
+  PASSKEY_PATH,
   "/device",
 ];
 
@@ -186,7 +189,6 @@ function ownOrigins(origin: string): string[] {
   return ["127.0.0.1", "localhost"].map((name) => `${protocol}//${name}${port ? `:${port}` : ""}`);
 }
 
-const PASSWORD_PATH = "/sign-in/email";
 const emailOf = (body: unknown): string | null => {
   const email = (body as { email?: unknown } | undefined)?.email;
   return typeof email === "string" ? email.trim().toLowerCase() : null;
@@ -206,12 +208,23 @@ const checkPassword = (attempts: Attempts) =>
 const noteResult = (attempts: Attempts, audit: AuditAccount) =>
   createAuthMiddleware(async (ctx) => {
     await auditChange(ctx, ctx.context.returned, audit);
+    const failed = ctx.context.returned instanceof APIError;
+    const account_id = failed && ctx.path === PASSKEY_PATH ? await findPasskeyOwner(ctx, ctx.body) : null;
+    if (account_id !== null) await audit(account_id, "sign_in.failed");
     const email = ctx.path === PASSWORD_PATH ? emailOf(ctx.body) : null;
     if (email === null) return;
-    if (!(ctx.context.returned instanceof APIError)) return attempts.forget(email);
+    if (!failed) return attempts.forget(email);
     const found = await ctx.context.internalAdapter.findUserByEmail(email);
     if (found) await audit(found.user.id, "sign_in.failed");
   });
+
+/** Returns the account of the passkey in a request to sign in; null if there is none. */
+async function findPasskeyOwner({ context }: Pick<GenericEndpointContext, "context">, body: unknown): Promise<string | null> {
+  const { response } = (body ?? {}) as { response?: { id?: unknown } };
+  if (typeof response?.id !== "string") return null;
+  const where = [{ field: "credentialID", value: response.id }];
+  return (await context.adapter.findOne<{ userId: string }>({ model: "passkey", where }))?.userId ?? null;
+}
 
 /**
  * Signs in by a link in a mail, which only existing accounts get. The mail is sent after the answer, so that the response time does

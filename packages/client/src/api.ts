@@ -466,7 +466,7 @@ export interface paths {
         };
         /**
          * Export the audit log
-         * @description All entries, oldest first, with the hashes that prove that none was changed. The export is recorded itself.
+         * @description All entries, oldest first, with the hashes that prove that none was changed. The export is recorded itself. On Lambda, an answer has at most `answer_max_bytes`; the header `Link` then names the next part.
          */
         get: operations["get_audit_export"];
         put?: never;
@@ -4158,7 +4158,7 @@ export interface paths {
         };
         /**
          * Get the usage of agents as CSV
-         * @description The rows of the usage of agents, with a header. Cells that a spreadsheet would run as formulas begin with `'`.
+         * @description The rows of the usage of agents, with a header. Cells that a spreadsheet would run as formulas begin with `'`. The export is recorded in the audit log.
          */
         get: operations["get_metrics_usage_csv"];
         put?: never;
@@ -12353,7 +12353,7 @@ export interface operations {
                 /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
                 cursor?: string;
                 /** @description Only this action. */
-                action?: "account.changed" | "agent.created" | "agent.removed" | "agent.token_rotated" | "approval.decided" | "audit.exported" | "board.created" | "board.removed" | "board.updated" | "budget.created" | "budget.removed" | "budget.updated" | "gateway.created" | "gateway.removed" | "gateway.updated" | "invite.accepted" | "invite.created" | "invite.removed" | "key.created" | "key.revoked" | "key.rotated" | "member.access_changed" | "member.link_created" | "member.removed" | "member.role_changed" | "organization.updated" | "sign_in.ended" | "sign_in.failed" | "sign_in.succeeded" | "slack.connected" | "slack.removed" | "subscription.created" | "subscription.removed" | "subscription.updated" | "webhook.created" | "webhook.removed" | "webhook.updated";
+                action?: "account.changed" | "agent.created" | "agent.removed" | "agent.token_rotated" | "approval.decided" | "audit.exported" | "board.created" | "board.removed" | "board.updated" | "board_group.removed" | "budget.created" | "budget.removed" | "budget.updated" | "custom_field.removed" | "gateway.created" | "gateway.removed" | "gateway.updated" | "invite.accepted" | "invite.created" | "invite.removed" | "key.created" | "key.revoked" | "key.rotated" | "member.access_changed" | "member.link_created" | "member.removed" | "member.role_changed" | "organization.updated" | "sign_in.ended" | "sign_in.failed" | "sign_in.succeeded" | "skill.removed" | "skill_pack.removed" | "slack.connected" | "slack.removed" | "subscription.created" | "subscription.removed" | "subscription.updated" | "tag.removed" | "usage.exported" | "webhook.created" | "webhook.removed" | "webhook.updated";
                 /** @description Only what this user, key or agent did. */
                 actor_id?: string;
                 /** @description Only changes of this member, key, board or other thing. */
@@ -12395,6 +12395,8 @@ export interface operations {
                 format?: "ndjson" | "csv";
                 /** @description Only entries from this time on. */
                 since?: string;
+                /** @description Only entries after the one with this `seq`. */
+                after?: number;
             };
             header?: never;
             path?: never;

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { MissingWay } from "./account/missing.tsx";
 import { leave } from "./inbox/browser.ts";
 import { toCount, unread } from "./inbox/unread.ts";
 import { type OrganizationView, route, toBoard, toView } from "./route.ts";
@@ -88,6 +89,7 @@ export function Navigation() {
           )}
         </ul>
         <div class="nav-foot">
+          <MissingWay />
           <button type="button" class="plain" onClick={() => (isJumpOpen.value = true)}>
             Jump to … <kbd>Ctrl K</kbd>
           </button>

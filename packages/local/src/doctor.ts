@@ -9,18 +9,19 @@ const HELP = `Checks everything that the service depends on, and reports what is
   npm run doctor              settings, database, schema, clock, jobs, gateways, sign-in, souls directory
   npm run doctor -- --lambda  checks a stage on AWS, which generates no secrets and has stricter rules
   npm run doctor -- --json    prints JSON
-  npm run doctor -- --owner-link  makes a link that signs in as the owner once, within a day (AUTH_MODE=accounts)
+  npm run doctor -- --owner-link [e-mail]  makes a link that signs in once, within a day, as the first owner or as the owner
+                              with this e-mail address (AUTH_MODE=accounts)
 
 It reads the settings from the environment. If the URLs of the queues (QUEUE_URLS) are set, it checks a stage on AWS,
 including the queues. An embedded database (no DATABASE_URL) can only be checked while its service is stopped.
 The exit code is 0 if nothing is wrong, 1 if something is, 2 for wrong arguments.`;
 
 async function main(): Promise<void> {
-  const { help, json, lambda, owner_link } = readArguments();
+  const { help, json, lambda, owner_link, email } = readArguments();
   if (help) return void printLine(asInstalled(HELP));
   if (owner_link) {
     const { createOwnerLink } = await import("./owner-link.ts");
-    return void printLine(await createOwnerLink(process.env));
+    return void printLine(await createOwnerLink(process.env, email));
   }
   // Loading the checks takes a second, and --help does not need them.
   const { runChecks } = await import("./doctor/run-checks.ts");
@@ -30,12 +31,25 @@ async function main(): Promise<void> {
   process.exitCode = wrong ? 1 : 0;
 }
 
-function readArguments(): { help: boolean; json: boolean; lambda: boolean; owner_link: boolean } {
+interface Arguments {
+  help: boolean;
+  json: boolean;
+  lambda: boolean;
+  owner_link: boolean;
+  /** Whom the link is for; null for the first owner. */
+  email: string | null;
+}
+
+function readArguments(): Arguments {
   try {
     const flag = { type: "boolean" } as const;
-    const { values } = parseArgs({ options: { help: { ...flag, short: "h" }, json: flag, lambda: flag, "owner-link": flag } });
-    const { help = false, json = false, lambda = false } = values;
-    return { help, json, lambda, owner_link: values["owner-link"] ?? false };
+    const options = { help: { ...flag, short: "h" }, json: flag, lambda: flag, "owner-link": flag } as const;
+    const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    const { help = false, json = false, lambda = false, "owner-link": owner_link = false } = values;
+    const [email = null, ...others] = positionals;
+    const [unexpected] = owner_link ? others : positionals;
+    if (unexpected !== undefined) throw new Error(`Unexpected argument '${unexpected}'.`);
+    return { help, json, lambda, owner_link, email };
   } catch (error) {
     return exitWithError(`${errorText(error)} Try npm run doctor -- --help`, 2);
   }

@@ -2,8 +2,11 @@ import { parseSettings, SettingsError } from "@board/core/config/settings";
 import { asOperator } from "./operator.ts";
 import { withGeneratedSecrets } from "./secrets.ts";
 
-/** Creates a link by which the owner signs in once, after losing every other way to sign in. */
-export async function createOwnerLink(environment: NodeJS.ProcessEnv): Promise<string> {
+/**
+ * Creates a link by which an owner signs in once, after losing every other way to sign in: the first owner, or the owner with this
+ * e-mail address.
+ */
+export async function createOwnerLink(environment: NodeJS.ProcessEnv, email: string | null): Promise<string> {
   const settings = parseSettings(withGeneratedSecrets(environment), "local");
   if (settings.auth.mode !== "accounts")
     throw new SettingsError(
@@ -11,6 +14,9 @@ export async function createOwnerLink(environment: NodeJS.ProcessEnv): Promise<s
     );
   return asOperator(settings, async (createContext) => {
     const { openAccounts } = await import("@board/accounts/accounts");
-    return `${settings.service_url}/#link=${await openAccounts(settings, createContext).createOwnerLink()}`;
+    const accounts = openAccounts(settings, createContext);
+    const token = email === null ? await accounts.createOwnerLink() : await accounts.createOwnerLinkFor(email);
+    if (token === null) throw new SettingsError(`No owner of an organization has an account with the e-mail address ${email}.`);
+    return `${settings.service_url}/#link=${token}`;
   });
 }

@@ -15,6 +15,12 @@ await addAuthenticator(owner.page);
 const field = (form: string, name: string) => `[id="field-${form}-${name}"]`;
 const fill = (form: string, name: string, text: string) => owner.page.locator(field(form, name)).fill(text);
 
+test("a quiet line says what the owner's account lacks, until the owner adds it", async () => {
+  await owner.sees(".nav", "Only this browser knows you.");
+  await owner.go("#/organization/invites");
+  await owner.sees("main", "Enter your name and address before you invite somebody.");
+});
+
 test("the owner sets an address and a password, and signs in with them elsewhere", async () => {
   await owner.go("#/personal/account");
   await fill("account", "email", "olga@example.com");
@@ -27,6 +33,11 @@ test("the owner sets an address and a password, and signs in with them elsewhere
   await owner.click("Set the password");
   await owner.sees(".notices", "The password was changed.");
   await owner.sees("main", "Present password");
+  await vi.waitFor(async () => expect(await owner.text(".nav")).not.toContain("Only this browser"), WAIT);
+  await owner.go("#/organization/invites");
+  await owner.sees("main", "Nobody is invited.");
+  expect(await owner.text("main")).not.toContain("before you invite");
+  await owner.go("#/personal/account");
 
   const elsewhere = await openPage("");
   await elsewhere.page.locator('input[autocomplete="username"]').fill("olga@example.com");

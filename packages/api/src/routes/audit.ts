@@ -1,6 +1,7 @@
 import { AuditEvent, AuditQuery, listAuditEvents } from "@board/core/audit/audit";
 import { AuditExportQuery, exportAuditEvents } from "@board/core/audit/export";
 import { type Admin, admin } from "@board/core/context/actor";
+import type { Context } from "@board/core/context/context";
 import { pageOf } from "@board/core/lists/page";
 import { mayReadAll } from "@board/core/organization/board-rights";
 import { DomainError } from "@board/core/values/errors";
@@ -13,6 +14,11 @@ const MEDIA_TYPES = { ndjson: "application/x-ndjson", csv: "text/csv; charset=ut
 /** Throws for a key that is limited to some boards, because the log contains entries about all boards. */
 function requireAllBoards(actor: Admin): void {
   if (actor.key && !mayReadAll(actor)) throw new DomainError("forbidden", "Only keys for all boards can read the audit log");
+}
+
+function nextPartLink({ settings }: Context, { format, since }: AuditExportQuery, after: number): string {
+  const search = new URLSearchParams({ format, after: String(after), ...(since && { since: since.toISOString() }) });
+  return `<${settings.base_url ?? ""}${paths}/export?${search.toString()}>; rel="next"`;
 }
 
 /** The audit log of the active organization. */
@@ -38,7 +44,9 @@ export const audit = [
     {
       as: admin,
       summary: "Export the audit log",
-      description: "All entries, oldest first, with the hashes that prove that none was changed. The export is recorded itself.",
+      description:
+        "All entries, oldest first, with the hashes that prove that none was changed. The export is recorded itself. On Lambda, an " +
+        "answer has at most `answer_max_bytes`; the header `Link` then names the next part.",
       query: AuditExportQuery,
       returns: z.string().meta({ id: "AuditExport", description: "The entries as lines." }),
       media_type: "application/x-ndjson",
@@ -46,11 +54,13 @@ export const audit = [
     },
     async (ctx, { query }) => {
       requireAllBoards(ctx.actor);
+      const { body, next_after } = await exportAuditEvents(ctx, query);
       const headers = {
         "content-type": MEDIA_TYPES[query.format],
         "content-disposition": `attachment; filename="audit.${query.format}"`,
+        ...(next_after !== null && { link: nextPartLink(ctx, query, next_after) }),
       };
-      return new Response(await exportAuditEvents(ctx, query), { headers });
+      return new Response(body, { headers });
     },
   ),
 ];

@@ -1,6 +1,6 @@
 import { member } from "@board/core/context/actor";
 import { Dashboard, DashboardQuery, getDashboard } from "@board/core/metrics/dashboard";
-import { toCsv } from "@board/core/usage/csv";
+import { exportUsage } from "@board/core/usage/csv";
 import { getUsage, UsageMetrics, UsageQuery } from "@board/core/usage/metrics";
 import * as z from "zod";
 import { endpoint } from "../endpoint.ts";
@@ -46,13 +46,14 @@ export const metrics = [
       summary: "Get the usage of agents as CSV",
       errors: [404],
       description:
-        "The rows of the usage of agents, with a header. Cells that a spreadsheet would run as formulas begin with `'`.",
+        "The rows of the usage of agents, with a header. Cells that a spreadsheet would run as formulas begin with `'`. The export is " +
+        "recorded in the audit log.",
       query: UsageQuery,
       returns: z.string().meta({ id: "UsageCsv", description: "Comma-separated values." }),
       media_type: "text/csv",
     },
     async (ctx, { query }) =>
-      new Response(toCsv(await getUsage(ctx, query)), {
+      new Response(await exportUsage(ctx, query), {
         headers: {
           "content-type": "text/csv; charset=utf-8",
           "content-disposition": `attachment; filename="usage-by-${query.group_by}.csv"`,

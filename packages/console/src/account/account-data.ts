@@ -7,6 +7,8 @@ export interface Account {
   email: string;
   isVerified: boolean;
   hasPassword: boolean;
+  /** How many ways to sign in the account has besides links and passkeys. */
+  ways: number;
   /** Whether the service sends mail. */
   canMail: boolean;
 }
@@ -26,10 +28,19 @@ export async function readAccount(): Promise<Account> {
     name,
     email: UNKNOWN_ADDRESS.test(email) ? "" : email,
     isVerified: emailVerified,
+    ways: ways.length,
     hasPassword: ways.some(({ providerId }) => providerId === "credential"),
     canMail: auth.mode === "accounts" && auth.ways.includes("mail"),
   };
 }
+
+export interface Passkey {
+  id: string;
+  name: string | null;
+  createdAt: string | null;
+}
+
+export const readPasskeys = async () => ({ items: await callAuth<Passkey[]>("GET", "/passkey/list-user-passkeys") });
 
 /** Changes the address. A verified one changes only when the person has opened the link that is sent to the new one. */
 export async function changeAddress({ isVerified, canMail }: Account, newEmail: string): Promise<string> {

@@ -7,6 +7,7 @@ import { textOf } from "../ui/values.ts";
 import { type Account, changeAddress, readAccount } from "./account-data.ts";
 import { AddressState } from "./address.tsx";
 import { Elsewhere } from "./elsewhere.tsx";
+import { readMissing } from "./missing.tsx";
 import { Passkeys } from "./passkeys.tsx";
 import { Sessions } from "./sessions.tsx";
 
@@ -16,7 +17,7 @@ async function change(account: Account, changed: Typed): Promise<string> {
   return "email" in changed ? changeAddress(account, textOf(changed, "email").trim()) : "Your account was changed.";
 }
 
-function Password({ hasPassword, onDone }: { hasPassword: boolean; onDone: () => void }) {
+function Password({ hasPassword, onDone }: { hasPassword: boolean; onDone: () => unknown }) {
   const isNew = !hasPassword;
   const submit = (typed: Typed) => {
     const newPassword = textOf(typed, "newPassword");
@@ -50,6 +51,7 @@ function Password({ hasPassword, onDone }: { hasPassword: boolean; onDone: () =>
 /** Shows how the person signs in, and where they are signed in. */
 export function AccountPage() {
   const { data, error, reload } = useResource(readAccount, [], () => false, true);
+  const onDone = () => Promise.all([reload(), readMissing()]);
   return (
     <>
       <section class="card-panel">
@@ -67,13 +69,13 @@ export function AccountPage() {
               start={{ name: data.name, email: data.email }}
               label="Save"
               submit={async (_typed, changed) => showInfo(await change(data, changed))}
-              onDone={reload}
+              onDone={onDone}
             />
             <AddressState account={data} />
           </>
         )}
       </section>
-      {data && <Password hasPassword={data.hasPassword} onDone={reload} />}
+      {data && <Password hasPassword={data.hasPassword} onDone={onDone} />}
       <Passkeys />
       <Elsewhere />
       <Sessions />

@@ -5,14 +5,8 @@ import { FormButton } from "../ui/form-dialog.tsx";
 import { List } from "../ui/list.tsx";
 import { Time } from "../ui/time.tsx";
 import { textOf } from "../ui/values.ts";
-
-interface Passkey {
-  id: string;
-  name: string | null;
-  createdAt: string | null;
-}
-
-const read = async () => ({ items: await callAuth<Passkey[]>("GET", "/passkey/list-user-passkeys") });
+import { readPasskeys } from "./account-data.ts";
+import { readMissing } from "./missing.tsx";
 
 /** Creates a passkey on the person's device and registers it with the service. */
 async function addPasskey(name: string): Promise<void> {
@@ -27,7 +21,8 @@ const NAMED_ADDRESS =
   location.hostname === "127.0.0.1" ? `${location.protocol}//localhost:${location.port}/#/personal/account` : null;
 
 export function Passkeys() {
-  const from = useResource(read, [], () => false, true);
+  const from = useResource(readPasskeys, [], () => false, true);
+  const onDone = () => Promise.all([from.reload(), readMissing()]);
   return (
     <section class="card-panel">
       <div class="view-intro">
@@ -40,7 +35,7 @@ export function Passkeys() {
             start={{ name: "" }}
             label="Add"
             submit={(typed) => addPasskey(textOf(typed, "name").trim() || "Passkey")}
-            onDone={from.reload}
+            onDone={onDone}
           />
         )}
       </div>
@@ -70,7 +65,7 @@ export function Passkeys() {
               confirm="Remove the passkey"
               failure="The passkey was not removed"
               act={() => callAuth("POST", "/passkey/delete-passkey", { id: item.id })}
-              onDone={from.reload}
+              onDone={onDone}
             />
           </div>
         )}

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { LINK_USE, toLink } from "../accounts.ts";
+import { MissingAddress } from "../account/missing.tsx";
 import { api, SESSION, token as session } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { joinOrganization } from "../session.ts";
@@ -38,6 +39,7 @@ export function Invites() {
           onDone={from.reload}
         />
       </div>
+      <MissingAddress />
       {token && (
         <div class="card-panel" role="status">
           {session.value === SESSION ? (

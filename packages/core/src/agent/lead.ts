@@ -1,4 +1,5 @@
 import { and, eq } from "drizzle-orm";
+import { recordAudit } from "../audit/record.ts";
 import type { BoardRow } from "../organization/access.ts";
 import { storeBoardEvents } from "../subscription/board-event.ts";
 import type { Context } from "../context/context.ts";
@@ -55,6 +56,11 @@ export async function ensureLead(
       { organization_id, user_id: actingUserId(ctx), reset: false, auth_token },
       boardEventJobs,
     );
+    await recordAudit(ctx, "agent.created", {
+      organization_id,
+      target: created,
+      after: { board_id: board.id, is_board_lead: true },
+    });
     return { agent: created, created: true };
   }
   const concurrent = await findLead(ctx, board.id);

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { insertEvents } from "../activity/activity.ts";
 import { recordAudit } from "../audit/record.ts";
 import type { Admin } from "../context/actor.ts";
-import type { Context } from "../context/context.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { runBatch } from "../db/batch.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import type { JobKind } from "../job/kinds.ts";
@@ -106,18 +106,23 @@ export class Superseded extends Error {
 }
 
 /**
- * Replaces an agent's token. Call it once the host has the new token; the old token works until then. Nothing is written if the
- * token is already stored. Throws Superseded if the agent no longer has this generation.
+ * Replaces the token of an agent of this organization. Call it once the host has the new token; the old token works until then.
+ * Nothing is written if the token is already stored. Throws Superseded if the agent no longer has this generation.
  */
 export async function replaceToken(
   ctx: Context,
+  organization_id: string,
   { id, lifecycle_generation }: { id: string; lifecycle_generation: number },
   token: string,
 ): Promise<void> {
   const current = and(eq(agents.id, id), eq(agents.lifecycle_generation, lifecycle_generation));
   const [stored] = await ctx.db.select({ lookup: agents.agent_token_lookup }).from(agents).where(current);
-  if (stored?.lookup === tokenLookup(ctx.settings.token_pepper, token)) return;
+  if (!stored) throw new Superseded();
+  if (stored.lookup === tokenLookup(ctx.settings.token_pepper, token)) return;
   const changes = { ...(await toStoredToken(ctx.settings.token_pepper, token)), ...changedNow };
-  const replaced = stored ? await ctx.db.update(agents).set(changes).where(current).returning({ id: agents.id }) : [];
-  if (replaced.length === 0) throw new Superseded();
+  await transaction(ctx, async (ctx) => {
+    const [replaced] = await ctx.db.update(agents).set(changes).where(current).returning({ id: agents.id, name: agents.name });
+    if (!replaced) throw new Superseded();
+    await recordAudit(ctx, "agent.token_rotated", { organization_id, target: replaced });
+  });
 }

@@ -72,10 +72,13 @@ export function listAuditEvents(ctx: Context<Admin>, query: AuditQuery): Promise
 
 const BATCH = 500;
 
-/** Reads the entries of the active organization since a time, oldest first, in batches. */
-export async function* readAuditEvents(ctx: Context<Admin>, since: Date | null): AsyncGenerator<AuditEvent[]> {
+/** Reads the entries of the active organization after a position and since a time, oldest first, in batches. */
+export async function* readAuditEvents(
+  ctx: Context<Admin>,
+  { after, since }: { after: number; since: Date | null },
+): AsyncGenerator<AuditEvent[]> {
   const { organization_id } = ctx.actor.active;
-  for (let seq = 0; ; ) {
+  for (let seq = after; ; ) {
     const rows = await ctx.db
       .select()
       .from(audit_events)

@@ -9,6 +9,13 @@ import { recordAudit } from "./record.ts";
 export const AuditExportQuery = lazyObject(() => ({
   format: z.enum(["ndjson", "csv"]).default("ndjson").describe("A JSON object a line, or comma-separated values with a header."),
   since: InstantInput.optional().describe("Only entries from this time on."),
+  after: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .default(0)
+    .describe("Only entries after the one with this `seq`."),
 }));
 export type AuditExportQuery = z.infer<typeof AuditExportQuery>;
 
@@ -51,16 +58,39 @@ const toCsvRow = ({ actor, target, changes, ...event }: AuditEvent) =>
 
 const toLine = (event: AuditEvent) => `${JSON.stringify(event)}\n`;
 
-/** Streams the entries of the active organization, oldest first, and records that they were exported. */
-export async function exportAuditEvents(ctx: Context<Admin>, { format, since }: AuditExportQuery): Promise<ReadableStream> {
+/** An export, and the position after which the next part begins; null if this is the last part. */
+export interface AuditExport {
+  body: ReadableStream | Uint8Array;
+  next_after: number | null;
+}
+
+/**
+ * Returns the entries of the active organization, oldest first, and records that they were exported. Where answers cannot be
+ * streamed, a long log is exported in parts.
+ */
+export async function exportAuditEvents(ctx: Context<Admin>, query: AuditExportQuery): Promise<AuditExport> {
   const { organization_id } = ctx.actor.active;
-  const after = { format, since: since ?? null };
-  await recordAudit(ctx, "audit.exported", { organization_id, target: { id: organization_id }, after });
+  const { format, after, since = null } = query;
+  await recordAudit(ctx, "audit.exported", { organization_id, target: { id: organization_id }, after: { format, after, since } });
   const toText = format === "csv" ? toCsvRow : toLine;
   const encoder = new TextEncoder();
+  // The header of the first part is enough, so that the parts together are one file.
+  const header = format === "csv" && after === 0 ? toCsvLine(CSV_HEADER) : "";
   async function* lines() {
-    if (format === "csv") yield encoder.encode(toCsvLine(CSV_HEADER));
-    for await (const events of readAuditEvents(ctx, since ?? null)) yield encoder.encode(events.map(toText).join(""));
+    if (header) yield encoder.encode(header);
+    for await (const events of readAuditEvents(ctx, { after, since })) yield encoder.encode(events.map(toText).join(""));
   }
-  return ReadableStream.from(lines());
+  if (ctx.settings.streamed_answers) return { body: ReadableStream.from(lines()), next_after: null };
+  const chunks = [encoder.encode(header)];
+  let bytes = chunks[0]!.length;
+  let last = after;
+  for await (const events of readAuditEvents(ctx, { after, since }))
+    for (const event of events) {
+      const line = encoder.encode(toText(event));
+      bytes += line.length;
+      if (bytes > ctx.settings.budgets.answer_max_bytes && last > after) return { body: Buffer.concat(chunks), next_after: last };
+      chunks.push(line);
+      last = event.seq;
+    }
+  return { body: Buffer.concat(chunks), next_after: null };
 }

@@ -1,5 +1,6 @@
 import { eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
+import { recordAudit } from "../audit/record.ts";
 import { type BoardGroupRow, groupFor, readableGroups } from "../organization/access.ts";
 import type { Admin, Member } from "../context/actor.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
@@ -102,11 +103,12 @@ export function updateBoardGroup(ctx: Context<Admin>, group_id: string, input: U
 /** Removes a group and its memory. Its boards remain, without a group, and no agent is notified. */
 export function removeBoardGroup(ctx: Context<Admin>, group_id: string): Promise<void> {
   return withLockTimeoutRetry(ctx, async (ctx) => {
-    const { id } = await lockBoardGroup(ctx, await groupFor(ctx, group_id, "write"));
+    const { id, name, organization_id } = await lockBoardGroup(ctx, await groupFor(ctx, group_id, "write"));
     // The foreign key would also clear the column, but it would not change `updated_at` of the boards.
     await ctx.db.update(boards).set({ board_group_id: null }).where(eq(boards.board_group_id, id));
     await removeGroupMemory(ctx, id);
     await ctx.db.delete(board_groups).where(eq(board_groups.id, id));
+    await recordAudit(ctx, "board_group.removed", { organization_id, target: { id, name }, before: { name } });
   });
 }
 

@@ -34,6 +34,8 @@ export interface Settings {
   readonly cors_origins: readonly string[];
   readonly trusted_proxies: readonly string[];
   readonly budgets: Budgets;
+  /** Whether answers may be streamed. Behind API Gateway, a Lambda's answer is collected first, and may have 6 MB. */
+  readonly streamed_answers: boolean;
   /**
    * Blank if the variable is set to a blank value; the default does not apply then (docs/reference/gateways.md#minimum-version).
    */
@@ -138,6 +140,7 @@ export function parseSettings(environment: Variables, edge: "local" | "lambda"):
     auth: toAuth(env),
     cors_origins: env.CORS_ORIGINS,
     trusted_proxies: env.TRUSTED_PROXIES,
+    streamed_answers: edge === "local",
     budgets: toBudgets(env, (variable) => Boolean(environment[variable]?.trim()), edge),
     gateway_min_version: environment["GATEWAY_MIN_VERSION"]?.trim() === "" ? "" : env.GATEWAY_MIN_VERSION,
     gateway_allowed_hosts: env.GATEWAY_ALLOWED_HOSTS,

@@ -8,6 +8,24 @@ import type { Identity } from "./identity.ts";
 import { readMember } from "./member.ts";
 
 /**
+ * Records that the operator creates a sign-in link for a person, in each organization that the person owns. Returns whether there
+ * is one.
+ */
+export function recordOwnerLink(ctx: Context, { issuer, subject }: Pick<Identity, "issuer" | "subject">): Promise<boolean> {
+  return transaction({ ...ctx, actor: { type: "system" } as const }, async (ctx) => {
+    const owned = await ctx.db
+      .select({ id: users.id, name: users.name, organization_id: organization_members.organization_id })
+      .from(users)
+      .innerJoin(organization_members, and(eq(organization_members.user_id, users.id), eq(organization_members.role, "owner")))
+      .where(and(eq(users.auth_issuer, issuer), eq(users.auth_subject, subject)))
+      .orderBy(organization_members.organization_id);
+    for (const { organization_id, ...target } of owned)
+      await recordAudit(ctx, "member.link_created", { organization_id, target });
+    return owned.length > 0;
+  });
+}
+
+/**
  * Returns the sign-in identity of a member, for a link that an owner creates, and records that in the audit log. The link gives
  * access to all that the person can access. So it is refused for owners and for members of organizations that the caller does not
  * own.

@@ -1,4 +1,5 @@
 import { and, asc, eq, inArray, isNull, sql } from "drizzle-orm";
+import { recordAudit } from "../audit/record.ts";
 import type { User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
@@ -20,12 +21,14 @@ export async function removeUser(ctx: Context<User>): Promise<void> {
     await lockUser(ctx, user_id);
     const organization_ids = await lockOrganizationsOfUser(ctx, user_id);
     const memberships = organization_ids.length > 0 ? await readMembershipSummaries(ctx, user_id, organization_ids) : [];
-    if (memberships.some(({ owned, others, other_owners }) => owned && others > 0 && other_owners === 0))
+    if (memberships.some(({ role, others, other_owners }) => role === "owner" && others > 0 && other_owners === 0))
       throw ownerRequiredError();
     for (const { organization_id } of memberships.filter(({ others }) => others === 0))
       await removeOrganization(ctx, organization_id);
     await removeAnswersOfUser(ctx, user_id);
-    await ctx.db.delete(users).where(eq(users.id, user_id));
+    const [removed] = await ctx.db.delete(users).where(eq(users.id, user_id)).returning({ id: users.id, name: users.name });
+    for (const { organization_id, role } of memberships.filter(({ others }) => others > 0))
+      await recordAudit(ctx, "member.removed", { organization_id, target: removed!, before: { role } });
   });
 }
 
@@ -50,12 +53,13 @@ function readMembershipSummaries(ctx: Context, user_id: string, organization_ids
   return ctx.db
     .select({
       organization_id,
-      owned: sql<boolean>`bool_or(${member} = ${user_id} and ${role} = 'owner')`,
+      role: sql<string | null>`min(${role}) filter (where ${member} = ${user_id})`,
       others: sql`count(*) filter (where ${member} <> ${user_id})`.mapWith(Number),
       other_owners: sql`count(*) filter (where ${member} <> ${user_id} and ${role} = 'owner')`.mapWith(Number),
     })
     .from(organization_members)
     .innerJoin(users, and(eq(users.id, member), isNull(users.service_organization_id)))
     .where(inArray(organization_id, organization_ids))
-    .groupBy(organization_id);
+    .groupBy(organization_id)
+    .orderBy(organization_id);
 }

@@ -1,5 +1,6 @@
 import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
+import { recordAudit } from "../audit/record.ts";
 import type { Admin } from "../context/actor.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
@@ -149,8 +150,12 @@ export function replacePack(ctx: Context<Admin>, pack_id: string, input: Replace
 
 /** Removes a pack. Its skills are kept. */
 export async function removePack(ctx: Context<Admin>, pack_id: string): Promise<void> {
-  const removed = await ctx.db.delete(skill_packs).where(isOwnPack(ctx, pack_id)).returning({ id: skill_packs.id });
-  if (removed.length === 0) throw notFound();
+  await transaction(ctx, async (ctx) => {
+    const [removed] = await ctx.db.delete(skill_packs).where(isOwnPack(ctx, pack_id)).returning();
+    if (!removed) throw notFound();
+    const { organization_id, name, source_url } = removed;
+    await recordAudit(ctx, "skill_pack.removed", { organization_id, target: removed, before: { name, source_url } });
+  });
 }
 
 /** Registers the default packs in an organization. Existing packs do not change. */

@@ -1,7 +1,8 @@
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import * as z from "zod";
+import { recordAudit } from "../audit/record.ts";
 import type { Admin } from "../context/actor.ts";
-import type { Context } from "../context/context.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { actingFor } from "../db/change-actor.ts";
 import { notFound } from "../values/errors.ts";
 import { gateways } from "../schema/gateway.sql.ts";
@@ -95,11 +96,16 @@ export async function getSkill(ctx: Context<Admin>, skill_id: string): Promise<S
 
 /** Removes a skill and, by cascade, the records of its installations. Hosts keep their copies. */
 export async function removeSkill(ctx: Context<Admin>, skill_id: string): Promise<void> {
-  const removed = await ctx.db
-    .delete(marketplace_skills)
-    .where(and(eq(marketplace_skills.id, skill_id), eq(marketplace_skills.organization_id, ctx.actor.active.organization_id)))
-    .returning({ id: marketplace_skills.id });
-  if (removed.length === 0) throw notFound();
+  const { organization_id } = ctx.actor.active;
+  await transaction(ctx, async (ctx) => {
+    const [removed] = await ctx.db
+      .delete(marketplace_skills)
+      .where(and(eq(marketplace_skills.id, skill_id), eq(marketplace_skills.organization_id, organization_id)))
+      .returning();
+    if (!removed) throw notFound();
+    const { name, source_url } = removed;
+    await recordAudit(ctx, "skill.removed", { organization_id, target: removed, before: { name, source_url } });
+  });
 }
 
 export function toSkillCard(row: Row): SkillCard {

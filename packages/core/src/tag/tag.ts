@@ -1,5 +1,6 @@
 import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import * as z from "zod";
+import { recordAudit } from "../audit/record.ts";
 import type { Admin, Member } from "../context/actor.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
@@ -147,8 +148,10 @@ export function updateTag(ctx: Context<Admin>, tag_id: string, input: UpdateTag)
 export async function removeTag(ctx: Context<Admin>, tag_id: string): Promise<void> {
   await transaction(ctx, async (ctx) => {
     const condition = and(tagCondition(ctx, tag_id), actingAs(ctx));
-    const removed = await ctx.db.delete(tags).where(condition).returning({ id: tags.id });
-    if (removed.length === 0) throw notFound();
+    const [removed] = await ctx.db.delete(tags).where(condition).returning();
+    if (!removed) throw notFound();
+    const { organization_id, name, slug } = removed;
+    await recordAudit(ctx, "tag.removed", { organization_id, target: removed, before: { name, slug } });
   });
 }
 

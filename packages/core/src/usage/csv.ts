@@ -1,5 +1,8 @@
+import { recordAudit } from "../audit/record.ts";
+import type { Member } from "../context/actor.ts";
+import type { Context } from "../context/context.ts";
 import { toCsvLine } from "../values/csv.ts";
-import type { UsageMetrics } from "./metrics.ts";
+import { getUsage, type UsageMetrics, type UsageQuery } from "./metrics.ts";
 
 const SUMS = [
   "entries",
@@ -12,8 +15,16 @@ const SUMS = [
   "cost_usd",
 ] as const;
 
+/** Returns the usage as CSV, and records that it was exported. */
+export async function exportUsage(ctx: Context<Member>, query: UsageQuery): Promise<string> {
+  const usage = await getUsage(ctx, query);
+  const { organization_id } = ctx.actor.active;
+  await recordAudit(ctx, "usage.exported", { organization_id, target: { id: organization_id }, after: query });
+  return toCsv(usage);
+}
+
 /** Returns the rows as CSV (RFC 4180), with a header. The columns of usage without a task have the prefix `idle_`. */
-export function toCsv({ group_by, rows }: UsageMetrics): string {
+function toCsv({ group_by, rows }: UsageMetrics): string {
   const header = [group_by, "name", "reported", ...SUMS, ...SUMS.map((name) => `idle_${name}`)];
   const lines = rows.map(({ key, name, reported, work, idle }) => [
     key,

@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import * as z from "zod";
 import { boardFor } from "@board/core/organization/access";
+import { recordAudit } from "@board/core/audit/record";
 import type { User } from "@board/core/context/actor";
 import { ensureLead } from "@board/core/agent/lead";
 import { type Board, toBoard } from "@board/core/board/board";
@@ -30,6 +31,9 @@ export function confirmOnboarding(ctx: Context<User>, board_id: string, goal: Co
     const userUpdate = toUserUpdate(draft);
     if (!isEmpty(userUpdate)) await updateUser(ctx, userUpdate);
     await ensureLead(ctx, confirmed, toLeadOptions(draft));
+    const { organization_id } = board;
+    if (confirmed !== board)
+      await recordAudit(ctx, "board.updated", { organization_id, target: board, before: board, after: confirmed });
     return toBoard(confirmed);
   });
 }

@@ -1,5 +1,6 @@
 import { and, eq, getTableColumns, isNull } from "drizzle-orm";
 import { mainSessionKey } from "@board/core/context/actor";
+import { recordAudit } from "@board/core/audit/record";
 import type { Context } from "@board/core/context/context";
 import { actingActor, actingAs } from "@board/core/db/change-actor";
 import { changedNow } from "@board/core/schema/columns";
@@ -36,6 +37,7 @@ export async function createMainAgentIfMissing(ctx: Context, gateway: GatewayRow
   if (!created) return false;
   const { organization_id } = gateway;
   await enqueueProvision(ctx, created, { organization_id, user_id: actingUserId(ctx), reset: false, deliver: true, auth_token });
+  await recordAudit(ctx, "agent.created", { organization_id, target: created, after: { board_id: null, is_board_lead: false } });
   return true;
 }
 

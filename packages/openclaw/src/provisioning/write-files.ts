@@ -92,7 +92,7 @@ export async function placeOnHost(
 
 /** Renders the files of one agent and writes them to its host (docs/reference/gateways.md#workspace-files). */
 async function writeAgentFiles(ctx: Context, host: Host, subject: TemplateSubject, options: FilesOptions): Promise<FilesResult> {
-  const { agent } = subject;
+  const { agent, gateway } = subject;
   const { auth_token, new_token, first, force_bootstrap, overwrite, below_minimum, skip_tools } = options;
   const id = toEntryId(agent);
   const existing = first || overwrite ? null : await listFiles(host, id);
@@ -104,7 +104,7 @@ async function writeAgentFiles(ctx: Context, host: Host, subject: TemplateSubjec
   const files = (await renderAgentFiles(ctx, subject, auth_token)).filter(shouldWrite);
   return writeFiles(host, { id, is_lead: toRole(agent) === "lead" }, files, {
     below_minimum,
-    ...(new_token ? { onToolsWritten: () => replaceToken(ctx, agent, auth_token) } : {}),
+    ...(new_token ? { onToolsWritten: () => replaceToken(ctx, gateway.organization_id, agent, auth_token) } : {}),
   });
 }
 

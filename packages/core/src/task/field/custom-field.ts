@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { and, asc, eq, getTableColumns, inArray, notInArray, sql } from "drizzle-orm";
 import * as z from "zod";
+import { recordAudit } from "../../audit/record.ts";
 import type { Admin, Member } from "../../context/actor.ts";
 import { boards } from "../../schema/board.sql.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../../values/changed-fields.ts";
@@ -238,7 +239,7 @@ function storeCustomField(
 /** Removes a field, its bindings, and values on unbound boards. Throws `conflict` while a task of a bound board has a value. */
 export function removeCustomField(ctx: Context<Admin>, field_id: string): Promise<void> {
   return transaction(ctx, async (ctx) => {
-    const { id } = await lockField(ctx, field_id, "update");
+    const { id, organization_id, field_key } = await lockField(ctx, field_id, "update");
     // Values that were written while this transaction waited for the lock are visible only to a later statement.
     const [value] = await ctx.db
       .select({ id: values.id })
@@ -248,6 +249,7 @@ export function removeCustomField(ctx: Context<Admin>, field_id: string): Promis
       .limit(1);
     if (value) throw new DomainError("conflict", "Cannot delete a custom field definition while task values exist.");
     await ctx.db.delete(definitions).where(fieldCondition(ctx, id));
+    await recordAudit(ctx, "custom_field.removed", { organization_id, target: { id, name: field_key }, before: { field_key } });
   });
 }
 
