@@ -19,6 +19,7 @@ test("a quiet line says what the owner's account lacks, until the owner adds it"
   await owner.sees(".nav", "Only this browser knows you.");
   await owner.go("#/organization/invites");
   await owner.sees("main", "Enter your name and address before you invite somebody.");
+  expect(owner.errors).toEqual([]);
 });
 
 test("the owner sets an address and a password, and signs in with them elsewhere", async () => {
