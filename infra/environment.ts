@@ -5,7 +5,7 @@ import { bodySettings } from "./bodies.ts";
 import { pooledConnection } from "./database.ts";
 import { eventSettings } from "./event-bus.ts";
 import { deliveryQueue, outboundQueue, probeQueue, syncQueue } from "./queue.ts";
-import { encryptionKey, localAuthToken, smtpUrl, tokenPepper } from "./secrets.ts";
+import { encryptionKey, githubClientSecret, googleClientSecret, localAuthToken, smtpUrl, tokenPepper } from "./secrets.ts";
 
 /** Settings that are passed on to the functions if they are set in the shell, `.env` or `.env.<stage>`. */
 const OPTIONAL = [
@@ -22,6 +22,8 @@ const OPTIONAL = [
   "CORS_ORIGINS",
   "GATEWAY_ALLOWED_HOSTS",
   "GATEWAY_MIN_VERSION",
+  "GITHUB_CLIENT_ID",
+  "GOOGLE_CLIENT_ID",
   "LOG_LEVEL",
   "MAIL_FROM",
   "OIDC_AUDIENCE",
@@ -56,5 +58,7 @@ export const environment = {
   ENCRYPTION_KEY: encryptionKey.value,
   TOKEN_PEPPER: tokenPepper.value,
   ...(smtpUrl ? { SMTP_URL: smtpUrl.value } : {}),
+  ...(githubClientSecret ? { GITHUB_CLIENT_SECRET: githubClientSecret.value } : {}),
+  ...(googleClientSecret ? { GOOGLE_CLIENT_SECRET: googleClientSecret.value } : {}),
   ...(localAuthToken ? { LOCAL_AUTH_TOKEN: localAuthToken.value } : {}),
 };

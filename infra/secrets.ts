@@ -10,5 +10,9 @@ export const tokenPepper = new sst.Secret("TokenPepper");
 /** Exists only with MAIL_FROM, because a secret without a value stops the deployment. */
 export const smtpUrl = process.env.MAIL_FROM ? new sst.Secret("SmtpUrl") : null;
 
+/** Each exists only with the id of its client, because a secret without a value stops the deployment. */
+export const githubClientSecret = process.env.GITHUB_CLIENT_ID ? new sst.Secret("GithubClientSecret") : null;
+export const googleClientSecret = process.env.GOOGLE_CLIENT_ID ? new sst.Secret("GoogleClientSecret") : null;
+
 /** Exists only with AUTH_MODE=local, because a secret without a value stops the deployment. */
 export const localAuthToken = (process.env.AUTH_MODE ?? "local") === "local" ? new sst.Secret("LocalAuthToken") : null;

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { setup } from "../support/fixtures.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { openAuthenticator } from "./authenticator.ts";
@@ -19,7 +19,7 @@ const verify = (browser: Browser, token: string) => browser.send("POST", "/api/a
 /** Returns the token of the last mail that verifies an address. */
 async function readToken(email: string): Promise<string> {
   const find = () => mailsTo(email).findLast(({ text }) => text!.includes("#email="));
-  await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 10_000 });
+  await world.drain();
   return new RegExp(`^${ORIGIN}/#email=(\\S+)$`, "m").exec(find()!.text!)![1]!;
 }
 

@@ -31,7 +31,7 @@ const ALLOWED: Record<string, RegExp> = {
   openclaw: /^(packages\/openclaw\/|node:|@board\/core\/|drizzle-orm|ws$|zod$)/,
   api: /^(packages\/api\/|node:|@board\/(core|openclaw)\/|hono|@hono\/zod-validator$|@modelcontextprotocol\/server$|zod$|zod-openapi$|jose$|pino$)/,
   functions:
-    /^(packages\/functions\/|node:|@board\/(core|openclaw|api)\/|@hono\/node-server$|zod$|@aws-sdk\/|@aws-lambda-powertools\/metrics$|aws-lambda$)/,
+    /^(packages\/functions\/|node:|@board\/(core|openclaw|api|accounts)\/|@hono\/node-server$|zod$|@aws-sdk\/|@aws-lambda-powertools\/metrics$|aws-lambda$)/,
   cli: /^(packages\/cli\/|node:|@board\/client$|@board\/runner\/|commander$)/,
   /** The runner is a client like any other, with the protocol of coding agents. */
   runner: /^(packages\/runner\/|node:|@board\/client$|@agentclientprotocol\/sdk$|zod$)/,

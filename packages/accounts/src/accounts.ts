@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash, timingSafeEqual } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
 import { recordAudit } from "@board/core/audit/record";
 import { type AccountsAuth, type Settings, SettingsError } from "@board/core/config/settings";
 import type { Context } from "@board/core/context/context";
@@ -11,13 +10,13 @@ import { acceptInvite } from "@board/core/organization/accept-invite";
 import { findOpenInvite } from "@board/core/organization/invite";
 import { type Identity, LOCAL_IDENTITY } from "@board/core/organization/identity";
 import { readIdentityForLink, recordOwnerLink } from "@board/core/organization/member-identity";
+import { sendAccountMail } from "@board/core/mail/account-mail";
 import { notFound } from "@board/core/values/errors";
 import { resolveUser } from "@board/core/organization/user";
 import { addMs, DAY_MS } from "@board/core/values/time";
 import { and, arrayOverlaps, eq, gt, isNull, or, type SQL } from "drizzle-orm";
 import { toRefusal } from "./api-error.ts";
-import { ADDRESS_HEADER, createAuth, PASSWORD_PATH } from "./auth.ts";
-import { AUTH_PATH } from "./auth-path.ts";
+import { ADDRESS_HEADER, createAuth } from "./auth.ts";
 import { isDuplicate } from "./duplicate.ts";
 import { LINK_HOURS, mintLinkToken, toIdentifier } from "./link.ts";
 import { answerMailLink, MAIL_LINK_PATH } from "./mail-link.ts";
@@ -55,13 +54,10 @@ const toIdentity = ({ issuer, subject, email, emailVerified, name }: Account): I
 /** Opens the accounts of people in this service. `openContext` creates a context for work outside of a request. */
 export function openAccounts(settings: Settings, openContext: () => Context) {
   requireAccountsMode(settings);
-  const { db, mail, http, log } = openContext();
-  // The audit log records the client's address. The library does not pass the request to its callbacks, so it is stored here.
-  const clients = new AsyncLocalStorage<NonNullable<Context["client"]>>();
-  const createContext = (): Context => {
-    const client = clients.getStore();
-    return { ...openContext(), ...(client && { client }) };
-  };
+  const { db, mail, http } = openContext();
+  // The library does not pass its callbacks the context of the request, which the audit log and jobs need.
+  const requests = new AsyncLocalStorage<Context>();
+  const createContext = (): Context => requests.getStore() ?? openContext();
   const resolve = async (account: Account) => {
     const ctx = createContext();
     return { ...ctx, actor: await resolveUser(ctx, toIdentity(account)) };
@@ -70,8 +66,12 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     settings,
     db,
     http,
-    mail: mail ?? null,
-    log,
+    sendMail: mail
+      ? async (account_id, letter) => {
+          const ctx = await withActiveOrganization(await resolve((await findAccount(eq(tables.user.id, account_id)))!));
+          await sendAccountMail(ctx, ctx.actor.active.organization_id, letter);
+        }
+      : null,
     invites: {
       findEmail: async (token) => (await findOpenInvite(createContext(), token))?.invited_email ?? null,
       accept: async (token, user) => void (await acceptInvite(await resolve(user as unknown as Account), { token })),
@@ -192,20 +192,17 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
 
   return {
     /** Answers a request below `AUTH_PATH`, or for the metadata of the authorization server. */
-    async handle(request: Request, address: string): Promise<Response> {
+    async handle(ctx: Context, request: Request): Promise<Response> {
       const { pathname } = new URL(request.url);
       if (!isServed(pathname)) return Response.json({ message: "Not Found" }, { status: 404 });
       const headers = await withSession(new Headers(request.headers));
-      headers.set(ADDRESS_HEADER, address);
-      const client = { address, user_agent: headers.get("user-agent") };
+      headers.set(ADDRESS_HEADER, ctx.client?.address ?? "");
       const received = new Request(request, { headers });
-      const received_at = performance.now();
-      const answer = await clients.run(client, () =>
+      const answer = await requests.run(ctx, () =>
         pathname === MAIL_LINK_PATH ? answerMailLink(received, auth.handler) : auth.handler(received),
       );
       // Only POST requests add rows, so only they have to remove outdated rows.
       if (request.method === "POST") await removeOldRows();
-      if (answer.status === 401 && pathname === `${AUTH_PATH}${PASSWORD_PATH}`) await pause(untilRefusal(received_at));
       return toRefusal(pathname, answer);
     },
     /**
@@ -250,15 +247,6 @@ function requireAccountsMode(settings: Settings): asserts settings is AccountsSe
 }
 
 export type Accounts = ReturnType<typeof openAccounts>;
-
-/** In milliseconds. Checking a password takes less. */
-const REFUSAL_STEP_MS = 250;
-
-/**
- * Returns the wait before a refused password is answered. Refusals are answered a multiple of a quarter of a second after the
- * request, so that the time does not show whether the address has an account: only then the attempt is recorded.
- */
-const untilRefusal = (received_at: number): number => REFUSAL_STEP_MS - ((performance.now() - received_at) % REFUSAL_STEP_MS);
 
 /** The scopes of the rate counters. Within them, the counters are keyed by a digest of the e-mail address. */
 const ATTEMPTS = "sign-in";

@@ -4,8 +4,7 @@ import { passkey } from "@better-auth/passkey";
 import type { AccountsAuth, Settings } from "@board/core/config/settings";
 import type { Db } from "@board/core/context/db";
 import type { HttpClient } from "@board/core/context/http-client";
-import type { Mailer } from "@board/core/context/mailer";
-import { errorText, type Log } from "@board/core/values/log";
+import type { AccountMail } from "@board/core/mail/account-mail";
 import { betterAuth, type GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { magicLink } from "better-auth/plugins";
@@ -33,8 +32,7 @@ const DAY_SECONDS = 86_400;
 const SESSION_DAYS = 30;
 /** Allows `max` attempts in `window` seconds from one address. The number is low, because hashing a password is slow on purpose. */
 const ATTEMPTS = { window: 60, max: 10 };
-/** The path below `AUTH_PATH` at which people sign in with a password. */
-export const PASSWORD_PATH = "/sign-in/email";
+const PASSWORD_PATH = "/sign-in/email";
 const PASSKEY_PATH = "/passkey/verify-authentication";
 const GUARDED = [
   "/sign-in/*",
@@ -48,12 +46,14 @@ const GUARDED = [
   "/device",
 ];
 
+export type SendMail = (account_id: string, mail: AccountMail) => Promise<void>;
+
 export interface AccountsOptions {
   settings: Settings & { auth: AccountsAuth };
   db: Db;
   http: HttpClient;
-  mail: Mailer | null;
-  log: Log;
+  /** Sends a mail on behalf of an account. Null if the service sends no mails. */
+  sendMail: SendMail | null;
   invites: Invites;
   attempts: Attempts;
   connections: Connections;
@@ -78,7 +78,7 @@ export type Auth = ReturnType<typeof createAuth>;
 
 /** Creates the sign-in of people with better-auth. Accounts are created by invites, so nobody can sign up. */
 export function createAuth(options: AccountsOptions) {
-  const { settings, db, http, mail, log, invites, attempts, connections, createMemberLink, audit } = options;
+  const { settings, db, http, sendMail, invites, attempts, connections, createMemberLink, audit } = options;
   const { github, google } = settings.auth;
   const origin = new URL(settings.service_url).origin;
   return betterAuth({
@@ -122,7 +122,7 @@ export function createAuth(options: AccountsOptions) {
       memberLink(createMemberLink),
       firstPassword(),
       passkey({ rpID: new URL(origin).hostname, rpName: "Board", origin }),
-      ...(mail ? [signInByMail(mail, log, origin, attempts), emailLink(mail, log, origin, attempts)] : []),
+      ...(sendMail ? [signInByMail(sendMail, origin, attempts), emailLink(sendMail, origin, attempts)] : []),
       ...oauthPlugins(settings, { db, http }, connections),
       connection(db, connections),
       sessionToken(),
@@ -226,21 +226,15 @@ async function findPasskeyOwner({ context }: Pick<GenericEndpointContext, "conte
   return (await context.adapter.findOne<{ userId: string }>({ model: "passkey", where }))?.userId ?? null;
 }
 
-/**
- * Signs in by a link in a mail, which only existing accounts get. The mail is sent after the answer, so that the response time does
- * not show whether the account exists.
- */
-const signInByMail = (mail: Mailer, log: Log, origin: string, attempts: Attempts) =>
+/** Signs in by a link in a mail, which only existing accounts get. */
+const signInByMail = (sendMail: SendMail, origin: string, attempts: Attempts) =>
   magicLink({
     disableSignUp: true,
     storeToken: "hashed",
     async sendMagicLink({ email, token }, ctx) {
       await asApiCall(attempts.countMail(email));
+      const found = await ctx?.context.internalAdapter.findUserByEmail(email);
       const text = `This link signs you in once, within five minutes:\n\n${toMailLink(origin, token)}\n`;
-      const send = async () => {
-        if (await ctx?.context.internalAdapter.findUserByEmail(email))
-          await mail.send({ to: email, subject: "Sign in to Board", text });
-      };
-      void send().catch((error: unknown) => log.warn("accounts.mail_not_sent", errorText(error)));
+      if (found) await sendMail(found.user.id, { to: email, subject: "Sign in to Board", text });
     },
   });

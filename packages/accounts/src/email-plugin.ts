@@ -1,11 +1,9 @@
 import { APIError, createAuthEndpoint, sessionMiddleware } from "better-auth/api";
-import type { Mailer } from "@board/core/context/mailer";
-import { errorText, type Log } from "@board/core/values/log";
 import { addMs, DAY_MS } from "@board/core/values/time";
 import type { BetterAuthPlugin } from "better-auth";
 import * as z from "zod";
 import { asApiCall } from "./api-error.ts";
-import type { Attempts } from "./auth.ts";
+import type { Attempts, SendMail } from "./auth.ts";
 import { isDuplicate } from "./duplicate.ts";
 import { mintLinkToken, toEmailIdentifier } from "./link.ts";
 import { isUnknownAddress } from "./unknown-address.ts";
@@ -19,7 +17,7 @@ const Claim = z.object({ account_id: z.string(), from: z.string(), to: z.string(
  * Verifies an e-mail address, or replaces it by another one, with a mailed link. The link counts only in a session of the same
  * account, so entering the address of another person gains nothing, even if that person opens the link.
  */
-export const emailLink = (mail: Mailer, log: Log, origin: string, attempts: Pick<Attempts, "countMail">) =>
+export const emailLink = (sendMail: SendMail, origin: string, attempts: Pick<Attempts, "countMail">) =>
   ({
     id: "email-link",
     endpoints: {
@@ -41,12 +39,9 @@ export const emailLink = (mail: Mailer, log: Log, origin: string, attempts: Pick
             expiresAt: addMs(new Date(), DAY_MS),
           });
           const text = `Open this link within 24 hours, where you are signed in, to confirm that this is your e-mail address:\n\n${origin}/#email=${token}\n\nIf you do not know what this is about, ignore this mail.\n`;
-          const send = async () => {
-            // The answer does not show whether another account has the address.
-            const found = await internalAdapter.findUserByEmail(to);
-            if (!found || found.user.id === user.id) await mail.send({ to, subject: "Confirm your e-mail address", text });
-          };
-          void send().catch((error: unknown) => log.warn("accounts.mail_not_sent", errorText(error)));
+          // The answer does not show whether another account has the address.
+          const found = await internalAdapter.findUserByEmail(to);
+          if (!found || found.user.id === user.id) await sendMail(user.id, { to, subject: "Confirm your e-mail address", text });
           return ctx.json({ status: true });
         },
       ),

@@ -60,6 +60,12 @@ export const groups = {
   },
   users: { routes: anyMethodBelow("/api/v1/users", "/api/v1/auth"), ...defaultSize },
   audit: { routes: anyMethodBelow("/api/v1/audit"), ...defaultSize, enqueues: false },
+  /** People sign in, with AUTH_MODE=accounts. Hashing a password needs much memory, and a processor that comes with memory. */
+  accounts: {
+    routes: ["ANY /api/auth/{proxy+}", "GET /.well-known/oauth-authorization-server/api/auth"],
+    memory_mb: 1024,
+    timeout_seconds: 15,
+  },
   keys: { routes: anyMethodBelow("/api/v1/keys"), ...defaultSize, enqueues: false },
   organizations: { routes: anyMethodBelow("/organizations", "/api/v1/organizations"), ...defaultSize },
   "custom-fields": {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { App, Runtime } from "@board/api/runtime";
+import type { LoadAccounts } from "@board/api/sign-in/accounts";
 import { createLog } from "@board/api/edge/log";
 import type { System } from "@board/core/context/actor";
 import { type BodyStorage, createLazyBodyStorage } from "@board/core/context/body-storage";
@@ -172,6 +173,10 @@ export const withMetricFlush =
     return response;
   };
 
+/** The library for accounts is loaded when a person signs in or uses a session. */
+const openAccounts: LoadAccounts = async () =>
+  (await import("@board/accounts/accounts")).openAccounts(settings, () => createContext({ type: "public" }));
+
 const NEVER_ABORTED = new AbortController().signal;
 
 export const runtime: Runtime = {
@@ -180,6 +185,7 @@ export const runtime: Runtime = {
   relay: (ctx) => relayJobs(ctx, MAX_BATCHES_PER_REQUEST),
   peerAddress: (c) =>
     (c.env as { event?: { requestContext?: { http?: { sourceIp?: string } } } }).event?.requestContext?.http?.sourceIp ?? null,
+  ...(settings.auth.mode === "accounts" && { openAccounts }),
   readAsset: (name) => readFile(new URL(`docs/${name}`, import.meta.url)),
   readConsoleFile: (name) => readFile(new URL(`console/${name}`, import.meta.url)),
   // API Gateway buffers responses, so a stream ends with its first events and its client reconnects for more.

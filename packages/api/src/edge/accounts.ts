@@ -1,3 +1,5 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { hasPendingWakeups } from "@board/core/context/pending-wakeups";
 import { InvalidInput } from "@board/core/values/errors";
 import type { Hono } from "hono";
 import type { Env } from "../runtime.ts";
@@ -19,6 +21,9 @@ const FOR_PROGRAMS = new Set(
   ["oauth2/token", "oauth2/register", "oauth2/revoke", "device/code", "device/token"].map((path) => `/api/auth/${path}`),
 );
 
+const PASSWORD_PATH = "/api/auth/sign-in/email";
+const SENDS_MAIL = new Set(["/api/auth/sign-in/magic-link", "/api/auth/email-link"]);
+
 /** Serves the sign-in of accounts mode. */
 export function mountAccounts(app: Hono<Env>, load: LoadAccounts): void {
   app.on(["GET", "POST"], PATHS, async (c) => {
@@ -30,11 +35,25 @@ export function mountAccounts(app: Hono<Env>, load: LoadAccounts): void {
     const body = raw.method === "POST" ? { body: Buffer.from(await c.var.body.read(MAX_BYTES)) } : {};
     if (body.body) requireStorable(parseBody(body.body.toString(), headers.get("content-type") ?? ""), "body");
     const request = new Request(raw.url, { method: raw.method, headers, ...body });
-    const answer = await (await load()).handle(request, c.var.client_address);
+    const { ctx, runtime } = c.var;
+    // The answer does not show how often others tried to sign in to an account.
+    const received_at = performance.now();
+    const answer = await (await load()).handle({ ...ctx, limits: new Map() }, request);
+    if (hasPendingWakeups(ctx.pendingWakeups)) await runtime.relay(ctx);
+    if (SENDS_MAIL.has(path) || (path === PASSWORD_PATH && answer.status === 401)) await pause(untilNextStep(received_at));
     answer.headers.set("cache-control", "no-store");
     return answer;
   });
 }
+
+/** In milliseconds. Checking a password and storing a mail take less. */
+const STEP_MS = 250;
+
+/**
+ * Returns the wait until a multiple of a quarter of a second after the request. The service does more for an e-mail address that
+ * has an account, and the time of the answer must not show that.
+ */
+const untilNextStep = (received_at: number): number => STEP_MS - ((performance.now() - received_at) % STEP_MS);
 
 /** Refuses input that makes the library answer with 500: text that the database cannot store, or a body that is not JSON. */
 function requireStorable(sent: unknown, place: "query" | "body"): void {

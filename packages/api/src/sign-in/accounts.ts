@@ -1,3 +1,4 @@
+import type { Context } from "@board/core/context/context";
 import type { UserVerifier } from "./verified-identity.ts";
 
 /**
@@ -9,7 +10,7 @@ export interface AccountService {
    * Answers a request to sign in, a request about the account of the signed-in person, or a request of a program that is being
    * connected.
    */
-  handle(request: Request, address: string): Promise<Response>;
+  handle(ctx: Context, request: Request): Promise<Response>;
   verify: UserVerifier;
 }
 

@@ -6,6 +6,7 @@ import { checkWakeUp } from "@board/openclaw/provisioning/wake";
 import { readAgentUsage } from "@board/openclaw/usage/read";
 import { publishBoardEvent } from "@board/core/subscription/board-event";
 import { probeHost } from "@board/openclaw/provisioning/probe";
+import { mailAccount } from "@board/core/mail/account-mail";
 import { mailInvite } from "@board/core/organization/invite-mail";
 import { sendNotification } from "@board/core/notification/notification";
 import { scheduleDeliveries } from "@board/core/channel/schedule";
@@ -37,6 +38,7 @@ const handlers: JobHandlers = {
   "config.heartbeat": configureHeartbeats,
   "event.publish": publishBoardEvent,
   "gateway.probe": probeHost,
+  "account.mail": mailAccount,
   "invite.mail": mailInvite,
   notice: sendNotification(sendToSession),
   "people.email": sendDue(emailChannel),

@@ -79,6 +79,8 @@ export interface SlackReplyPayload {
  * current data.
  */
 export interface JobPayloads {
+  /** The job's secret is the mail as JSON. */
+  "account.mail": Record<string, never>;
   "agent.cleanup": CleanupPayload;
   /** The job's secret is the agent's new token. */
   "agent.provision": ProvisionPayload;
@@ -140,6 +142,8 @@ export interface JobRetryPolicy {
 
 /** Attempts and backoff of each kind of job (docs/reference/gateways.md#job-kinds). */
 export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
+  // A link that signs in is valid for five minutes.
+  "account.mail": { attempts: 5, first_seconds: 5, max_seconds: 60 },
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600, retry_refusal: true },
   "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
   "agent.update": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
@@ -207,6 +211,7 @@ export type QueueName = (typeof QUEUES)[number];
 
 /** The queue of each kind that does not use the queue `deliveries`. */
 export const QUEUE_BY_KIND: Readonly<Record<string, QueueName>> = {
+  "account.mail": "outbound",
   "gateway.probe": "probes",
   "invite.mail": "outbound",
   "pack.sync": "syncs",
