@@ -5893,7 +5893,7 @@ export interface components {
              * @description Only jobs of this kind.
              * @enum {string}
              */
-            kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "invite.mail" | "notice" | "people.email" | "people.push" | "people.slack" | "slack.reply" | "slack.update" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+            kind?: "account.mail" | "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "invite.mail" | "notice" | "people.email" | "people.push" | "people.slack" | "slack.reply" | "slack.update" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
             /**
              * Format: uuid
              * @description Only jobs about this board.
@@ -18911,7 +18911,7 @@ export interface operations {
                 /** @description Only jobs with this status. */
                 status?: "queued" | "running" | "done" | "dead";
                 /** @description Only jobs of this kind. */
-                kind?: "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "invite.mail" | "notice" | "people.email" | "people.push" | "people.slack" | "slack.reply" | "slack.update" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
+                kind?: "account.mail" | "agent.cleanup" | "agent.provision" | "agent.update" | "agent.read_usage" | "agent.wake_check" | "config.heartbeat" | "event.publish" | "gateway.probe" | "invite.mail" | "notice" | "people.email" | "people.push" | "people.slack" | "slack.reply" | "slack.update" | "people.tell" | "pack.sync" | "sync.start" | "sync.agent" | "sync.finish" | "subscription.deliver" | "webhook.notify";
                 /** @description Only jobs about this board. */
                 board_id?: string;
                 /** @description Only jobs of this gateway. */

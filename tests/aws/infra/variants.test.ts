@@ -4,6 +4,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../../support/bundle.ts";
 import { graphOf, sorted } from "./graph.ts";
+import { secretValue } from "./variants.ts";
 
 const production = graphOf("production");
 const running = (graph: typeof production) => graph.functions().filter(({ name }) => name !== "MigrateFunction");
@@ -118,6 +119,17 @@ test("with an identity provider no shared token exists or is required", () => {
     expect(graph.variablesOf(fn)).toMatchObject({ AUTH_MODE: "oidc", OIDC_ISSUER: "https://id.example/" });
   }
   expect(graph.resources.filter(({ name }) => name === "LocalAuthToken")).toEqual([]);
+});
+
+test("with accounts each function gets the secrets of the services at which people sign in, and of the mail server", () => {
+  const graph = graphOf("accounts");
+  for (const fn of running(graph))
+    expect(graph.variablesOf(fn)).toMatchObject({
+      AUTH_MODE: "accounts",
+      GITHUB_CLIENT_SECRET: secretValue("GithubClientSecret"),
+      SMTP_URL: secretValue("SmtpUrl"),
+    });
+  expect(graph.resources.filter(({ name }) => /^(?:LocalAuthToken|GoogleClientSecret)$/.test(name))).toEqual([]);
 });
 
 test("docs/deploying.md states how many functions and alarms a deployment creates", () => {

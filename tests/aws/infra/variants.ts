@@ -37,6 +37,11 @@ export const variants = {
     settings: { AUTH_MODE: "oidc", OIDC_ISSUER: "https://id.example/" },
     secrets: SECRETS.filter((name) => name !== "LocalAuthToken"),
   },
+  accounts: {
+    stage: "production",
+    settings: { AUTH_MODE: "accounts", GITHUB_CLIENT_ID: "github-client", MAIL_FROM: "board@example.com" },
+    secrets: [...SECRETS.filter((name) => name !== "LocalAuthToken"), "GithubClientSecret", "SmtpUrl"],
+  },
 } as const satisfies Record<string, Variant>;
 
 export type VariantName = keyof typeof variants;
