@@ -4,7 +4,7 @@ import { jobs } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import type { APIGatewayProxyStructuredResultV2 } from "aws-lambda";
 import { expect, test } from "vitest";
-import { apiGatewayEvent, type HttpOptions, sqsEvent, toResponse } from "../support/aws-events.ts";
+import { apiGatewayEvent, type HttpOptions, sqsEvent } from "../support/aws-events.ts";
 import { setup } from "../support/fixtures.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { startAwsDeployment } from "./deployment.ts";
@@ -26,7 +26,7 @@ async function send(name: string, method: string, path: string, body?: object, o
   const headers = { "content-type": "application/json", ...options.headers };
   const event = apiGatewayEvent(method, path, { ...(body && { body: JSON.stringify(body) }), ...options, headers });
   const result = await (await functions.get(name)!).invoke<APIGatewayProxyStructuredResultV2>(event);
-  return { ...toResponse(result), status: result.statusCode!, cookies: result.cookies ?? [], text: result.body ?? "", result };
+  return { status: result.statusCode!, cookies: result.cookies ?? [], text: result.body ?? "", result };
 }
 
 async function signIn(): Promise<string> {
@@ -39,7 +39,7 @@ async function signIn(): Promise<string> {
   return answer.cookies[0]!.split(";")[0]!;
 }
 
-test("a person signs in to a function of their own, and every other function knows their session", async () => {
+test("the function for accounts signs a person in, and every other function accepts the session", async () => {
   const cookie = await signIn();
   for (const [name, path] of [
     ["users", "/api/v1/users/me"],

@@ -10,7 +10,8 @@ export function listMissing({ AUTH_MODE, DATABASE_DRIVER, ...env }: Record<strin
     problems.push(`DATABASE_URL is required with DATABASE_DRIVER=${DATABASE_DRIVER}`);
   if (edge === "lambda" && env["WEBHOOK_BODY_STORAGE"] && !env["WEBHOOK_BODY_STORAGE"].startsWith("s3://"))
     problems.push("WEBHOOK_BODY_STORAGE must be s3://bucket/prefix on Lambda, whose folders are not kept");
-  if ((AUTH_MODE ?? "local") === "local" && !env["LOCAL_AUTH_TOKEN"]) problems.push("LOCAL_AUTH_TOKEN is required with AUTH_MODE=local");
+  if ((AUTH_MODE ?? "local") === "local" && !env["LOCAL_AUTH_TOKEN"])
+    problems.push("LOCAL_AUTH_TOKEN is required with AUTH_MODE=local");
   if (env["SMTP_URL"] && !env["MAIL_FROM"]) problems.push("MAIL_FROM is required with SMTP_URL");
   if (AUTH_MODE === "oidc" && !env["OIDC_ISSUER"]) problems.push("OIDC_ISSUER is required with AUTH_MODE=oidc");
   return problems;

@@ -9,7 +9,7 @@ export interface AccountMail {
   text: string;
 }
 
-/** Enqueues a mail. It is stored encrypted, because whoever reads its link can use it. */
+/** Enqueues a mail. It is stored encrypted, because its link signs in anybody who reads it. */
 export const sendAccountMail = (ctx: Context, organization_id: string, mail: AccountMail): Promise<void> =>
   transaction(ctx, (ctx) => enqueue(ctx, "account.mail", {}, { organization_id, secret: JSON.stringify(mail) }));
 
