@@ -7,6 +7,7 @@ import { type Endpoint, isStream } from "../endpoint.ts";
 import { type AgentIntent, hintsOf } from "../guidance/hints.ts";
 import { ERROR_RESPONSES } from "./error-responses.ts";
 import { FenceHeader } from "../edge/fence.ts";
+import { isOnlyForPeople } from "../edge/key-access.ts";
 import { IdempotencyKeyHeader, isRepeatable, OMITTED, REPLAYED } from "../edge/idempotency.ts";
 import { describeTags, tagsOf } from "./tags.ts";
 import { isUnversionedTwin, operationIdOf } from "./operation-id.ts";
@@ -169,7 +170,7 @@ function errorsOf(endpoint: Endpoint, path: string): number[] {
   const takesBody = spec.body !== undefined || spec.takes_file === true || isIngestion;
   const errors = [
     ...(secured ? [401] : []),
-    ...(isIngestion || canBeForbidden(spec.as, path, writes) ? [403] : []),
+    ...(isIngestion || isOnlyForPeople(endpoint) || canBeForbidden(spec.as, path, writes) ? [403] : []),
     // 404 is also possible for writes without an id in the path, because what they refer to may be deleted at the same time.
     ...(hasId || (secured && writes) ? [404] : []),
     ...(isIngestion ? [410] : []),
