@@ -37,9 +37,10 @@ const weighted = (weights: Record<string, number>) =>
 
 /** Returns the callers of an operation: mostly the documented callers, sometimes any caller. */
 export function callersFor({ name, users, agents, tags }: Operation): fc.Arbitrary<string> {
-  const others = { nobody: 1, "another owner": 1, "another lead": 1, "another main agent": 1 };
+  const keys = { "writing key": users ? 3 : 1, "reading key": users ? 2 : 1 };
+  const others = { nobody: 1, "another owner": 1, "another lead": 1, "another main agent": 1, "another writing key": 1, ...keys };
   if (SELF_DELETING.includes(name)) return weighted({ "passer-by": 12, lead: 1, ...others });
-  if (!users && !agents) return weighted({ nobody: 3, owner: 1, worker: 1 });
+  if (!users && !agents) return weighted({ nobody: 3, owner: 1, worker: 1, ...keys });
   const accepts = name.includes("/invites/accept");
   const people = users
     ? { owner: accepts ? 1 : 16, admin: 3, member: 3, reader: 1, "member without boards": 1, "passer-by": accepts ? 16 : 1 }
@@ -104,6 +105,11 @@ export async function createFuzzTenant(world: World, name: string, host: FakeGat
     pool.add("member", await world.join(person, organization_id, role, flags), {}, true);
     return { options: { token: person.token }, usual_ids };
   };
+  const keyOf = async (access: "write" | "read", board_ids?: string[]): Promise<Caller> => {
+    const { id, key } = await create("/api/v1/keys", { name: `A key to ${access}`, access, board_ids });
+    pool.add("key", id, {}, true);
+    return { options: { token: key }, usual_ids };
+  };
   const callers = {
     owner: { options: { token }, usual_ids },
     admin: await join("admin", "admin", { write: true }),
@@ -111,6 +117,8 @@ export async function createFuzzTenant(world: World, name: string, host: FakeGat
     reader: await join("reader", "member", { read: true }),
     "member without boards": await join("outsider", "member", {}),
     "passer-by": { options: { token: passer_by.token }, usual_ids: {} },
+    "writing key": await keyOf("write"),
+    "reading key": await keyOf("read", [board_id]),
     lead: { options: { agent: lead.auth_token }, usual_ids: { board_id } },
     worker: { options: { agent: worker.auth_token }, usual_ids: { board_id, agent_id: worker.id } },
     "main agent": { options: { agent: main[1] }, usual_ids: { board_id } },

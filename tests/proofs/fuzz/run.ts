@@ -111,8 +111,8 @@ export async function fuzz(
     const { answered, problem } = await sendAndJudge(sent, cast);
     const { status, text } = answered;
     if (status < 300 && text.startsWith("{") && isJson(answered)) {
-      const { auth_token, token } = JSON.parse(text) as Record<string, unknown>;
-      for (const secret of [auth_token, token]) if (typeof secret === "string") secrets.keep(secret);
+      const { auth_token, token, key } = JSON.parse(text) as Record<string, unknown>;
+      for (const secret of [auth_token, token, key]) if (typeof secret === "string") secrets.keep(secret);
     }
     if (!plan.caller.startsWith("another ") && plan.caller !== "passer-by") recordIds(api, home.pool, sent, answered);
     if (status < 300 && plan.method !== "GET" && plan.operation.path.includes("/organizations"))
