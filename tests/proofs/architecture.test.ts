@@ -11,14 +11,14 @@ interface Import {
   target: string;
 }
 
+const resolveImport = (file: string, specifier: string) =>
+  specifier.startsWith(".") ? path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier)) : specifier;
+
 const imports: Import[] = files.flatMap((file) =>
-  [...readFileSync(path.join(root, file), "utf8").matchAll(/(?:from|import)\s*\(?\s*"([^"\s]+)"/g)].map((match) => {
-    const specifier = match[1]!;
-    const target = specifier.startsWith(".")
-      ? path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier))
-      : specifier;
-    return { file, target };
-  }),
+  [...readFileSync(path.join(root, file), "utf8").matchAll(/(?:from|import)\s*\(?\s*"([^"\s]+)"/g)].map((match) => ({
+    file,
+    target: resolveImport(file, match[1]!),
+  })),
 );
 const packageOf = (file: string) => (file.startsWith("infra/") ? "infra" : file.split("/")[1]!);
 const under = (...folders: string[]) => imports.filter(({ file }) => folders.some((folder) => file.startsWith(folder)));
@@ -36,7 +36,7 @@ const ALLOWED: Record<string, RegExp> = {
   /** The runner is a client like any other, with the protocol of coding agents. */
   runner: /^(packages\/runner\/|node:|@board\/client$|@agentclientprotocol\/sdk$|zod$)/,
   client: /^(packages\/client\/|openapi-fetch$|eventsource-parser$|openapi-typescript$)/,
-  /** Only the local server loads it, in accounts mode. */
+  /** Only accounts mode loads it. */
   accounts: /^(packages\/accounts\/|node:|@board\/core\/|drizzle-orm|zod$|better-auth|better-call$|@better-auth\/)/,
   local:
     /^(packages\/local\/|node:|@board\/(core|openclaw|api|client|accounts)\/|@board\/functions\/(manifest|body-bucket|file-bucket|event-bus|environment|queue-state)$|@hono\/node-server|@opentelemetry\/|croner$|zod$)/,
@@ -80,6 +80,44 @@ test("OpenTelemetry is imported only in the telemetry folder, which is loaded on
   );
   expect(followed.length).toBeGreaterThan(10);
   expect(followed.filter((entry) => entry.includes("/telemetry/"))).toEqual([]);
+});
+
+const ACCOUNTS = "@board/accounts/";
+const isBetterAuth = (target: string) => /^(?:better-auth|@better-auth)(?:\/|$)/.test(target);
+
+/** Whether better-auth is loaded together with a file, by the file itself or by another file of the accounts package. */
+function loadsBetterAuth(file: string, visited = new Set<string>()): boolean {
+  if (visited.has(file)) return false;
+  visited.add(file);
+  const followed = [...readFileSync(path.join(root, file), "utf8").matchAll(STATIC_IMPORT)].map(([, specifier]) =>
+    resolveImport(file, specifier!.replace(ACCOUNTS, "./")),
+  );
+  return followed.some(
+    (target) => isBetterAuth(target) || (target.startsWith("packages/accounts/") && loadsBetterAuth(target, visited)),
+  );
+}
+
+test("better-auth is imported only in the accounts package, which other packages load only inside functions, so that no other mode loads it", () => {
+  const outside = imports.filter(({ file }) => packageOf(file) !== "accounts");
+  expect(imports.filter(({ target }) => isBetterAuth(target)).length).toBeGreaterThan(10);
+  expect(offenders(outside, ({ target }) => isBetterAuth(target))).toEqual([]);
+
+  const users = [...new Set(outside.filter(({ target }) => target.startsWith(ACCOUNTS)).map(({ file }) => file))];
+  expect(users).toEqual(expect.arrayContaining(["packages/functions/src/runtime.ts", "packages/local/src/server.ts"]));
+  expect(loadsBetterAuth("packages/accounts/src/accounts.ts")).toBe(true);
+  const loaded = users.flatMap((file) => {
+    const text = readFileSync(path.join(root, file), "utf8");
+    const followed = [...text.matchAll(STATIC_IMPORT)].map(([, specifier]) => specifier!);
+    // The formatter begins each top-level statement in the first column, and only an async function may await within it.
+    const atTopLevel = [...text.matchAll(/^\w(?:(?!^\w)[^])*?\bimport\(\s*"([^"]+)"/gm)].filter(
+      ([part]) => !/\basync\b/.test(part),
+    );
+    return [...followed, ...atTopLevel.map(([, specifier]) => specifier!)]
+      .filter((target) => target.startsWith(ACCOUNTS))
+      .filter((target) => loadsBetterAuth(target.replace(ACCOUNTS, "packages/accounts/src/") + ".ts"))
+      .map((target) => `${file} -> ${target}`);
+  });
+  expect(loaded).toEqual([]);
 });
 
 test("a table file imports only columns and other tables", () => {
