@@ -34,3 +34,21 @@ test("the creator and admins are notified 14 and 2 days before a key ends, once 
   await world.call("POST", `/api/v1/keys/${key.id}/rotate`, { token, body: later });
   expect(await warnings()).toHaveLength(3);
 });
+
+test("another admin finds the notification 14 days before a key ends in the inbox, and a member who did not create the key does not", async () => {
+  const admin = await world.member("other-admin", home, "admin");
+  const member = await world.member("plain-member", home, "member", { read: true, write: true });
+  const expires_at = new Date(world.now().getTime() + 20 * DAY).toISOString();
+  await world.call("POST", "/api/v1/keys", { token, body: { name: "Weekly", access: "read", expires_at } });
+  const titles = async (person: { token: string }): Promise<string[]> => {
+    await scheduled.retention(world.context());
+    await world.drain();
+    const { body } = await world.call("GET", "/api/v1/users/me/inbox", { token: person.token });
+    return body.items.map(({ title }: { title: string }) => title);
+  };
+  world.elapse(5.9 * DAY);
+  expect(await titles(admin)).not.toContain("A key ends soon: Weekly");
+  world.elapse(0.2 * DAY);
+  expect((await titles(admin)).filter((title) => title === "A key ends soon: Weekly")).toHaveLength(1);
+  expect(await titles(member)).toEqual([]);
+});
