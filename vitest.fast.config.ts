@@ -17,7 +17,7 @@ const OTHER_PROCESSES = [
   "tests/host/config-lock.test.ts",
   "tests/api/answer-size.test.ts",
   "tests/job/{retention,stopped-process}.test.ts",
-  "tests/local/{server,server-crashes,start,draining,change-channel,full-disk,unfinished-bodies,demo,doctor,doctor-command,doctor-parts,telemetry,jobs-command,migrate-command,runbooks}.test.ts",
+  "tests/local/{server,server-crashes,start,draining,change-channel,full-disk,unfinished-bodies,demo,doctor,doctor-command,doctor-parts,telemetry,jobs-command,audit-verify,migrate-command,runbooks}.test.ts",
   "tests/dns/resolver.test.ts",
   "tests/examples/*.test.ts",
   "tests/gateway/slow-names.test.ts",
