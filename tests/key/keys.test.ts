@@ -78,6 +78,53 @@ test("a key with write access works on boards and does nothing that needs an adm
   expect((await world.call("POST", "/organizations/me/invites", invite)).status).toBe(403);
 });
 
+test("a key with write access does what a member does on a board: tasks, decisions, webhooks and subscriptions", async () => {
+  const key = await keyOf({ access: "write", name: "Deployer" });
+  const send = async (method: string, path: string, body?: object) => {
+    const answer = await world.call(method, path, { token: key.token, body });
+    expect([method, path, answer.status], answer.text).toEqual([method, path, 200]);
+    return answer.body;
+  };
+  const board = `/api/v1/boards/${home.board_id}`;
+  expect(await send("GET", board)).toMatchObject({ id: home.board_id });
+  await send("PATCH", board, { description: "Kept by a program" });
+  const task = await send("POST", tasks, { title: "Roll back" });
+  expect(task).toMatchObject({ created_by_user_id: key.id });
+  expect(await send("POST", "/api/v1/tasks", { board_id: home.board_id, title: "Announce it" })).toMatchObject({
+    title: "Announce it",
+  });
+  await send("PATCH", `${tasks}/${task.id}`, { status: "in_progress" });
+  const approval = await send("POST", `${board}/approvals`, { action_type: "Deploy", description: "It is ready" });
+  expect(await send("PATCH", `${board}/approvals/${approval.id}`, { status: "approved" })).toMatchObject({ status: "approved" });
+  const audit = await world.call("GET", "/api/v1/audit?action=approval.decided", { token: home.owner.token });
+  expect(audit.body.items[0]).toMatchObject({ actor: { type: "key", id: key.id, name: "Deployer" } });
+  const webhook = await send("POST", `${board}/webhooks`, { description: "CI" });
+  await send("DELETE", `${board}/webhooks/${webhook.id}`);
+  const subscription = await send("POST", `${board}/subscriptions`, { url: "https://93.184.215.14/events" });
+  await send("DELETE", `${board}/subscriptions/${subscription.id}`);
+  expect(await send("GET", `${tasks}/${task.id}/followers`)).toBeDefined();
+  await send("DELETE", `${tasks}/${task.id}`);
+});
+
+test("what belongs to a person is refused to every key", async () => {
+  const key = await keyOf({ access: "admin" });
+  const board = `/api/v1/boards/${home.board_id}`;
+  for (const [method, path, body] of [
+    ["PATCH", "/api/v1/users/me", { name: "Robot" }],
+    ["GET", "/api/v1/users/me/inbox"],
+    ["GET", "/api/v1/users/me/keys"],
+    ["GET", "/api/v1/organizations/me/list"],
+    ["POST", "/organizations", { name: "Own" }],
+    ["GET", `${board}/follow`],
+    ["PUT", `${board}/follow`],
+    ["GET", `${board}/saved-views`],
+    ["GET", `${board}/onboarding`],
+  ] as const) {
+    const answer = await world.call(method, path, { token: key.token, body });
+    expect([method, path, answer.status, answer.body.detail]).toEqual([method, path, 403, "Only people can do this, not keys"]);
+  }
+});
+
 test("a key with admin access acts as an admin and never as an owner", async () => {
   const key = await keyOf({ access: "admin" });
   expect((await world.call("POST", "/api/tags", { token: key.token, body: { name: "Urgent" } })).status).toBe(200);

@@ -280,8 +280,9 @@ const isKnown = ({ spec: { as } }: Endpoint, { is }: Caller): boolean =>
 function isRefusedToKey({ method, paths, spec }: Endpoint, { key }: Caller): boolean {
   const path = paths[0]!;
   if (!key || path === "/mcp" || path === "/api/v1/auth/bootstrap") return false;
-  const isOfPerson = path.startsWith("/api/v1/users/me/keys") || spec.as.name === "USER";
-  if (isOfPerson) return method !== "GET" || path !== "/api/v1/users/me";
+  if (path === "/api/v1/users/me" && method === "GET") return false;
+  const isOfPerson = /^\/api\/v1\/users\/me|follow$|saved-views$|reviewed-files$|\/onboarding/.test(path);
+  if (isOfPerson || (spec.as.name === "USER" && path.startsWith("/organizations"))) return true;
   return key === "read" && method !== "GET";
 }
 

@@ -2,21 +2,25 @@ import type { Actor } from "@board/core/context/actor";
 import { DomainError } from "@board/core/values/errors";
 import type { Endpoint } from "../endpoint.ts";
 
-/** The operations for people that a key may call too. All others change a person's profile, memberships or own keys. */
-const OF_A_PERSON: ReadonlySet<string> = new Set([
-  "GET /api/v1/users/me",
-  "GET /api/v1/auth/bootstrap",
-  "POST /api/v1/auth/bootstrap",
-]);
+/** Tells a program whom its key acts as. */
+const WHO_AM_I = "GET /api/v1/users/me";
 
-const OWN_KEYS = "/api/v1/users/me/keys";
+/**
+ * Paths of what belongs to one person: the profile with inbox and keys, the organizations of the person, what the person follows
+ * and has reviewed, and the dialogue in which a person describes a board.
+ */
+const OF_A_PERSON = /^\/api\/v1\/users\/me\b|\/(?:follow|saved-views|reviewed-files|onboarding)\b/;
+const ORGANIZATIONS = /^\/(?:api\/v1\/)?organizations\b/;
 
 /** Operations that are not GET and still count as reads. The tools behind `/mcp` check the access to the board themselves. */
 const READS: ReadonlySet<string> = new Set(["POST /api/v1/auth/bootstrap", "POST /mcp"]);
 
 /** Returns whether only people may call the operation, and no key. */
-export const isOnlyForPeople = ({ method, paths, spec }: Endpoint): boolean =>
-  (spec.as.name === "USER" || paths[0]!.startsWith(OWN_KEYS)) && !OF_A_PERSON.has(`${method} ${paths[0]}`);
+export function isOnlyForPeople({ method, paths, spec }: Endpoint): boolean {
+  const path = paths[0]!;
+  if (`${method} ${path}` === WHO_AM_I) return false;
+  return OF_A_PERSON.test(path) || (spec.as.name === "USER" && ORGANIZATIONS.test(path));
+}
 
 /** Throws `forbidden` if a key calls what only people may call, or if a key with read access changes something. */
 export function requireAllowedToKey(endpoint: Endpoint, actor: Actor): void {
