@@ -14,8 +14,12 @@ export const commonFunctionArgs = {
     minify: true,
     // Without splitting, modules that are imported lazily would be loaded at start. The AWS SDK alone takes 40 ms.
     splitting: true,
-    // SST would upload a source map per chunk, and only its hosted console uses them.
-    esbuild: { sourcemap: false },
+    esbuild: {
+      // SST would upload a source map per chunk, and only its hosted console uses them.
+      sourcemap: false,
+      // The library for accounts makes every function load more of Zod at its start, so only stages with accounts bundle it.
+      external: process.env.AUTH_MODE === "accounts" ? [] : ["@board/accounts/accounts"],
+    },
   },
   logging: { retention: stageSettings($app.stage).log_retention, format: "json" },
 } as const;

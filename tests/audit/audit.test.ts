@@ -7,7 +7,8 @@ import { asc, eq, sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 
-const DAY = 24 * 60 * 60_000;
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
 
 const world = await setupWorld({ streams: { max_seconds: 0 } });
 const home = await world.tenant("home");
@@ -218,6 +219,20 @@ test.each(Object.keys(CHANGES))(
     expect(JSON.stringify(entry)).not.toMatch(/s3cret|bk_[0-9A-Za-z]{43}/);
   },
 );
+
+test("a program that exports again and again is recorded once a minute, so that it cannot fill the log", async () => {
+  world.elapse(MINUTE - (world.now().getTime() % MINUTE));
+  const before = await list("&action=usage.exported");
+  const key = await send("POST", "/api/v1/keys", { name: "Reporter", access: "read" });
+  const exported = async () =>
+    expect((await world.call("GET", "/api/v1/metrics/usage.csv", { token: key.key })).status).toBe(200);
+  for (let n = 0; n < 3; n++) await exported();
+  world.elapse(MINUTE);
+  await exported();
+  const after = await list("&action=usage.exported");
+  expect(after).toHaveLength(before.length + 2);
+  expect(after[0]).toMatchObject({ actor: { type: "key", name: "Reporter" } });
+});
 
 test("a person who deletes their user is recorded as removed in each organization that goes on", async () => {
   const leaving = await world.member("leaving", home);

@@ -13,7 +13,7 @@ const ORIGIN = "https://board.example";
 const DASHBOARD = "https://dashboard.board.example";
 
 const mail = await setup(startMailServer());
-const cloud = await setup(startAwsDeployment());
+const cloud = await setup(startAwsDeployment({ accounts: true }));
 const env = { AUTH_MODE: "accounts", BASE_URL: ORIGIN, CORS_ORIGINS: DASHBOARD, ...mail.environment };
 const accounts = openAccounts(parseSettings({ ...cloud.environment, ...env }, "lambda"), () =>
   cloud.world.runtime.createContext(),

@@ -43,8 +43,8 @@ export interface AwsDeployment {
 
 /** Functions are bundled at their first use, since most tests need few of them. */
 const bundlePromises = new Map<string, Promise<Bundle>>();
-function getBundle(name: string): Promise<Bundle> {
-  const bundle = bundlePromises.get(name) ?? bundleFunctions([name]).then((bundles) => bundles[name]!);
+function getBundle(name: string, accounts: boolean): Promise<Bundle> {
+  const bundle = bundlePromises.get(name) ?? bundleFunctions([name], { accounts }).then((bundles) => bundles[name]!);
   bundlePromises.set(name, bundle);
   return bundle;
 }
@@ -55,7 +55,9 @@ export const SYNCS_QUEUE = "syncs";
 export const PROBES_QUEUE = "probes";
 export const OUTBOUND_QUEUE = "outbound";
 
-export async function startAwsDeployment(options: { visibility_seconds?: number } = {}): Promise<AwsDeployment> {
+export async function startAwsDeployment(
+  options: { visibility_seconds?: number; accounts?: boolean } = {},
+): Promise<AwsDeployment> {
   const postgres = await startPostgres();
   const proxy = await startNeonProxy({ port: postgres.port });
   const sqs = await startSqs();
@@ -106,7 +108,7 @@ export async function startAwsDeployment(options: { visibility_seconds?: number 
   const extra: Lambda[] = [];
   const start = async (name: string, more: Partial<LambdaOptions> = {}) =>
     startLambda({
-      folder: (await getBundle(name)).folder,
+      folder: (await getBundle(name, options.accounts ?? false)).folder,
       nodeOptions: `--require ${path.join(import.meta.dirname, "../support/clock.cjs")}`,
       ...more,
       env: {

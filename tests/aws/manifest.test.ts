@@ -29,7 +29,7 @@ test("the stream function serves every stream and nothing else", () => {
 
 test("the bundle of the stream function holds no operation that is not a stream", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "stream-bundle-"));
-  const { stream } = await bundleFunctions(["stream"], folder);
+  const { stream } = await bundleFunctions(["stream"], { into: folder });
   rmSync(folder, { recursive: true });
   const loaded = stream!.modules.filter((module) => /api\/src\/routes\//.test(module));
   expect(loaded.length).toBeGreaterThan(0);

@@ -137,7 +137,7 @@ describe("the metric JobAge", () => {
 
 test("a function writes its metrics to its log in CloudWatch's format before it answers", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "meter-"));
-  const { tags } = await bundleFunctions(["tags"], folder);
+  const { tags } = await bundleFunctions(["tags"], { into: folder });
   const lambda = await startLambda({
     folder: tags!.folder,
     env: {

@@ -77,12 +77,16 @@ const scratch = await mkdtemp(path.join(tmpdir(), "board-bench-"));
 const empty = path.join(scratch, "empty.mjs");
 await writeFile(empty, "export {};\n");
 const bundles = Object.values(await bundleFunctions());
-const times = await measure([empty, ...bundles.map(({ file }) => file)]);
+const { tags } = await bundleFunctions(["tags"], { accounts: true });
+/** Shows what a stage with accounts adds to each function. */
+const withAccounts: Bundle = { ...tags!, name: "tags, accounts" };
+const measured = [...bundles, withAccounts];
+const times = await measure([empty, ...measured.map(({ file }) => file)]);
 await rm(scratch, { recursive: true });
 
 row("function", "bytes", "min ms", "median ms");
 for (const [index, list] of times.entries()) {
-  const [bundle, min = 0, median = 0] = [bundles[index - 1], list[0], list[Math.floor(list.length / 2)]];
+  const [bundle, min = 0, median = 0] = [measured[index - 1], list[0], list[Math.floor(list.length / 2)]];
   const slow = median > BUDGET_MS && bundle && isAwaited(bundle) ? `warning: over ${BUDGET_MS} ms` : "";
   row(bundle?.name ?? "(empty module)", String(bundle?.bytes ?? 0), min.toFixed(1), median.toFixed(1), slow);
 }

@@ -35,7 +35,7 @@ test.each(ROUNDS)("a subscription can be removed while its deliveries are sent a
   expect((await send("GET", own)).status).toBe(404);
 });
 
-test("a request that the database undoes to end a deadlock is answered with 503 and Retry-After, and succeeds when it is sent again", async () => {
+test("a redelivery that the database undoes to end a deadlock is repeated, and succeeds", async () => {
   await untilServiceIsVictim(async (round) => {
     const home = await world.tenant(`deadlock ${round}`);
     const send = (method: string, path: string, body?: object) => world.call(method, path, { token: home.owner.token, body });
@@ -56,9 +56,8 @@ test("a request that the database undoes to end a deadlock is answered with 503 
     const redelivery = send("POST", `${own}/${id}/redeliver`);
     await waitForBlockedStatement(world.db);
     isBlocked.resolve();
-    const [{ status, headers }] = await Promise.all([redelivery, other]);
-    expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
-    expect((await send("POST", `${own}/${id}/redeliver`)).status).toBe(202);
+    const [{ status, text }] = await Promise.all([redelivery, other]);
+    expect([status, text]).toEqual([202, expect.any(String)]);
   });
 });
 

@@ -98,9 +98,12 @@ export async function bundleFile(source: string, folder: string, options: Bundle
 
 const isEntry = (file: string) => path.basename(file) === "bundle.mjs";
 
-export async function bundleEntry(item: Entry, into: string): Promise<Bundle> {
+/** What only stages with accounts bundle. */
+const ACCOUNTS = "@board/accounts/accounts";
+
+export async function bundleEntry(item: Entry, into: string, { accounts = false } = {}): Promise<Bundle> {
   const folder = path.join(into, item.name);
-  const metafile = await bundleFile(item.source, folder);
+  const metafile = await bundleFile(item.source, folder, { external: accounts ? [] : [ACCOUNTS] });
   for (const { from, to } of item.files) await cp(path.join(root, from), path.join(folder, to), { recursive: true });
   const loaded = loadedAtImport(metafile);
   const bytes = loaded.reduce((sum, output) => sum + output.bytes, 0);
@@ -122,14 +125,14 @@ function loadedAtImport({ outputs }: Metafile): Metafile["outputs"][string][] {
   return [...files].flatMap((file) => outputs[file] ?? []);
 }
 
-/** Bundles the named functions, or all of them, into dist/functions/<name>. */
+/** Bundles the named functions, or all of them, into dist/functions/<name>; for a stage with accounts into a folder of its own. */
 export async function bundleFunctions(
   names?: readonly string[],
-  into = path.join(root, "dist/functions"),
+  { accounts = false, into = path.join(root, accounts ? "dist/functions-with-accounts" : "dist/functions") } = {},
 ): Promise<Record<string, Bundle>> {
   const unknown = names?.filter((name) => !entries.some((item) => item.name === name)) ?? [];
   if (unknown.length > 0) throw new Error(`No such function: ${unknown.join(", ")}`);
   const wanted = entries.filter((item) => names?.includes(item.name) ?? true);
-  const bundles = await Promise.all(wanted.map((item) => bundleEntry(item, into)));
+  const bundles = await Promise.all(wanted.map((item) => bundleEntry(item, into, { accounts })));
   return Object.fromEntries(bundles.map((bundle) => [bundle.name, bundle]));
 }

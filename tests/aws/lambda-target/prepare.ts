@@ -9,7 +9,7 @@ import type {} from "../../support/lambda-world.ts";
 /** Runs once: bundles every function. */
 export default async function prepare(project: TestProject): Promise<() => void> {
   const bundles = mkdtempSync(path.join(tmpdir(), "board-bundles-"));
-  await bundleFunctions(undefined, bundles);
+  await bundleFunctions(undefined, { into: bundles });
   // The bundler's process would keep gigabytes of memory until the end.
   await stop();
   project.provide("bundles", bundles);

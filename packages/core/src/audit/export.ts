@@ -4,7 +4,7 @@ import type { Context } from "../context/context.ts";
 import { toCsvLine } from "../values/csv.ts";
 import { InstantInput, lazyObject } from "../values/wire.ts";
 import { type AuditEvent, readAuditEvents } from "./audit.ts";
-import { recordAudit } from "./record.ts";
+import { recordExport } from "./record.ts";
 
 export const AuditExportQuery = lazyObject(() => ({
   format: z.enum(["ndjson", "csv"]).default("ndjson").describe("A JSON object a line, or comma-separated values with a header."),
@@ -69,9 +69,8 @@ export interface AuditExport {
  * streamed, a long log is exported in parts.
  */
 export async function exportAuditEvents(ctx: Context<Admin>, query: AuditExportQuery): Promise<AuditExport> {
-  const { organization_id } = ctx.actor.active;
   const { format, after, since = null } = query;
-  await recordAudit(ctx, "audit.exported", { organization_id, target: { id: organization_id }, after: { format, after, since } });
+  await recordExport(ctx, "audit.exported", { format, after, since });
   const toText = format === "csv" ? toCsvRow : toLine;
   const encoder = new TextEncoder();
   // The header of the first part is enough, so that the parts together are one file.

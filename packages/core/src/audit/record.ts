@@ -1,7 +1,8 @@
 import { eq, sql } from "drizzle-orm";
-import type { Actor } from "../context/actor.ts";
+import type { Actor, Member } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { runBatch } from "../db/batch.ts";
+import { incrementCounter } from "../db/rate-limit.ts";
 import { audit_chains, audit_events } from "../schema/audit.sql.ts";
 import { ellipsize } from "../values/text.ts";
 import { oneLine } from "../values/wire.ts";
@@ -54,6 +55,19 @@ export function recordAudit(ctx: Context, action: AuditAction, entry: AuditEntry
       ctx.db.insert(audit_events).values({ ...row, hash }),
       ctx.db.update(audit_chains).set({ hash }).where(eq(audit_chains.organization_id, organization_id)),
     ]);
+  });
+}
+
+/**
+ * Records that the caller exported something. Of several exports in a clock minute only the first is recorded, so that a program
+ * cannot fill the log with reads.
+ */
+export function recordExport(ctx: Context<Member>, action: AuditAction & `${string}.exported`, after: object): Promise<void> {
+  const { user_id, active } = ctx.actor;
+  const { organization_id } = active;
+  return transaction(ctx, async (ctx) => {
+    if ((await incrementCounter(ctx, action, `${organization_id} ${user_id}`)) > 1) return;
+    await recordAudit(ctx, action, { organization_id, target: { id: organization_id }, after });
   });
 }
 

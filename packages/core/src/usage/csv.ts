@@ -1,4 +1,4 @@
-import { recordAudit } from "../audit/record.ts";
+import { recordExport } from "../audit/record.ts";
 import type { Member } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { toCsvLine } from "../values/csv.ts";
@@ -18,8 +18,7 @@ const SUMS = [
 /** Returns the usage as CSV, and records that it was exported. */
 export async function exportUsage(ctx: Context<Member>, query: UsageQuery): Promise<string> {
   const usage = await getUsage(ctx, query);
-  const { organization_id } = ctx.actor.active;
-  await recordAudit(ctx, "usage.exported", { organization_id, target: { id: organization_id }, after: query });
+  await recordExport(ctx, "usage.exported", query);
   return toCsv(usage);
 }
 
