@@ -51,6 +51,8 @@ const SECRETS = [
   ],
   ["TokenPepper", "TOKEN_PEPPER", "`openssl rand -base64 32`. Keep a copy: without it, every agent needs a new token."],
   ["SmtpUrl", "SMTP_URL", "With MAIL_FROM only."],
+  ["GithubClientSecret", "GITHUB_CLIENT_SECRET", "With GITHUB_CLIENT_ID only."],
+  ["GoogleClientSecret", "GOOGLE_CLIENT_SECRET", "With GOOGLE_CLIENT_ID only."],
   ["LocalAuthToken", "LOCAL_AUTH_TOKEN", "`openssl rand -base64 48`. With AUTH_MODE=local only."],
 ] as const;
 
@@ -111,6 +113,8 @@ const PROVIDED_BY_DEPLOYMENT: Readonly<Record<string, string>> = {
   DATABASE_URL: "secret `DatabaseUrl`",
   LOCAL_AUTH_TOKEN: "secret `LocalAuthToken`",
   SMTP_URL: "secret `SmtpUrl`",
+  GITHUB_CLIENT_SECRET: "secret `GithubClientSecret`",
+  GOOGLE_CLIENT_SECRET: "secret `GoogleClientSecret`",
   ENCRYPTION_KEY: "secret `EncryptionKey`",
   TOKEN_PEPPER: "secret `TokenPepper`",
 };
