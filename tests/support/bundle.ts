@@ -125,7 +125,7 @@ function loadedAtImport({ outputs }: Metafile): Metafile["outputs"][string][] {
   return [...files].flatMap((file) => outputs[file] ?? []);
 }
 
-/** Bundles the named functions, or all of them, into dist/functions/<name>; for a stage with accounts into a folder of its own. */
+/** Bundles the named functions, or all of them, into dist/functions/<name>; for a stage with accounts into another folder. */
 export async function bundleFunctions(
   names?: readonly string[],
   { accounts = false, into = path.join(root, accounts ? "dist/functions-with-accounts" : "dist/functions") } = {},
