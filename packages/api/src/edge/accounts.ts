@@ -36,8 +36,8 @@ export function mountAccounts(app: Hono<Env>, load: LoadAccounts): void {
     if (body.body) requireStorable(parseBody(body.body.toString(), headers.get("content-type") ?? ""), "body");
     const request = new Request(raw.url, { method: raw.method, headers, ...body });
     const { ctx, runtime } = c.var;
-    // The answer does not show how often others tried to sign in to an account.
     const received_at = performance.now();
+    // With limits apart, the answer does not show how often others tried to sign in to an account.
     const answer = await (await load()).handle({ ...ctx, limits: new Map() }, request);
     if (hasPendingWakeups(ctx.pendingWakeups)) await runtime.relay(ctx);
     if (SENDS_MAIL.has(path) || (path === PASSWORD_PATH && answer.status === 401)) await pause(untilNextStep(received_at));

@@ -2,20 +2,14 @@ import * as z from "zod";
 import type { Admin } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { toCsvLine } from "../values/csv.ts";
-import { InstantInput, lazyObject } from "../values/wire.ts";
+import { InstantInput, lazyObject, QueryInteger } from "../values/wire.ts";
 import { type AuditEvent, readAuditEvents } from "./audit.ts";
 import { recordExport } from "./record.ts";
 
 export const AuditExportQuery = lazyObject(() => ({
   format: z.enum(["ndjson", "csv"]).default("ndjson").describe("A JSON object a line, or comma-separated values with a header."),
   since: InstantInput.optional().describe("Only entries from this time on."),
-  after: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(Number.MAX_SAFE_INTEGER)
-    .default(0)
-    .describe("Only entries after the one with this `seq`."),
+  after: QueryInteger(0, 999_999_999_999).default(0).describe("Only entries after the one with this `seq`."),
 }));
 export type AuditExportQuery = z.infer<typeof AuditExportQuery>;
 
