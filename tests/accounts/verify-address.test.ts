@@ -6,7 +6,10 @@ import { type Browser, PASSWORD, setupAccounts } from "./support.ts";
 
 const ORIGIN = "https://board.example";
 const mail = await setup(startMailServer());
+/** The clock is stopped, so that all mails of a test are asked for in one minute. */
+const started = new Date();
 const { world, openOwner, openBrowser, invite, joinBy, signIn } = await setupAccounts({
+  clock: () => started,
   environment: { BASE_URL: ORIGIN, AUTH_FAILURES_PER_MINUTE: "20", ...mail.environment },
 });
 const owner = await openOwner();

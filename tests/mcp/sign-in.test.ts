@@ -5,7 +5,12 @@ import { openPullBoard } from "../support/pull-board.ts";
 import { createWorld } from "../support/world.ts";
 import { connectMcp } from "./support.ts";
 
-const world = await setupWorld({ environment: { BASE_URL: "https://board.example", AUTH_FAILURES_PER_MINUTE: "3" } });
+/** The clock is stopped, so that all attempts of a test are made in one minute. */
+const started = new Date();
+const world = await setupWorld({
+  clock: () => started,
+  environment: { BASE_URL: "https://board.example", AUTH_FAILURES_PER_MINUTE: "3" },
+});
 const board = await openPullBoard(world, "owner");
 
 const METADATA = "https://board.example/.well-known/oauth-protected-resource/mcp";
