@@ -174,7 +174,8 @@ test("an organization has at most as many subscriptions as its budget allows, in
 });
 
 test("messages that test a receiver are limited per minute", async () => {
-  const strict = await createWorld({ limits: { subscription_tests_per_minute: 1 } });
+  const started = new Date();
+  const strict = await createWorld({ clock: () => started, limits: { subscription_tests_per_minute: 1 } });
   onTestFinished(() => strict.close());
   const { owner } = await strict.tenant("strict");
   const { body } = await strict.call("POST", BASE, { token: owner.token, body: { url: receiver.url } });
