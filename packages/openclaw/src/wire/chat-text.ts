@@ -53,17 +53,18 @@ const STOP_WORDS = new Set(
 const wordsOf = (text = ""): string[] => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 const areStopWords = (words: readonly string[]): boolean => words.every((word) => STOP_WORDS.has(word));
 
-/** Returns whether a text consists of stop words alone, apart from brackets and sender names, which hosts skip. */
+/**
+ * Returns whether a host may find stop words alone in a text. Hosts skip text in brackets and everything up to a sender's colon,
+ * some of them across lines, so one line of stop words is enough.
+ */
 function asksToStop(text: string): boolean {
-  const words = withoutBrackets(text)
+  return withoutBrackets(text)
     .split(/[\n\r\u2028\u2029]|\\[nr]/)
-    .flatMap((line) => {
+    .some((line) => {
       const parts = line.split(":");
       const last = wordsOf(parts.pop());
-      if (last.length > 0) return last;
-      // Words before a colon at the end are a sender's name, unless they are stop words.
+      if (last.length > 0) return areStopWords(last);
       const before = wordsOf(parts.findLast((part) => /\p{L}/u.test(part)));
-      return areStopWords(before) ? before : [];
+      return before.length > 0 && areStopWords(before);
     });
-  return words.length > 0 && areStopWords(words);
 }
