@@ -18,7 +18,8 @@ const TEMPLATE = "template";
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const root = mkdtempSync(path.join(scratchFolder, `board-template-${process.pid}-`));
   const folder = path.join(root, "database");
-  const workers = Math.min(project.vitest.config.maxWorkers, project.config.maxWorkers);
+  const files = project.vitest.state.getPaths().length;
+  const workers = Math.max(1, Math.min(project.vitest.config.maxWorkers, project.config.maxWorkers, files));
   const [servers] = await Promise.all([Promise.all(Array.from({ length: workers }, () => startTemplate())), buildPrograms()]);
   await createDatabaseFolder(folder);
   project.provide(
