@@ -78,7 +78,7 @@ describe("counts in the embedded database", () => {
     expect(answered).toEqual(expected);
   }
 
-  test("the numbers of any interval equal a count over the log, before, between and after sweeps", async () => {
+  test("the numbers of any interval equal a count over the log, before, between and after runs that count new events", async () => {
     await scatterEvents(40);
     const { answered, expected } = await readNumbers();
     expect(answered).toEqual(expected);

@@ -119,7 +119,7 @@ test("an agent reads the changes of its board, and a main agent the changes of i
   expect(lines).toContain("task created");
 });
 
-test("a budget has changes when it is made, when what it limits gets another name, when it is spent, and when it is removed with its task", async () => {
+test("a budget has changes when it is created, when its task is renamed, when it is used up, and when it is removed with its task", async () => {
   const member = await world.member("budget-reader", home, "member", { write: true });
   const reader = await openReader(world, { token: member.token }, "types=budget");
   const read = async () =>

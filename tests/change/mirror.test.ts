@@ -38,7 +38,10 @@ async function send({ world, home }: Place, method: string, path: string, body?:
   return answer;
 }
 
-/** Lists the agents of boards. Main agents are left out, because a history may delete the agents, and a gateway without its main agent takes no boards. */
+/**
+ * Lists the agents of boards. Main agents are left out, because a history may delete the listed agents, and no board can be added
+ * to a gateway without a main agent.
+ */
 async function boardAgentIds(place: Place): Promise<string[]> {
   const { items } = (await send(place, "GET", "/api/v1/agents?limit=200")).body as {
     items: { id: string; board_id: string | null }[];

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 const MEGABYTE = 1_000_000;
 
-test("the log of the embedded database is cut, so that writes do not fill the disk with it", async () => {
+test("the write-ahead log of the embedded database is kept short, so that it does not fill the disk", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "board-log-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const database = await openPglite({ folder });

@@ -94,12 +94,12 @@ describe.each(cases)("the pipeline of $name", ({ name, driver, prepare }) => {
   });
 
   test.each([
-    ["the first", [null, 2, 3], [4]],
-    ["one in the middle", [1, null, 3], [4]],
-    ["the last before the writes of the end", [1, 2, null], [4]],
-    ["one of the writes of the end", [1, 2, 3], [4, null, 5]],
-    ["the last write", [1, 2, 3], [4, 5, null]],
-  ])("nothing is committed when %s of the statements fails, and the connection stays usable", async (_which, first, last) => {
+    ["the first statement", [null, 2, 3], [4]],
+    ["a statement in the middle", [1, null, 3], [4]],
+    ["the last statement before the final writes", [1, 2, null], [4]],
+    ["one of the final writes", [1, 2, 3], [4, null, 5]],
+    ["the last of the final writes", [1, 2, 3], [4, 5, null]],
+  ])("nothing is committed when %s fails, and the connection stays usable", async (_which, first, last) => {
     for (let attempt = 0; attempt < 6; attempt++) {
       const failing = transaction(ctx, async (ctx) => {
         await Promise.all(first.map((n) => ctx.db.execute(insert(n))));

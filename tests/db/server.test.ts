@@ -66,7 +66,7 @@ describe("prepared statements", () => {
   test.each([
     ["a frequent statement is planned once per connection", { prepare: true, expected: true }],
     ["a frequent statement is planned each time behind a pooler that cannot keep it", { prepare: false, expected: false }],
-  ])("prepared statements of %s", async (_name, { prepare, expected }) => {
+  ])("%s", async (_name, { prepare, expected }) => {
     const database = open(prepare);
     const separate = await createWorld({ database });
     const { lead } = await separate.tenant(`prepared ${prepare}`);

@@ -57,7 +57,7 @@ test("a gateway's jobs over its budget wait without an attempt, and whenever a j
   expect(await statuses(ids)).toEqual(["done", "running", "running", "queued"]);
 });
 
-test("an organization's jobs over its budget wait on any gateway, and another organization's jobs run", async () => {
+test("jobs beyond an organization's budget wait, whatever their gateway, while jobs of another organization run", async () => {
   const ids = [
     ...(await addNotices(world, home, ["a", "b"])),
     ...(await addNotices(world, { ...home, gateway_id: second_gateway_id }, ["a", "b"])),

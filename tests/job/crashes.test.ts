@@ -46,7 +46,7 @@ async function notification(): Promise<string> {
   return (await getPayloadJob(world, await postPayload(world, await createWebhook(world, home)))).id;
 }
 
-test("a crash of a job is thrown, so that the queue delivers the wake-up again, and is counted", async () => {
+test("a crash of a job is counted and rethrown, so that the queue delivers the wake-up again", async () => {
   const id = await notification();
   await relayOnce(world);
   const repair = await breakToken();
@@ -93,7 +93,7 @@ test("a job whose kind this release does not know counts as crashed, and blocks 
   expect((await getJob(world, other)).status).toBe("done");
 });
 
-test("when it cannot be recorded that a job has ended, its event is not recorded either", async () => {
+test("the end of a job and its failure event are recorded together or not at all", async () => {
   const id = await notification();
   const repair = await breakToken();
   await world.db
@@ -110,7 +110,7 @@ test("when it cannot be recorded that a job has ended, its event is not recorded
   await repair();
 });
 
-test("attempts that fail because of a host do not count towards the crashes of the same job", async () => {
+test("attempts that fail because of a host do not count as crashes of the job", async () => {
   const id = await notification();
   await host.stop();
   for (let n = 1; n <= MAX_CRASHES; n++) {

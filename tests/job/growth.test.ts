@@ -49,7 +49,7 @@ test("a lease does not visit jobs of other lanes, even when a backlog arrived af
   expect((await readRowsVisited()) - before).toBeLessThan(300);
 });
 
-test("the outcome of a job that another wake-up took is read without visiting other lanes", async () => {
+test("finding out why a job could not be leased does not visit jobs of other lanes", async () => {
   const ids = await addBacklog();
   const before = await readRowsVisited();
   for (const id of ids.slice(0, 10)) {

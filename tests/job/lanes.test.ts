@@ -63,7 +63,7 @@ test("a lane continues after its first job is dead, and a redriven job runs befo
   expect(await relayed()).toEqual([first]);
 });
 
-test("a job that joins a lane before the running job waits for the running one to end", async () => {
+test("a job that joins a lane ahead of the running job waits until the running job ends", async () => {
   const host = createDeferredHost();
   const webhook = await createWebhook(world, home);
   const [first, second] = [

@@ -68,7 +68,7 @@ test("more jobs than one batch holds are all sent, each once", async () => {
   expect(sent.toSorted()).toEqual(ids.toSorted());
 });
 
-test("a request relays a limited number of batches, and the sweep relays the rest", async () => {
+test("a request relays a limited number of batches, and the scheduled relay sends the rest", async () => {
   for (let count = 0; count < 35; count++) await add();
   const sent: string[] = [];
   const send = async (wakeUps: { id: string }[]) => {

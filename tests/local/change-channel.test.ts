@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { openChangeChannel } from "@board/core/db/change-channel";
 import { silentLog } from "@board/core/values/log";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -47,4 +49,29 @@ test("while the database is slow with a notification, the next notification wait
   await vi.waitUntil(() => heard.size === CHANGES + 1, WAIT);
   expect(notifications).toBeLessThan(CHANGES);
   expect(warnings, "the driver queues nothing").toEqual([]);
+});
+
+test("a database that accepts the connection and never answers is given up, and connected to again", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => void sockets.push(socket.on("error", () => {}).resume())).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+  const warnings: string[] = [];
+  const { port } = silent.address() as AddressInfo;
+  const channel = openChangeChannel(`postgres://board@127.0.0.1:${port}/board`, {
+    ...silentLog,
+    warn: (event) => void warnings.push(event),
+  });
+  await once(silent, "connection");
+
+  await vi.advanceTimersByTimeAsync(10_000);
+  await once(silent, "connection");
+  expect(warnings).toEqual(["changes.not_connected"]);
+  await vi.advanceTimersByTimeAsync(10_000);
+  await channel.close();
 });

@@ -104,7 +104,7 @@ test("a range of 365 days across a leap day that starts on the first of a month 
   expect([points.length, points[0].period]).toEqual([12, "2024-01-01T00:00:00.000Z"]);
 });
 
-test("range_key is another name of range and overrides it, and without both the range is a day", async () => {
+test("range_key is another name of range, range takes precedence over it, and without both the range is a day", async () => {
   expect((await read({})).range).toBe("24h");
   expect((await read({ range_key: "1m" })).range).toBe("1m");
   expect((await read({ range: "3d", range_key: "1m" })).range).toBe("3d");

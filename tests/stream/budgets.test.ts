@@ -85,7 +85,7 @@ describe.each(["process", "database"] as const)("streams counted in the %s", (co
   const followAs = (client_id: string, more = "", who = home.owner) =>
     follow(who, home, undefined, `?client_id=${client_id}${more}`);
 
-  test("a client's next stream of the same rows replaces the previous one, whose client can resume without a gap", async () => {
+  test("a client's next stream of the same rows replaces the previous one, and the replaced stream can be resumed without a gap", async () => {
     const before = await followAs("tab-1", "&since=2026-01-01T00:00:00Z");
     await write("none");
     await before.waitForEvents(1);

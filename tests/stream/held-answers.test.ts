@@ -39,7 +39,7 @@ const addOldEntry = (content: string) =>
   world.db.insert(board_memory).values({ board_id, content, created_at: new Date(Date.now() - 60_000) });
 
 describe("an answer that cannot be streamed", () => {
-  test("an answer without streaming waits for the first event and then ends with it", async () => {
+  test("an answer that cannot be streamed waits for the first event and then ends with it", async () => {
     await openEdge({ hold_seconds: LONG_HOLD_SECONDS });
     const answer = ask();
     await waitForPolls();
@@ -48,7 +48,7 @@ describe("an answer that cannot be streamed", () => {
     expect((await answer).text).toMatch(/\n\nid: [\w-]+\nretry: 20\n\n$/);
   });
 
-  test("an answer without streaming names the position to continue from when there was no event", async () => {
+  test("an answer that cannot be streamed names the position to continue from when there was no event", async () => {
     await openEdge({ hold_seconds: SHORT_HOLD_SECONDS });
     await addOldEntry("before");
     const first = await ask();

@@ -108,11 +108,21 @@ async function addDeadDelivery(): Promise<{ subscription: { id: string }; job_id
   return { subscription, job_id: job!.id };
 }
 
-test("redriving the dead job of a delivery sends the delivery", async () => {
+test("redriving the dead job of a delivery sends the delivery, which is pending until then", async () => {
   const { subscription, job_id } = await addDeadDelivery();
   await send("POST", `/api/v1/jobs/${job_id}/redrive`);
   expect(await deliveriesOf(subscription)).toMatchObject([{ status: "pending", next_attempt_at: expect.any(String) }]);
+  expect(await deliveriesOf(subscription, "?status=pending")).toHaveLength(1);
+  expect(await deliveriesOf(subscription, "?status=failed")).toEqual([]);
+  let whileSent: unknown;
+  receiver.answer = (request, response) => {
+    void deliveriesOf(subscription).then((deliveries) => {
+      whileSent = deliveries;
+      accept(request, response);
+    });
+  };
   await world.drain();
+  expect(whileSent).toMatchObject([{ status: "pending", next_attempt_at: null }]);
   expect(receiver.messages).toHaveLength(1);
   expect(await deliveriesOf(subscription)).toMatchObject([{ status: "delivered", attempts: 1 }]);
 });

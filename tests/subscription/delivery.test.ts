@@ -114,7 +114,7 @@ test("with ten subscriptions a change of a task runs no more statements than wit
   expect(receiver.messages).toHaveLength(10 * changes.length);
 });
 
-test("failed attempts are repeated at once, after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, and then the delivery has failed", async () => {
+test("an event is sent at once, then again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, and then the delivery has failed", async () => {
   const subscription = await subscribe();
   receiver.answer = reply(500, "broken");
   await addTask();

@@ -196,7 +196,8 @@ test("deliveries are removed after thirty days, and beyond the budget of a subsc
   const copies = Array.from({ length: 110 }, (_, index) => ({
     ...row!,
     id: crypto.randomUUID(),
-    created_at: new Date(small.now().getTime() - index * 1_000),
+    // The events of one transaction have the same time.
+    created_at: new Date(small.now().getTime() - (index - (index % 8)) * 1_000),
   }));
   await small.db.insert(subscription_deliveries).values(copies);
   await runScheduled(small.context(), "retention");

@@ -26,7 +26,7 @@ const backdate = (webhook: Webhook, minutes = 1) =>
     })
     .where(eq(board_webhooks.id, webhook.id));
 
-test("a webhook created with only a description is enabled, belongs to the lead and is unsigned", async () => {
+test("a webhook created with only a description is enabled, notifies the lead and accepts unsigned posts", async () => {
   const created = await create({ description: "  Triage the report  " });
   expect(created.status).toBe(200);
   const { id, created_at } = created.body;
@@ -141,7 +141,7 @@ test.each([
   expect((await get(webhook)).body).toEqual(before);
 });
 
-test("agent_id null assigns the lead; null or blank removes the secret and the signature header", async () => {
+test("agent_id null selects the lead; null or blank removes the secret and the signature header", async () => {
   for (const blank of [null, "", "  "]) {
     const webhook = await createWebhook(world, home, { agent_id: home.worker.id, secret: "key", signature_header: "X-Key" });
     const after = await patch(webhook, { agent_id: null, secret: blank, signature_header: blank });
@@ -212,7 +212,7 @@ test("deleting a webhook deletes its payloads and keeps the memory entries", asy
   expect(memory.text).toContain(`payload:${payload_id}`);
 });
 
-test("a webhook belongs to the lead after its agent is deleted", async () => {
+test("a webhook notifies the lead after its agent is deleted", async () => {
   const webhook = await createWebhook(world, abroad, { agent_id: abroad.worker.id });
   await world.db.execute(sql`delete from agents where id = ${abroad.worker.id}`);
   const after = await world.call("GET", webhook.endpoint_path, { token: abroad.owner.token });

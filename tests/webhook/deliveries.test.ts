@@ -209,7 +209,7 @@ test("all failed payloads since a time are redelivered, oldest first, and others
   expect((await redeliverAll({ status: "delivered" })).status).toBe(422);
 });
 
-test("two redeliveries at the same time notify the agent once more", async () => {
+test("simultaneous redeliveries of a payload notify the agent only once", async () => {
   const id = await postPayload(world, webhook);
   await world.drain();
   host.messages.length = 0;

@@ -136,7 +136,7 @@ test("a lost answer of the host leads to a second call but not to a second messa
   expect([host.messages.length, (await job(payload_id)).status]).toEqual([1, "done"]);
 });
 
-test("a job whose completion was not recorded sends no second message", async () => {
+test("a job that runs again because its completion was not recorded sends no second message", async () => {
   const payload_id = await postPayload(world, webhook);
   await world.drain();
   await world.db

@@ -142,7 +142,7 @@ test("the bytes of headers count, since they are stored too", async () => {
   expect(await usage()).toBeGreaterThan(6_000);
 });
 
-test("a post needs three statements, with its count of bytes", async () => {
+test("a post takes three statements, including the count of its bytes", async () => {
   const webhook = await createWebhook(world, home);
   expect(await world.countStatements(() => postPayload(world, webhook))).toBe(3);
 });
@@ -182,7 +182,7 @@ const postAll = async (webhook: Webhook, posts: number) => {
   return ids;
 };
 
-test("a person who fills an unsigned webhook only replaces its own old payloads and leaves room to all other webhooks", async () => {
+test("posts that fill an unsigned webhook replace only its own old payloads, and other webhooks keep their room", async () => {
   const open = await createWebhook(world, home);
   const ids = await postAll(open, 40);
   const kept = await idsOf(open);

@@ -200,7 +200,7 @@ describe("a storage that fails", () => {
     expect((await get(pathOf(ids[1]!))).body.payload).toBe("two");
   });
 
-  test("a storage that stores another object than it was given does not lose a body", async () => {
+  test("no body is lost when the storage stores different bytes than it was given", async () => {
     const id = await fixture.addOld(webhook, "precious");
     takeEvents("");
     fixture.intercept.after = (call, key) => (call === "put" ? truncate(path.join(fixture.folder, key), 3) : undefined);

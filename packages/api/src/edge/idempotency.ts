@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 import type { Agent, User } from "@board/core/context/actor";
-import type { Context } from "@board/core/context/context";
+import { type Context, transaction } from "@board/core/context/context";
 import { isForeignKeyViolation } from "@board/core/db/query-error";
-import { withDeadlockRetry } from "@board/core/db/retry-transaction";
 import { DomainError, InvalidInput } from "@board/core/values/errors";
 import {
   claimKey,
@@ -173,7 +172,7 @@ async function runInTransaction(
   run: Run,
 ): Promise<StoredAnswer | null> {
   try {
-    return await withDeadlockRetry(ctx, async (inside) => {
+    return await transaction(ctx, async (inside) => {
       const pendingWakeups = createPendingWakeups();
       passPrefetchedBoard(ctx, inside.db);
       const answer = await run({ ...inside, request_transaction: inside.db, pendingWakeups });

@@ -43,8 +43,8 @@ const placeOf = (time: SQL) => sql`width_bucket(${time}, ${input("edges")})`;
 
 /**
  * Returns a subquery of the hourly counts of one board. `offset 0` makes PostgreSQL read each board separately. The condition
- * compares whole rows, so that only the primary key can serve it: with `hour >= …`, a cached plan used the index over the hours of
- * all boards.
+ * compares whole rows, so that only the primary key can serve it: with `hour >= …`, a cached plan used the index over the hours
+ * of all boards.
  */
 const countedIn = (from: SQL, until: SQL) => sql`lateral (
   select counts.hour, counts.events, counts.failed from ${activity_counts} as counts

@@ -19,7 +19,7 @@ export const Approval = lazyObject(() => ({
   payload: z
     .record(z.string(), z.unknown())
     .nullable()
-    .describe("Further data for the decision. Without a `title`, it shows that of the first linked task."),
+    .describe("Further data for the decision. Without a `title`, it gets the title of the first linked task."),
   confidence: z.number().describe("Confidence of the agent, 0 to 100; 0 when the request has none."),
   rubric_scores: z.record(z.string(), z.int()).nullable().describe("Scores by criterion."),
   status: ApprovalStatus.describe("The decision."),
@@ -48,7 +48,7 @@ const linked = aggregatedList<LinkedTask>(
 /** The columns that `toApproval` needs. */
 export const approvalColumns = { ...getTableColumns(approvals), linked: linked.column };
 
-/** The fields of an approval that a list shortens when the answer would be too large. The reason in the payload is kept. */
+/** The fields of an approval that a list shortens when the answer would be too large. Of the payload, it keeps only the reason. */
 export const LARGE_APPROVAL_FIELDS = {
   payload: {
     ...largeObject,

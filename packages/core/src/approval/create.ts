@@ -5,8 +5,7 @@ import { actorColumns } from "../context/actor.ts";
 import { outOfRunScope, requireInRunScope } from "../context/run-scope.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { insertBoardEvents } from "../subscription/board-event.ts";
-import type { CallerContext } from "../context/context.ts";
-import { withDeadlockRetry } from "../db/retry-transaction.ts";
+import { type CallerContext, transaction } from "../context/context.ts";
 import { runBatch } from "../db/batch.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { oneLine } from "../values/wire.ts";
@@ -29,7 +28,7 @@ export async function createApproval(ctx: CallerContext, board_id: string, input
   requireTasksOfRun(ctx, board_id, task_ids);
   if (task_ids.length === 0) return storeApproval(ctx, board, approval, input);
   return mapPendingConflict(ctx, board, task_ids, () =>
-    withDeadlockRetry(ctx, async (ctx) => {
+    transaction(ctx, async (ctx) => {
       const existing_ids = await lockTasks(ctx, board, task_ids);
       const missing_task_ids = task_ids.filter((id) => !existing_ids.includes(id));
       if (missing_task_ids.length > 0)

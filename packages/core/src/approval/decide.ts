@@ -5,10 +5,9 @@ import type { NewActivityEvent } from "../activity/event-type.ts";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import type { User } from "../context/actor.ts";
 import { insertBoardEvents } from "../subscription/board-event.ts";
-import type { Context } from "../context/context.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { changedNow } from "../schema/columns.ts";
 import { DomainError } from "../values/errors.ts";
-import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { runBatch } from "../db/batch.ts";
 import { ellipsize } from "../values/text.ts";
 import { MAX_NAME, oneLine, lazyObject } from "../values/wire.ts";
@@ -30,7 +29,7 @@ export const DecideApproval = lazyObject(() => ({
     .max(MAX_NAME)
     .optional()
     .describe(
-      "For the action `run.permission`: the id of the chosen option of the payload. It must mean the same as the status.",
+      "For the action `run.permission`: the id of the chosen option of the payload. The option must agree with the status.",
     ),
   answer: Answer.optional().describe("For the action `question`: the answer. `rejected` means that there is none."),
 })).meta({ id: "ApprovalUpdate" });
@@ -71,7 +70,7 @@ async function decide(
   const board = await boardFor(ctx, board_id, "write");
   if (status === undefined) return { approval: await readApproval(ctx, board.id, approval_id), is_changed: false };
   return mapPendingConflict(ctx, board, taskIdsOfApproval(approval_id), () =>
-    withDeadlockRetry(ctx, async (ctx) => {
+    transaction(ctx, async (ctx) => {
       await lockTasks(ctx, board, taskIdsOfApproval(approval_id));
       const stored = await readApproval(ctx, board.id, approval_id, true);
       if (stored.status === status || (only_pending && stored.status !== "pending"))

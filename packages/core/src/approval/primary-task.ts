@@ -4,7 +4,7 @@ import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 
 /**
  * Prepares the removal of a task: in approvals that have it as their first task, the next linked task becomes the first. All
- * approvals of the task are locked, so that of two tasks that are removed at the same time, neither replaces the other.
+ * approvals of the task are locked, so that a task that is being removed at the same time does not become the first.
  */
 export async function replacePrimaryTask(ctx: Context, task_id: string): Promise<void> {
   const linked = sql`(select link.approval_id from ${approval_task_links} as link where link.task_id = ${task_id})`;

@@ -31,11 +31,11 @@ export const QuestionOptions = z
 
 export const Answer = lazyObject(() => ({
   option: z.string().max(MAX_NAME).nullable().default(null).describe("One of the options, as it was asked."),
-  text: TextOrNull(MAX_ANSWER).default(null).describe("An answer in own words, if the question allows it."),
+  text: TextOrNull(MAX_ANSWER).default(null).describe("An answer in the person's own words, if the question allows it."),
 }));
 export type Answer = z.infer<typeof Answer>;
 
-/** Returns the options of a question. If there are none, people may answer in their own words. */
+/** Returns the options of a question. People may answer in their own words if the question allows it or has no options. */
 export function questionOf({ payload }: Asked): { options: string[]; allow_text: boolean } {
   const listed = QuestionOptions.safeParse(payload?.["options"]).data ?? [];
   return { options: listed, allow_text: listed.length === 0 || payload?.["allow_text"] === true };
@@ -48,7 +48,7 @@ export function withAnswer(
   answer: Answer | undefined,
 ): Record<string, unknown> | null {
   if (!isQuestion(approval)) {
-    if (answer !== undefined) throw invalidAnswer("This approval is no question", answer);
+    if (answer !== undefined) throw invalidAnswer("This approval is not a question", answer);
     return approval.payload;
   }
   if (status === "rejected") return { ...approval.payload, answer: null };

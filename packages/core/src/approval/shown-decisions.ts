@@ -19,8 +19,8 @@ interface Decided {
 }
 
 /**
- * Builds the writes for `runBatch` that replace Slack messages with buttons for an approval. Without such messages, no job is
- * added.
+ * Builds the writes for `runBatch` that mark Slack messages that show buttons for an approval, and add a job that replaces these
+ * messages. If there are no such messages, no job is added.
  */
 export const replaceShownDecisions = (ctx: Context, { organization_id, approval_id }: Decided): Write[] => [
   {

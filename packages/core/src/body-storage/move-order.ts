@@ -27,8 +27,8 @@ export interface BatchPayload {
 }
 
 /**
- * Adds organizations that have a webhook but are not in the table yet. They get their first batch in the run that began at
- * `start`.
+ * Adds organizations that have a webhook but no row in `webhook_body_turns` yet. They get their first batch in the run that began
+ * at `start`.
  */
 export async function addOrganizations(ctx: Context, start: Date): Promise<void> {
   const now = toTimestamp(start);

@@ -36,7 +36,7 @@ export type ChangesStreamQuery = z.infer<typeof ChangesStreamQuery>;
 export const Changes = lazyObject(() => ({
   changes: z.array(Change).describe("The changes after the cursor, in the order in which they were committed."),
   cursor: z.string().describe("The cursor for the next request, also when there is no change."),
-  has_more: z.boolean().describe("Whether more changes can be read at once."),
+  has_more: z.boolean().describe("Whether more changes can be read now."),
 })).meta({ id: "Changes", description: "A part of the changes feed." });
 export type Changes = z.infer<typeof Changes>;
 

@@ -94,8 +94,8 @@ async function readRemovedBoards(
 }
 
 /**
- * Returns how the entry of a removed board names the caller as a reader: by the id of the membership, or for a main agent by the id
- * of its gateway.
+ * Returns how to find the caller among the readers that the entry of a removed board lists. Members are listed by the id of their
+ * membership, and main agents by the id of their gateway.
  */
 const toReader = (caller: Member | Agent) =>
   caller.type === "agent"

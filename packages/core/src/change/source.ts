@@ -14,7 +14,7 @@ import type { ChangeScope } from "./scope.ts";
 export type ChangeType = (typeof CHANGE_TYPES)[number];
 
 export const Change = lazyObject(() => ({
-  cursor: z.string().describe("Position after this entry, from which a feed or a stream goes on."),
+  cursor: z.string().describe("Position after this entry, from which a feed or a stream continues."),
   type: z.enum(CHANGE_TYPES).describe("What has changed. `memory` is an entry of a board's memory."),
   action: z.enum(CHANGE_ACTIONS).describe("How it has changed."),
   id: Id.describe("Id of what has changed."),
@@ -68,8 +68,8 @@ type Row = Omit<typeof changes.$inferSelect, "readers">;
 const { readers: _readers, ...columns } = getTableColumns(changes);
 
 /**
- * The limits that are written into the SQL: of a stream's batch, of a default page of the feed plus one entry, and of its longest
- * page plus one entry.
+ * The limits that are written into the SQL: the batch of a stream, and one entry more than the default page and the longest page of
+ * the feed.
  */
 const INLINED_LIMITS = [100, 101, 201];
 

@@ -4,7 +4,7 @@ import type { Actor, Agent, Role, User } from "./actor.ts";
 import type { Db } from "./db.ts";
 import type { BodyStorage } from "./body-storage.ts";
 import { isPipelined } from "../db/pipeline.ts";
-import { isDeadlock } from "../db/query-error.ts";
+import { isLockFailure } from "../db/query-error.ts";
 import type { EventBus } from "./event-bus.ts";
 import type { FileStorage } from "./file-storage.ts";
 import type { Gateways } from "./gateways.ts";
@@ -88,21 +88,29 @@ export class FinalWrites<T> {
 const MAX_ATTEMPTS = 5;
 
 /**
- * Runs `work` in a transaction, or in the caller's transaction if there is one. If PostgreSQL ends the transaction because of a
- * deadlock, the work is repeated, so it must not change anything outside of the transaction. Name its parameter `ctx` as well, so
- * that it shadows the outer context, whose queries would run outside the transaction.
+ * Thrown inside a `transaction`, before anything is written, if the transaction has locked too few rows. The retry must take
+ * locks that keep others from adding such rows; otherwise it may lose the same race every time.
+ */
+export class RetryTransaction extends Error {
+  override name = "RetryTransaction";
+}
+
+/**
+ * Runs `work` in a transaction, or in the caller's transaction if there is one. After a deadlock, a lock timeout or
+ * `RetryTransaction`, the work is repeated with `isRetry`, so it must not change anything outside of the transaction. Name its
+ * parameter `ctx` as well, so that it shadows the outer context, whose queries would run outside the transaction.
  */
 export async function transaction<C extends TransactionContext, T>(
   ctx: C,
-  work: (ctx: C) => Promise<T | FinalWrites<T>>,
+  work: (ctx: C, isRetry: boolean) => Promise<T | FinalWrites<T>>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runTransaction(ctx, work);
+      return await runTransaction(ctx, (ctx) => work(ctx, attempt > 1));
     } catch (error) {
-      // Locks that the surrounding transaction holds would cause the same deadlock again.
-      const isOutermost = !is(ctx.db, PgTransaction);
-      if (!isOutermost || attempt === MAX_ATTEMPTS || !isDeadlock(error)) throw error;
+      // After a failed statement, the caller's transaction accepts no others.
+      const mayRepeat = error instanceof RetryTransaction || (isLockFailure(error) && !isInTransaction(ctx));
+      if (attempt === MAX_ATTEMPTS || !mayRepeat) throw error;
     }
   }
 }

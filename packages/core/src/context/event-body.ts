@@ -20,7 +20,10 @@ const Envelope = lazyObject(() => ({
   actor: EventActor,
 }));
 
-/** The place of an event that may concern the whole organization. Only subscriptions of the organization get it then. */
+/**
+ * The common fields of an event that may concern the whole organization. Subscriptions of a board do not get an event without a
+ * board.
+ */
 const Anywhere = lazyObject(() => ({
   ...Envelope.shape,
   board_id: Id.nullable().describe("Board on which it happened; null for what concerns the whole organization."),
@@ -79,7 +82,7 @@ export const BoardEvent = z.discriminatedUnion("type", [
     subject: subject("budget"),
     scope: z.enum(BUDGET_SCOPES).describe("What the budget is for."),
     scope_id: Id.describe("Id of the organization, board, agent or task."),
-    period: z.enum(BUDGET_PERIODS).describe("The period in which it happens once."),
+    period: z.enum(BUDGET_PERIODS).describe("Period of the budget. In each period, the event happens at most once."),
   })),
   lazyObject(() => ({
     type: z.literal("mention").describe("What happened."),

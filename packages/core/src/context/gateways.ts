@@ -5,7 +5,7 @@ export interface GatewayTarget {
   disable_device_pairing: boolean;
   allow_insecure_tls: boolean;
   /**
-   * The organization whose look-up limit the resolution of the host name counts toward. Targets in old jobs do not have this field.
+   * Resolving the host name counts toward the look-up limit of this organization. Targets in old jobs do not have this field.
    */
   organization_id?: string | undefined;
 }

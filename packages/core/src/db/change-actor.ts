@@ -10,7 +10,7 @@ interface Acting {
 
 /**
  * Returns SQL that tells the triggers of the transaction who makes the changes (docs/decisions/changes-by-trigger.md) and how much
- * text the organization may store (text-by-trigger.md). Put it into RETURNING or a select list, so that it needs no statement.
+ * text the organization may store (text-by-trigger.md). Put it into RETURNING or a select list of a statement that runs anyway.
  */
 export const actingActor = (ctx: Acting): SQL<string> => setActor(toSetting(ctx));
 

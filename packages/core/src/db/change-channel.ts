@@ -26,6 +26,8 @@ const COLLECT_MS = 25;
  */
 const MAX_IDS = 200;
 const RECONNECT_MS = 5_000;
+/** After this time a connection that the database accepted and did not answer is given up. The driver itself has no limit. */
+const CONNECT_MS = 10_000;
 
 /**
  * Opens a channel with its own connection. The connection must be direct, because a pooler would run LISTEN in some other
@@ -51,7 +53,12 @@ export function openChangeChannel(url: string, log: Log): ChangeChannel {
   }
 
   async function connect(): Promise<void> {
-    const connecting = new pg.Client({ connectionString: url, keepAlive: true, application_name: "board-changes" });
+    const connecting = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+      application_name: "board-changes",
+    });
     const lost = new Promise<void>((resolve) => {
       connecting.on("error", (error) => {
         log.warn("changes.connection_lost", errorText(error));

@@ -13,7 +13,7 @@ export const EMBEDDED_VERSION: string = packageFile.dependencies["@electric-sql/
 
 /**
  * Limits the log segments that are kept for reuse, which could otherwise take a gigabyte. Also limits the memory for pages,
- * because the operating system caches the same files. The page cost is that of `configureSession`.
+ * because the operating system caches the same files. `configureSession` sets the same page cost on servers.
  */
 const START_PARAMETERS = [
   ...PGlite.defaultStartParams,

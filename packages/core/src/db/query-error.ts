@@ -38,7 +38,7 @@ export function toTextBudgetError(error: unknown): DomainError | null {
   );
 }
 
-/** Checks whether PostgreSQL ended a transaction, so that the others of its deadlock can go on. */
+/** Checks whether PostgreSQL ended a transaction to resolve a deadlock. */
 export const isDeadlock = (error: unknown): boolean => postgresErrorOf(error).code === DEADLOCK_DETECTED;
 
 /** Checks whether a lock was not acquired, because of `lock_timeout` or a deadlock. */

@@ -99,8 +99,8 @@ export function rateLimited(ctx: Context): DomainError {
 const secondsLeftOfMinute = (ctx: Context): number => Math.ceil((MINUTE_MS - (ctx.now().getTime() % MINUTE_MS)) / 1000);
 
 /**
- * Returns the key under which a client address is counted. For IPv6 it is the /64 network, because one client usually has all
- * addresses of it. `::/64` is an exception, because it contains the loopback address and all IPv4-mapped addresses.
+ * Returns the key under which a client address is counted. For IPv6 it is the /64 network, because one client usually controls a
+ * whole /64. `::/64` is an exception, because it contains the loopback address and all IPv4-mapped addresses.
  */
 export function toCounterKey(address: string): string {
   if (isIP(address) !== 6) return address;

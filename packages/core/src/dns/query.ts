@@ -1,7 +1,7 @@
 import { Resolver } from "node:dns/promises";
 import type { Address } from "./address.ts";
 
-/** Time limit of a look-up. If the name servers of a host are slower, a later attempt can find the answer in their cache. */
+/** Time limit of a look-up. An answer that comes later is not lost: the name server caches it, and a later attempt finds it. */
 export const LOOKUP_TIMEOUT_MS = 3_000;
 /** Time after which an unanswered query is sent again, because UDP may lose it. */
 const RESEND_MS = 1_000;

@@ -142,7 +142,7 @@ export interface JobRetryPolicy {
 
 /** Attempts and backoff of each kind of job (docs/reference/gateways.md#job-kinds). */
 export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
-  // A link that signs in is valid for five minutes.
+  // All attempts take less than five minutes, because the link in the mail is valid for only that long.
   "account.mail": { attempts: 5, first_seconds: 5, max_seconds: 60 },
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600, retry_refusal: true },
   "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },

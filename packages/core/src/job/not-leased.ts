@@ -23,7 +23,7 @@ const FIRST_POLL_MS = 2_000;
  */
 const FIRST_DELIVERY_POLL_MS = 15_000;
 const MAX_POLL_MS = 5 * 60_000;
-/** The jitter for jobs that wait for the same host, as a fraction of their wait. */
+/** The jitter of a wait, as a fraction of the wait, so that jobs that wait for the same host do not all return at once. */
 const JITTER = 0.25;
 
 /** What happens to a job that could not be leased after its wake-up. */

@@ -26,8 +26,11 @@ export const Job = lazyObject(() => ({
     .enum(JOB_STATUSES)
     .describe("queued: waits for its next attempt. running: an attempt runs. done: succeeded. dead: given up."),
   attempts: z.int().describe("Attempts so far."),
-  max_attempts: z.int().describe("Attempts after which it is given up."),
-  last_error: z.string().nullable().describe("Why the last attempt failed, or why the host of the first one is down."),
+  max_attempts: z.int().describe("Attempts after which the job is given up."),
+  last_error: z
+    .string()
+    .nullable()
+    .describe("Why the last attempt failed. Before the first attempt: why the host is down that the job waits for."),
   waits_for: z.enum(WAITS_FOR).nullable().describe(WAITS_FOR_TEXT),
   held_by: z
     .enum(["circuit", "organization", "gateway", "subscription"])

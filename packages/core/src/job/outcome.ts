@@ -44,7 +44,7 @@ export type AttemptOutcome = "done" | "retry" | "dead" | "crashed";
 
 export type AnyHandler = JobHandler<JobKind>;
 
-/** Stores that an attempt succeeded, with what it wrote. Returns false when another worker has taken the job over. */
+/** Marks a job as done and runs the handler's write in one transaction. Returns false if another worker has taken the job over. */
 export async function completeJob(
   ctx: Context<System>,
   job: JobRow,
@@ -133,7 +133,8 @@ export async function recordFailure(
     (retry_permanent === true || error.is_transient || error.is_conflict || (retry_refusal === true && error.is_refusal));
   const max_attempts = job.max_attempts + (error instanceof DatabaseUnavailable ? EXTRA_ATTEMPTS : 0);
   if (expected && error.is_waiting) {
-    if (await reschedule(ctx, job, error)) ctx.log.info("jobs.waiting", "Job waits for others that go first", { error: reason });
+    if (await reschedule(ctx, job, error))
+      ctx.log.info("jobs.waiting", "Job waits while others write to its host, and is tried again", { error: reason });
     return null;
   }
   if (expected ? isRetriable && job.attempts < max_attempts : job.crashes + 1 < MAX_CRASHES) {

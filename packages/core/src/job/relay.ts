@@ -60,7 +60,7 @@ export async function relayAll(
 }
 
 /**
- * Sends wake-ups to due jobs without one, and returns how many the queue accepted. `sent_at` is committed before sending, so that
+ * Sends wake-ups for due jobs without one, and returns how many the queue accepted. `sent_at` is committed before sending, so that
  * no transaction waits for the queue. If sending fails, `sent_at` is cleared. After a crash, the wake-up eventually counts as
  * lost.
  */

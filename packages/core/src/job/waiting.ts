@@ -13,7 +13,7 @@ export const WAITS_FOR = ["gateway", "slot", "lane"] as const;
 export type WaitsFor = (typeof WAITS_FOR)[number];
 
 export const WAITS_FOR_TEXT =
-  "What a queued job waits for besides its time. gateway: its host is down, and last_error says why. slot: too many jobs run. lane: an earlier job of the same agent or gateway comes first.";
+  "What a queued job waits for, apart from its due time. gateway: its host is down, and last_error says why. slot: too many jobs run. lane: an earlier job of the same agent or gateway comes first.";
 
 // Each column is written with its table, because Drizzle leaves out the table in a query of one table.
 const isQueued = sql`${jobs}.status = 'queued'`;

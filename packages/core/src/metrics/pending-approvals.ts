@@ -25,7 +25,7 @@ export const PendingApprovals = lazyObject(() => ({
         task_title: z.string().nullable().describe("Title of the first linked task."),
       }),
     )
-    .describe(`The newest ${MAX_ITEMS} of them, newest first.`),
+    .describe(`The newest ${MAX_ITEMS} of these approvals, newest first.`),
 })).meta({ id: "MetricPendingApprovals", description: "Approvals that wait for a decision." });
 export type PendingApprovals = z.infer<typeof PendingApprovals>;
 

@@ -34,7 +34,7 @@ const createSeriesSchema = <T extends z.ZodType>(point: T, id: string) =>
 const createComparisonSchema = <T extends z.ZodType>(series: T, id: string) =>
   lazyObject(() => ({
     primary: series.describe("The range that ends now."),
-    comparison: series.describe("The time of the same length before it."),
+    comparison: series.describe("The equally long time before the range."),
   })).meta({ id, description: "A metric over a range and over the time before it." });
 
 export const SeriesComparison = createComparisonSchema(createSeriesSchema(Point, "MetricSeries"), "MetricComparison");

@@ -26,8 +26,8 @@ const earlier = (condition: SQL) => sql`(
   where earlier.to_status = 'review' and (earlier.at, earlier.id) < (move.at, move.id) and ${condition})`;
 
 /**
- * When the task of a `move` to `review` last changed to `review` before. Rows of an earlier version of the service lack this time
- * until they are counted. If the task was removed, its id is missing, so the board and the start of work identify it.
+ * When the task of a `move` to `review` last entered `review` before this move. Rows of an earlier version of the service lack this
+ * time until they are counted. If the task was removed, its id is missing, so the board and the start of work identify it.
  */
 export const reviewedBefore = sql`coalesce(move.reviewed_before, case
   when move.task_id is not null then ${earlier(sql`earlier.task_id = move.task_id`)}

@@ -1,8 +1,7 @@
 import { and, asc, eq, inArray } from "drizzle-orm";
 import * as z from "zod";
 import type { Agent, System, User } from "../context/actor.ts";
-import { type CallerContext, type Context, isInTransaction } from "../context/context.ts";
-import { withDeadlockRetry } from "../db/retry-transaction.ts";
+import { type CallerContext, type Context, isInTransaction, transaction } from "../context/context.ts";
 import { readBoardAgents } from "../notification/board-agents.ts";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import { boards } from "../schema/board.sql.ts";
@@ -36,7 +35,7 @@ export async function requireStoppable(ctx: CallerContext, board_id: string, run
 /** Stops a running run: the agent loses the task, which goes back to the inbox without an assignee. */
 export async function stopRun(ctx: CallerContext, board_id: string, run_id: string, { reason }: StopRun): Promise<Run> {
   const board = await requireStoppable(ctx, board_id, run_id);
-  return withDeadlockRetry(ctx, async (ctx) => {
+  return transaction(ctx, async (ctx) => {
     const by = ctx.actor.type === "agent" ? "The board lead" : "A person";
     const stopped = await stopOnBoard(ctx, board, [run_id], reason ?? `${by} stopped the run.`);
     if (stopped.length === 0) throw new DomainError("conflict", "The run has ended.");

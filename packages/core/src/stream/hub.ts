@@ -38,8 +38,8 @@ const MAX_CONCURRENT_READS = 4;
 const RENEW_BATCH_SIZE = 100;
 
 /**
- * How many followers are written to before the event loop serves requests again. It is small, because each step of a request
- * waits for one batch.
+ * How many followers are written to before the event loop serves requests again. The number is small, because each step of a
+ * request may have to wait for a whole batch.
  */
 const SEND_BATCH_SIZE = 5;
 

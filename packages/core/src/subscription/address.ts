@@ -8,8 +8,8 @@ type Address = Pick<SubscriptionRow, "url" | "url_sealed">;
 
 const SHOWN_CHARS = 4;
 /**
- * The last four characters of an address are shown only if its path has at least this length. Of a shorter path, they would reveal
- * too much.
+ * The last four characters of an address are shown only if its path has at least this length. They would reveal too much of a
+ * shorter path.
  */
 const MIN_PATH_CHARS = 16;
 /** The maximum number of addresses per hourly run. The next run encrypts the remaining ones. */

@@ -28,7 +28,8 @@ function toPublishJobs(ctx: Context, events: readonly BoardEvent[]): NewJob[] {
 
 /**
  * Stores a delivery of each event to each matching subscription, in the caller's transaction. Returns the jobs that publish the
- * events. The caller must insert them together with its own jobs. A job that stores events of somebody else passes the actor.
+ * events. The caller must insert them together with its own jobs. A job that stores events which somebody else caused passes
+ * `actor`.
  */
 export async function storeBoardEvents(
   ctx: Context,

@@ -106,7 +106,8 @@ async function recordAttempt(
       response_ms: attempt.duration_ms,
     })
     .where(eq(subscription_deliveries.id, delivery.id));
-  // Otherwise subscriptions whose receivers are down would cause events for each other without end.
+  // A `delivery.dead` event that is not delivered causes no alert. Otherwise two subscriptions whose receivers are down would cause
+  // events for each other without end.
   const isAlert = status === "failed" && delivery.event_type !== "delivery.dead";
   if (isAlert) await storeAlerts(ctx, [deadDeliveryAlert(ctx, subscription)]);
   await recordHealth(ctx, subscription, attempt);
@@ -159,7 +160,7 @@ async function recordHealth(ctx: Context, subscription: SubscriptionRow, attempt
 function disabledReason({ is_gone, error, sent_at }: Attempt, failing_since: Date | null): string | null {
   if (is_gone) return "The receiver answered 410 Gone.";
   const isTooLong = failing_since !== null && sent_at.getTime() - failing_since.getTime() >= MAX_FAILING_MS;
-  return isTooLong ? `The receiver only failed for five days. Last error: ${error}` : null;
+  return isTooLong ? `Every attempt of the last five days failed. Last error: ${error}` : null;
 }
 
 async function recordDisabled(ctx: Context, { organization_id, board_id, url }: SubscriptionRow, reason: string): Promise<void> {

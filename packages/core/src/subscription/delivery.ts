@@ -33,7 +33,7 @@ export const Delivery = lazyObject(() => ({
   attempts: z.int().describe("How often it was sent."),
   occurred_at: Instant.describe("When the event happened."),
   last_attempt_at: Instant.nullable().describe("When it was last sent."),
-  next_attempt_at: Instant.nullable().describe("When it is sent next; null when it is not, or is being sent now."),
+  next_attempt_at: Instant.nullable().describe("When it is sent next; null if no attempt follows, or while it is being sent."),
   waits_for: z.enum(["slot"]).nullable().describe("slot: it waits until other deliveries of the receiver or organization end."),
   delivered_at: Instant.nullable().describe("When the receiver accepted it."),
   last_error: z.string().nullable().describe("Why the last attempt failed; null when it did not."),
@@ -52,9 +52,9 @@ export const DeliveryDetail = lazyObject(() => ({
     .describe("What is sent."),
   response: z
     .object({
-      status: z.int().describe("Its status."),
-      body: z.string().describe("The first 1,000 characters of its body."),
-      duration_ms: z.int().describe("Milliseconds until it had come."),
+      status: z.int().describe("HTTP status of the answer."),
+      body: z.string().describe("The first 1,000 characters of the answer's body."),
+      duration_ms: z.int().describe("Milliseconds from sending the request until the answer arrived."),
     })
     .nullable()
     .describe("The last answer; null when none came."),
@@ -86,10 +86,15 @@ export const RecoveredDeliveries = lazyObject(() => ({ count: z.int().describe("
   description: "How many deliveries are sent again.",
 });
 
-const ofQueuedJob = (column: string) => sql`(select ${sql.raw(column)} from ${jobs} as job
-  where job.dedupe_key = ${dedupeKey("")} || ${subscription_deliveries}.id and job.status = 'queued')`;
+const ofOpenJob = (value: string) => sql`(select ${sql.raw(value)} from ${jobs} as job
+  where job.dedupe_key = ${dedupeKey("")} || ${subscription_deliveries}.id and job.status in ('queued', 'running'))`;
+const ofQueuedJob = (value: string) => ofOpenJob(`case when job.status = 'queued' then ${value} end`);
+/** The status that is shown: a failed delivery has an open job only if its dead job was redriven, and is then pending again. */
+const shown_status = sql<DeliveryRow["status"]>`case when ${subscription_deliveries.status} = 'failed' and ${ofOpenJob("true")}
+  then 'pending' else ${subscription_deliveries.status} end`;
 const columns = {
   ...getTableColumns(subscription_deliveries),
+  status: shown_status,
   /** When the queued job of the delivery will run. */
   next_attempt_at: sql<string | null>`${ofQueuedJob(`to_char(job.run_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`)}`,
   waits_for: sql<"slot" | null>`${ofQueuedJob("case when job.held_by is not null then 'slot' end")}`,
@@ -115,7 +120,7 @@ export async function listDeliveries(
     owner: subscription.id,
     filters: [
       filterBy("subscription_id", subscription.id, (id) => eq(subscription_deliveries.subscription_id, id)),
-      filterBy("status", query.status, (status) => eq(subscription_deliveries.status, status)),
+      filterBy("status", query.status, (status) => sql`${shown_status} = ${status}`),
       filterBy("event_type", query.event_type, (type) => eq(subscription_deliveries.event_type, type)),
     ],
     toItem: toDelivery,
@@ -199,7 +204,7 @@ const lockOpenJobs = (ctx: Context, subscription: SubscriptionRow, delivery_id?:
 /** The maximum number of deliveries that one request sends again. For more, the caller repeats the request. */
 const RECOVER_LIMIT = 10_000;
 
-/** Sends deliveries again that were created since a time and have failed, oldest first. */
+/** Sends the failed deliveries again that were created since a time, oldest first. */
 export function recoverDeliveries(
   ctx: Context<User>,
   owner: Owner,
@@ -242,9 +247,7 @@ async function getActive(ctx: Context, owner: Owner, subscription_id: string): P
 }
 
 function toDelivery(row: Row): Delivery {
-  const { id, subscription_id, event_id, event_type, attempts, last_error, response_status } = row;
-  // A failed delivery has a next attempt only if its dead job was redriven.
-  const status = row.status === "failed" && row.next_attempt_at !== null ? "pending" : row.status;
+  const { id, subscription_id, event_id, event_type, status, attempts, last_error, response_status } = row;
   return {
     id,
     subscription_id,

@@ -7,10 +7,11 @@ export async function removeDeliveriesBeyondBudget(ctx: Context): Promise<void> 
   const kept = ctx.settings.budgets.subscription_deliveries;
   await ctx.db.execute(sql`
     delete from ${subscription_deliveries} using (
-      select subscription.id, newest.created_at from ${subscriptions} as subscription cross join lateral (
-        select delivery.created_at from ${subscription_deliveries} as delivery
+      select subscription.id, newest.created_at, newest.id as delivery_id from ${subscriptions} as subscription cross join lateral (
+        select delivery.created_at, delivery.id from ${subscription_deliveries} as delivery
         where delivery.subscription_id = subscription.id and delivery.status <> 'pending'
         order by delivery.created_at desc, delivery.id desc offset ${kept} limit 1) as newest) as beyond
-    where ${subscription_deliveries}.subscription_id = beyond.id and ${subscription_deliveries}.created_at <= beyond.created_at
+    where ${subscription_deliveries}.subscription_id = beyond.id
+      and (${subscription_deliveries}.created_at, ${subscription_deliveries}.id) <= (beyond.created_at, beyond.delivery_id)
       and ${subscription_deliveries}.status <> 'pending'`);
 }

@@ -17,7 +17,7 @@ export const dedupeKey = (delivery_id: string) => `delivery:${delivery_id}`;
 /**
  * Builds the writes for `runBatch` that store a delivery and its job for each event and matching active subscription. They join the
  * statement that stores the change. The key lock keeps a subscription from being removed between the match and the insert. A
- * subscription gets no event about itself, because its receiver is down then.
+ * subscription gets no event about itself, because such an event means that its own receiver fails.
  */
 export function deliveryWrites(ctx: Context, events: readonly BoardEvent[]): NamedWrite[] {
   if (events.length === 0) return [];

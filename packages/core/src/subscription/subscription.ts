@@ -52,7 +52,7 @@ export type SubscriptionWithSecret = z.infer<typeof SubscriptionWithSecret>;
 
 const Fields = lazyObject(() => ({
   url: NonEmpty(MAX_URL).describe(
-    "https address of a public host, port 443. Sending a sealed address back as it was shown keeps it.",
+    "https address of a public host, port 443. Sending the shortened address of format `slack` back keeps the stored one.",
   ),
   active: z.boolean().describe("Whether events are sent. Switching it on again forgets earlier failures."),
   event_types: EventTypes,

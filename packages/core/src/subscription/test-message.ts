@@ -11,7 +11,7 @@ import { lazyObject } from "../values/wire.ts";
 export const TestResult = lazyObject(() => ({
   ok: z.boolean().describe("Whether the receiver accepted the message."),
   status_code: z.int().nullable().describe("Status of the answer; null when none came."),
-  duration_ms: z.int().describe("Milliseconds until the answer had come, or the attempt failed."),
+  duration_ms: z.int().describe("Milliseconds until the answer arrived or the attempt failed."),
   body: z.string().nullable().describe("The first 1,000 characters of the answer."),
   error: z.string().nullable().describe("Why the message was not accepted."),
 })).meta({ id: "SubscriptionTestResult", description: "The result of a test message." });

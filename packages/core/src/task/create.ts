@@ -2,10 +2,9 @@ import { getTableColumns, sql } from "drizzle-orm";
 import { insertTaskBudget } from "../budget/store.ts";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import type { Lead, User } from "../context/actor.ts";
-import { type Context, FinalWrites } from "../context/context.ts";
+import { type Context, FinalWrites, transaction } from "../context/context.ts";
 import { actingValue, preparedActor } from "../db/change-actor.ts";
 import { placeholders, preparedQuery } from "../db/prepared.ts";
-import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import type { BoardAgent } from "../notification/board-agents.ts";
 import { assignTags, listMissingTagIds } from "../tag/assignment.ts";
 import { storeFieldValues, validateFieldValues } from "./field/field-value.ts";
@@ -33,7 +32,7 @@ export async function createTask(ctx: CreatorContext, board_id: string, input: C
 }
 
 function storeNewTask(ctx: CreatorContext, board: BoardRow, newTask: NewTask, matched: MatchResults): Promise<Task> {
-  return withDeadlockRetry(ctx, async (ctx) => {
+  return transaction(ctx, async (ctx) => {
     const agents = await requireCreatable(ctx, board, newTask);
     const fields = await validateFieldValues(ctx, board, newTask.custom_field_values ?? {}, null, matched);
     const row = await storeTask(ctx, board, newTask);

@@ -4,10 +4,9 @@ import type { BoardRow } from "../organization/access.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { hasPendingApproval, isApproved } from "../approval/task-conditions.ts";
 import { boards } from "../schema/board.sql.ts";
-import type { Context } from "../context/context.ts";
+import { type Context, RetryTransaction } from "../context/context.ts";
 import { actingValue, preparedActingAs } from "../db/change-actor.ts";
 import { preparedQuery } from "../db/prepared.ts";
-import { RetryTransaction } from "../db/retry-transaction.ts";
 import { notFound } from "../values/errors.ts";
 import { taskTagIds } from "../tag/task-tags.ts";
 import { task_dependencies } from "../schema/task-dependency.sql.ts";
@@ -37,8 +36,8 @@ export const lockedBoard = ({ id, organization_id }: Record<"id" | "organization
 
 /**
  * Locks a task and the other tasks that the change may affect, until the transaction ends. To avoid deadlocks, every transaction
- * locks the board first (PostgreSQL runs the subquery first) and then the tasks by id. Rows of other tables can still refer to the
- * tasks.
+ * locks the board first (PostgreSQL runs the subquery first) and then the tasks by id. Others can still insert rows that refer to
+ * the tasks, such as comments.
  */
 export async function lockTask(
   ctx: Context,

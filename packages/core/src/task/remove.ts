@@ -3,8 +3,7 @@ import type { Lead, User } from "../context/actor.ts";
 import { sharedCountsLock } from "../activity/lock.ts";
 import { removeComments } from "../activity/retention.ts";
 import { replacePrimaryTask } from "../approval/primary-task.ts";
-import type { Context } from "../context/context.ts";
-import { withDeadlockRetry } from "../db/retry-transaction.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { lockDependencies } from "./dependency/dependency.ts";
 import { toRemovalEffects } from "./effects.ts";
 import { lockTask, readTaskFacts } from "./lock.ts";
@@ -21,7 +20,7 @@ export async function removeTask(
   fence: number | null = null,
 ): Promise<void> {
   const board = await boardFor(ctx, board_id, "write");
-  await withDeadlockRetry(ctx, async (ctx, isRetry) => {
+  await transaction(ctx, async (ctx, isRetry) => {
     if (isRetry) await lockDependencies(ctx, board);
     const locked = await lockTask(ctx, board, task_id, { dependents: true });
     await requireFence(ctx, locked.task, fence);

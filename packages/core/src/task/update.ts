@@ -6,7 +6,6 @@ import { changedFields, isEmpty } from "../values/changed-fields.ts";
 import { type CallerContext, type Context, FinalWrites, isInTransaction, transaction } from "../context/context.ts";
 import { parseMentions } from "../values/mention.ts";
 import { placeholders, preparedQuery } from "../db/prepared.ts";
-import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { type BoardAgent, findBoardLead, readBoardAgents } from "../notification/board-agents.ts";
 import { listMissingTagIds, replaceTags } from "../tag/assignment.ts";
 import { type LinkChanges, toChangedFields } from "./board-events.ts";
@@ -81,7 +80,7 @@ export function changeLease(
   return transaction(ctx, (ctx) => changeInTransaction(ctx, board, task_id, change, false));
 }
 
-/** Works like `changeLease`, as the last part of a transaction. The caller has to return the writes. */
+/** Works like `changeLease`, as the last part of a transaction. The function of the transaction has to return the writes. */
 export const prepareLeaseChange = (
   ctx: Context<Agent>,
   board: BoardRow,
@@ -95,7 +94,7 @@ function toLeaseChange(lease_action: LeaseAction, fence: number | null): TaskCha
 }
 
 const changeTask = (ctx: CallerContext, board: BoardRow, task_id: string, change: TaskChange): Promise<Task> =>
-  withDeadlockRetry(ctx, (ctx, isRetry) => changeInTransaction(ctx, board, task_id, change, isRetry));
+  transaction(ctx, (ctx, isRetry) => changeInTransaction(ctx, board, task_id, change, isRetry));
 
 async function changeInTransaction(
   ctx: CallerContext,
@@ -265,8 +264,8 @@ async function updateRow(
 }
 
 const updateColumns = preparedQuery((db, is_changed: boolean, left_done: boolean, ...names: (keyof TaskRow)[]) => {
-  // An approval that was decided while this transaction waited for the lock must count as older. So this is the current time, not
-  // the start of the transaction.
+  // An approval that was granted while this transaction waited for the lock must not allow the next move to `done`. So this is
+  // the current time, not the start of the transaction.
   const left_done_at = left_done ? { left_done_at: sql`clock_timestamp()` } : {};
   return db
     .update(tasks)

@@ -20,7 +20,9 @@ export const Amounts = lazyObject(() => ({
 }));
 
 export const UsageEntry = lazyObject(() => ({
-  key: UsageKey.describe("Names the entry. For seven days, a repeated key of the agent counts nothing."),
+  key: UsageKey.describe(
+    "Identifies the entry. For seven days, an entry with a key that the agent has used before is not counted.",
+  ),
   at: InstantInput.optional().describe("When it was used, in the last seven days; now when absent. A later time counts as now."),
   ...Amounts.shape,
   run_id: Id.nullable().default(null).describe("Run of the agent for which it was used."),
@@ -37,7 +39,7 @@ export type ReportUsage = z.infer<typeof ReportUsage>;
 
 /** The usage that an agent may send together with a change of a task. The key is only needed if the request may be repeated. */
 export const UsageOfCall = lazyObject(() => ({
-  key: UsageKey.optional().describe("Counts repeated calls once."),
+  key: UsageKey.optional().describe("A call that is repeated with the same key counts once."),
   ...Amounts.shape,
 }));
 export type UsageOfCall = z.infer<typeof UsageOfCall>;
@@ -45,9 +47,7 @@ export type UsageOfCall = z.infer<typeof UsageOfCall>;
 export const ReportedUsage = lazyObject(() => ({
   ok: z.literal(true).describe("All entries are counted."),
   accepted: z.int().describe("Entries that were counted now."),
-  exhausted_budget_ids: z
-    .array(Id)
-    .describe("Budgets without room, whose runs were stopped: end the work that belongs to them. Mostly empty."),
+  exhausted_budget_ids: z.array(Id).describe("Spent budgets whose runs were stopped: end the work under them. Usually empty."),
   repeated: z.int().describe("Entries whose key was known, so that they were counted before."),
 })).meta({ id: "UsageReport", description: "What became of reported usage." });
 export type ReportedUsage = z.infer<typeof ReportedUsage>;

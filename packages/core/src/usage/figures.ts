@@ -60,8 +60,8 @@ const partsOf = (by_day: boolean): SQL => {
 };
 
 /**
- * Selects the rows of a dimension in the parts of the window. `named` limits the rows to the given boards, `only` to certain
- * groups.
+ * Selects the rows of a dimension in the parts of the window. With `named`, it selects only rows of the given boards. `only` is a
+ * further condition.
  */
 const countsOf = (dimension: "board" | "agent" | "task", named: boolean, only = sql`true`): SQL => sql`
   select counts.* from part cross join lateral (
@@ -117,8 +117,8 @@ const silentAgents = (named: boolean) => sql`
 const NO_SUMS = sql.raw([...STORED.map(() => "0"), "null"].join(", "));
 
 /**
- * Selects the tasks to show. A task whose days are all in the window is ranked by its stored sum. Any other task is added up for
- * the window, but only if its stored sum, which is at least as high, could bring it into the list.
+ * Selects the tasks to show. A task whose days are all in the window is ranked by its stored sum. A task that also has earlier days
+ * is added up for the window, but only if its stored sum, which is at least as high, could bring it into the list.
  */
 const rankedTasks = (named: boolean) => sql`
   inside as materialized (

@@ -119,7 +119,7 @@ export const bookHostUsage = (
       const entries = used.map(({ now, used: { model, cost, ...tokens } }) => ({
         ...tokens,
         ...place,
-        key: `host:${session_id}:${model}:${now.input_tokens}:${now.output_tokens}`,
+        key: `host:${session_id}:${model}:${now.input_tokens}:${now.output_tokens}:${now.cost}`,
         model: model === "" ? null : model,
         reasoning_tokens: 0,
         cost_usd: cost > 0 ? cost.toFixed(COST_DIGITS) : null,

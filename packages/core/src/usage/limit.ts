@@ -6,13 +6,12 @@ import { isStopping, type ReachedBudget } from "../budget/reached.ts";
 import { auditBudget } from "../budget/record.ts";
 import { changeBudget, insertBudget, readBudget } from "../budget/store.ts";
 import type { Agent, Member, User } from "../context/actor.ts";
-import type { Context } from "../context/context.ts";
-import { withDeadlockRetry } from "../db/retry-transaction.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { stopRunsUnder } from "./stop.ts";
 
 /**
- * Announces budgets that have reached their warning or limit, and stops the runs under those that are spent, in the transaction
- * of the report or change that reached them. `spent` names the boards on which they were spent.
+ * Announces budgets that have reached their warning or limit, and stops the runs under spent budgets, in the transaction of the
+ * report or change. `spent` names the boards on which the reported usage occurred.
  */
 export async function enforceBudgets(
   ctx: Context<User | Agent>,
@@ -30,7 +29,7 @@ export async function createBudget(ctx: Context<Member>, input: CreateBudget): P
   const { organization_id } = ctx.actor.active;
   const { scope_id = organization_id, ...fields } = input;
   const place = await requireScope(ctx, fields.scope, scope_id);
-  return withDeadlockRetry(ctx, async (ctx) => {
+  return transaction(ctx, async (ctx) => {
     const { budget, reached } = await insertBudget(ctx, organization_id, { ...fields, ...place });
     await enforceBudgets(ctx, organization_id, reached);
     await auditBudget(ctx, "budget.created", { after: budget });
@@ -40,7 +39,7 @@ export async function createBudget(ctx: Context<Member>, input: CreateBudget): P
 
 /** Changes a budget. If its new limit is already reached, this has the effects of a report that reaches it. */
 export function updateBudget(ctx: Context<Member>, budget_id: string, input: UpdateBudget): Promise<Budget> {
-  return withDeadlockRetry(ctx, async (ctx) => {
+  return transaction(ctx, async (ctx) => {
     const { budget, reached, before } = await changeBudget(ctx, budget_id, input);
     if (before === null) return budget;
     await enforceBudgets(ctx, budget.organization_id, reached);

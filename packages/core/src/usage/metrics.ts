@@ -21,7 +21,7 @@ export const UsageQuery = lazyObject(() => ({
   group_id: Id.optional().describe("Only the boards of this group."),
   limit: QueryInteger(1, MAX_ROWS)
     .default(100)
-    .describe("Most rows; those with the highest price are returned. It does not apply to days."),
+    .describe("Maximum number of rows; those with the highest price are returned. Days are not limited."),
 }));
 export type UsageQuery = z.infer<typeof UsageQuery>;
 

@@ -48,11 +48,12 @@ export async function listPlaces(ctx: Context<Agent>, entries: readonly Named[])
   });
 }
 
-function unknownPlaceError({ key, run_id }: Named): DomainError {
-  const what = run_id === null ? "task_id is not a task of your board" : "run_id is not a run of yours on this task";
+function unknownPlaceError({ key, run_id, task_id }: Named): DomainError {
+  const ofRun = task_id === null ? "run_id is not one of your runs" : "run_id is not one of your runs on this task";
+  const problem = run_id === null ? "task_id is not a task on your boards" : ofRun;
   return new DomainError(
     "invalid",
-    `The ${what} in the entry with the key "${key}". No entry was counted: send them again, this one without it to count it as idle use.`,
+    `In the entry "${key}", ${problem}. No entry was counted; send all again. Without run_id and task_id, it is idle use.`,
     { fields: { code: "usage_place_unknown", key } },
   );
 }

@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import { isStopping } from "../budget/reached.ts";
 import { lockBudgets, spend } from "../budget/spend.ts";
 import type { Agent } from "../context/actor.ts";
-import { type Context, FinalWrites } from "../context/context.ts";
+import { type Context, FinalWrites, transaction } from "../context/context.ts";
 import { requireInRunScope } from "../context/run-scope.ts";
 import { countOfDay } from "../db/rate-limit.ts";
-import { withDeadlockRetry } from "../db/retry-transaction.ts";
 import { DomainError } from "../values/errors.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
 import type { ReportedUsage, ReportUsage, UsageEntry, UsageOfCall } from "./entry.ts";
@@ -23,7 +22,7 @@ export async function reportUsage(ctx: Context<Agent>, { entries: sent }: Report
   const placed = entries.map((entry, index) => ({ ...entry, ...places[index]!, at: timeOf(ctx, entry) }));
   const distinct = firstOfEachKey(placed);
   await requireRoomOfDay(ctx, distinct.length);
-  const { stored, reached } = await withDeadlockRetry(ctx, async (ctx) => {
+  const { stored, reached } = await transaction(ctx, async (ctx) => {
     if (ctx.actor.has_budgets) return countInBudgets(ctx, distinct);
     return new FinalWrites(async () => ({ stored: await storeEntries(ctx, distinct), reached: [] }));
   });
@@ -32,7 +31,7 @@ export async function reportUsage(ctx: Context<Agent>, { entries: sent }: Report
   return { ok: true, accepted, repeated: entries.length - accepted, exhausted_budget_ids };
 }
 
-/** Keeps only the first of several entries of a request with the same key. */
+/** Of the entries of a request that have the same key, keeps only the first. */
 export const firstOfEachKey = (entries: readonly PlacedEntry[]): PlacedEntry[] =>
   [...new Map(entries.toReversed().map((entry) => [entry.key, entry])).values()].toReversed();
 

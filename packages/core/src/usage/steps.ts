@@ -1,6 +1,5 @@
 import type { Agent } from "../context/actor.ts";
-import type { Context } from "../context/context.ts";
-import { withDeadlockRetry } from "../db/retry-transaction.ts";
+import { type Context, transaction } from "../context/context.ts";
 import type { PostSteps, SentStep, StoredSteps } from "../run/steps/step.ts";
 import { storeSteps } from "../run/steps/store.ts";
 import { addMs } from "../values/time.ts";
@@ -23,7 +22,7 @@ export async function storeStepsWithUsage(ctx: Context<Agent>, run_id: string, s
   });
   const entries = firstOfEachKey(used);
   await requireRoomOfDay(ctx, entries.length);
-  return withDeadlockRetry(ctx, async (ctx) => {
+  return transaction(ctx, async (ctx) => {
     // This comes before the steps, because budgets and tasks are locked before runs.
     await (ctx.actor.has_budgets ? countInBudgets(ctx, entries) : storeEntries(ctx, entries));
     return storeSteps(ctx, run_id, sent);

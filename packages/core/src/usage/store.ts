@@ -19,7 +19,7 @@ const MAX_MODELS = 100;
 /** An entry with the place where it is counted. */
 export type PlacedEntry = Omit<UsageEntry, "at"> & Place & { at: Date };
 
-/** The sums of the newly stored entries, by task. */
+/** The sums of the newly stored entries of one board, task and run. */
 export interface StoredUsage {
   board_id: string | null;
   task_id: string | null;

@@ -62,8 +62,8 @@ async function readSigned(ctx: Context, secrets: readonly string[], signature: S
 }
 
 /**
- * Returns whether the address is over its limit of refused posts. It may be shared with an attacker, so its posts are still read if
- * they have a signature. If the webhook's total is over its limit, addresses with refused posts are refused completely.
+ * Returns whether the address is over its limit of refused posts. A sender may share the address with an attacker, so posts with a
+ * signature are still read. If the webhook's total is over its limit, all posts of addresses with a refused post are refused.
  */
 function requireReadable(ctx: Context, { refused_here, refused_in_all }: Admission, signature: Signature): boolean {
   const { webhook_refusals_per_minute: limit, webhook_total_refusals_per_minute: total } = ctx.settings.budgets;

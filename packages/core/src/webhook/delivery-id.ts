@@ -30,7 +30,7 @@ interface Post {
 
 /**
  * Returns the names of a delivery. If the signature covers only the body, the body counts as a name too, because an attacker can
- * change the id of a captured post. A generic post without an id repeats only an earlier post with an id and the same body.
+ * change the id of a captured post. A generic post without an id is a repeat only if a post with the same body came with an id.
  */
 export function deliveryNames({ webhook_id, source, is_signed, body, delivery_id }: Post): DeliveryNames {
   const ids = delivery_id === null ? [] : [delivery_id];

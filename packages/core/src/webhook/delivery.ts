@@ -14,7 +14,10 @@ export const Delivery = lazyObject(() => ({
     "queued: not tried yet. retrying: an attempt failed, and another follows. delivered: the agent's host accepted it. failed: given up. filtered: its event leads to no notification. no_target: there was no agent to notify.",
   ),
   attempts: z.int().describe("Attempts so far."),
-  last_error: z.string().nullable().describe("Why the last attempt failed, or why the host of the first one is down."),
+  last_error: z
+    .string()
+    .nullable()
+    .describe("Why the last attempt failed. Before the first attempt: why the agent's host is down."),
   waits_for: z.enum(WAITS_FOR).nullable().describe(WAITS_FOR_TEXT),
   next_attempt_at: Instant.nullable().describe("When the next attempt is due."),
   delivered_at: Instant.nullable().describe("When the host accepted it."),

@@ -48,8 +48,8 @@ export const WebhookAccepted = lazyObject(() => ({
 export type WebhookAccepted = z.infer<typeof WebhookAccepted>;
 
 export const WebhookChallenge = lazyObject(() => ({
-  challenge: z.string().describe("The text of the request, by which the sender checks the address."),
-})).meta({ id: "BoardWebhookChallenge", description: "The answer to a request by which a sender only checks the address." });
+  challenge: z.string().describe("The challenge of the request, returned so that the sender can verify the address."),
+})).meta({ id: "BoardWebhookChallenge", description: "The answer to a request with which a sender only verifies the address." });
 export type WebhookChallenge = z.infer<typeof WebhookChallenge>;
 
 /** The answer to a post: a payload that was stored now or by an earlier delivery, or the response to a challenge. */

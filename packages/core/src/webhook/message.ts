@@ -15,8 +15,7 @@ export interface PayloadFacts {
 }
 
 /**
- * Returns the fenced preview of the post. PostgreSQL cannot store NUL or lone surrogates, so it contains replacement characters
- * instead.
+ * Returns the fenced preview of the post. PostgreSQL cannot store NUL or lone surrogates, so the preview has U+FFFD in their place.
  */
 function preview({ summary, text }: Pick<PayloadFacts, "summary" | "text">): string {
   const shown = snippet(text.replaceAll("\0", "\uFFFD").toWellFormed(), PREVIEW_CHARS);

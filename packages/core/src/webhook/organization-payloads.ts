@@ -7,8 +7,8 @@ import { lazyObject } from "../values/wire.ts";
 
 export const PayloadUsage = lazyObject(() => ({
   used: z.int().describe("Bytes of all webhook payloads of the organization, with their headers."),
-  limit: z.int().nullable().describe("Bytes that they may have together; null if there is no limit."),
-})).meta({ id: "WebhookPayloadUsage", description: "The room that the webhook payloads of an organization take." });
+  limit: z.int().nullable().describe("Maximum bytes of all these payloads together; null if there is no limit."),
+})).meta({ id: "WebhookPayloadUsage", description: "How much storage the webhook payloads of an organization use." });
 export type PayloadUsage = z.infer<typeof PayloadUsage>;
 
 export async function getPayloadUsage(ctx: Context<Member>): Promise<PayloadUsage> {

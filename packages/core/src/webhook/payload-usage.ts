@@ -101,8 +101,8 @@ export const removePayloadsOfOrganization = (ctx: Context, organization_id: stri
   removePayloads(ctx, sql`board_id in (select id from ${boards} where organization_id = ${organization_id})`, sql`count(*)`);
 
 /**
- * Recounts the bytes of organizations and webhooks that were last counted long ago, because earlier versions of the code do not
- * count. Full ones are recounted at each run, so that a wrong counter does not cause refused posts for long.
+ * Recounts the bytes of organizations and webhooks whose last count is old, because earlier versions of the service store payloads
+ * without counting them. Full ones are recounted at each run, so that a wrong counter does not cause refused posts for long.
  */
 export async function recountPayloadBytes(ctx: Context): Promise<void> {
   const limit = ctx.settings.budgets.organization_payload_bytes;

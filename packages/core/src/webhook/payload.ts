@@ -57,13 +57,15 @@ export const WebhookPayload = lazyObject(() => ({
   payload: z.unknown().describe("The body exactly as it was received: JSON, or a string for any other text."),
   headers: z
     .record(z.string(), z.string())
-    .describe("Content-Type, User-Agent and X- headers, in lower case, without those of credentials."),
+    .describe("Content-Type, User-Agent and X- headers, with names in lower case. Headers with credentials are left out."),
   source_ip: z.string().describe("IP address of the sender."),
   content_type: z.string().nullable().describe("Content-Type of the request."),
   received_at: Instant.describe("When it was received."),
   event_type: z.string().nullable().describe("The sender's name of the event, such as `issues.opened`; null if it has none."),
   delivery_id: z.string().nullable().describe("The sender's id of the delivery; a repeat within 7 days is not stored again."),
-  delivery: Delivery.nullable().describe("Whether the agent was notified; null for a payload that is older than this record."),
+  delivery: Delivery.nullable().describe(
+    "Whether the agent was notified; null for a payload from before deliveries were recorded.",
+  ),
   ...truncatable,
 })).meta({ id: "BoardWebhookPayload", description: "A request that a webhook accepted." });
 export type WebhookPayload = z.infer<typeof WebhookPayload>;
@@ -118,7 +120,7 @@ export const bodyText = (row: { body: Uint8Array }): string => utf8.decode(row.b
 
 export const PayloadsQuery = lazyObject(() => ({
   ...pageQuery().shape,
-  event_type: z.string().max(MAX_NAME).optional().describe("Only payloads of events of this name."),
+  event_type: z.string().max(MAX_NAME).optional().describe("Only payloads of events with this name."),
   delivery_status: DeliveryStatus.optional().describe("Only payloads with this delivery status."),
   q: SearchText,
 }));

@@ -3,8 +3,7 @@ import * as z from "zod";
 import { boardFor } from "../organization/access.ts";
 import type { User } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
-import type { Context } from "../context/context.ts";
-import { withDeadlockRetry } from "../db/retry-transaction.ts";
+import { type Context, transaction } from "../context/context.ts";
 import { notFound } from "../values/errors.ts";
 import { enqueueAll } from "../job/job.ts";
 import { jobs } from "../schema/job.sql.ts";
@@ -42,7 +41,7 @@ export function redeliverPayload(
   webhook_id: string,
   payload_id: string,
 ): Promise<Redelivered> {
-  return withDeadlockRetry(ctx, async (ctx) => {
+  return transaction(ctx, async (ctx) => {
     const owner = await lockWebhook(ctx, board_id, webhook_id);
     const [payload] = await ctx.db
       .select({
@@ -69,7 +68,7 @@ export function redeliverPayloads(
   webhook_id: string,
   { status, since }: RedeliverPayloads,
 ): Promise<Redelivered> {
-  return withDeadlockRetry(ctx, async (ctx) => {
+  return transaction(ctx, async (ctx) => {
     const owner = await lockWebhook(ctx, board_id, webhook_id);
     const found = await ctx.db
       .select({

@@ -35,7 +35,7 @@ export const Webhook = lazyObject(() => ({
   enabled: z.boolean().describe("Whether the webhook accepts requests."),
   endpoint_path: z.string().describe("Path to post to."),
   endpoint_url: z.string().nullable().describe("Full URL to post to; null while BASE_URL is not set."),
-  source: z.enum(SOURCE_NAMES).describe("The sender, whose way to sign and to name events is used."),
+  source: z.enum(SOURCE_NAMES).describe("The kind of sender, which decides how requests are signed and how events are named."),
   event_types: z.array(z.string()).nullable().describe("Events that the agent is notified of; null for all."),
   has_secret: z.boolean().describe("Whether requests must be signed."),
   previous_secret_until: Instant.nullable().describe(
@@ -55,7 +55,9 @@ const Fields = lazyObject(() => ({
   description: NonEmpty(MAX_DESCRIPTION).describe("What the agent should do with a payload; sent with every notification."),
   enabled: z.boolean().describe("Whether the webhook accepts requests."),
   agent_id: Id.nullable().describe("Agent of the board to notify; null for the lead."),
-  source: z.enum(SOURCE_NAMES).describe("The sender, whose way to sign and to name events is used; `generic` for any other."),
+  source: z
+    .enum(SOURCE_NAMES)
+    .describe("The kind of sender, which decides how requests are signed and how events are named; `generic` for any other."),
   event_types: z
     .array(NonEmpty(MAX_NAME))
     .max(MAX_EVENT_TYPES)

@@ -1,6 +1,5 @@
 import { type Agent, agent, lead, type Lead, type Role, type User, user, userOrAgent } from "@board/core/context/actor";
-import { as, type Context } from "@board/core/context/context";
-import { withDeadlockRetry } from "@board/core/db/retry-transaction";
+import { as, type Context, transaction } from "@board/core/context/context";
 import { DomainError } from "@board/core/values/errors";
 import { ArtifactNote, createNoteArtifact } from "@board/core/artifact/note";
 import { readFinished } from "@board/core/artifact/artifact";
@@ -33,7 +32,7 @@ const USAGE = "input_tokens, output_tokens, cost_usd, model";
 
 /**
  * Runs a change and then counts what the agent used for the task, even if the change fails, because the tokens were used anyway.
- * A change stands although its usage cannot be counted: if the call failed, its repetition would store the change twice.
+ * If only the count fails, the call succeeds: after an error, the agent would repeat the call and store the change twice.
  */
 async function withUsage<T>(
   ctx: Context<Caller>,
@@ -129,7 +128,7 @@ export const getTaskTool = tool({
 export const listTasksTool = tool({
   title: "List tasks",
   name: "list_tasks",
-  description: "Tasks of a board, newest first, without descriptions. Takes none.",
+  description: "Tasks of a board, newest first, without descriptions. Claims none.",
   as: userOrAgent,
   read_only: true,
   input: z.object({
@@ -196,7 +195,7 @@ export const updateTaskTool = tool({
     // leave no file.
     const change = () =>
       artifact
-        ? withDeadlockRetry(ctx, async (ctx) => {
+        ? transaction(ctx, async (ctx) => {
             await createNoteArtifact(ctx, on_board, task_id, artifact);
             return updateTask(ctx, on_board, task_id, input, fence);
           })

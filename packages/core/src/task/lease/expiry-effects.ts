@@ -65,7 +65,7 @@ export const mergeEffects = (effects: readonly TaskEffects[]): TaskEffects => ({
   board_events: effects.flatMap(({ board_events }) => board_events),
 });
 
-/** Returns the board event of a run that ended because its task was taken away, or no event if the task had no run. */
+/** Returns the board event of a run that ended because its task was taken away, or no event if no run was running. */
 export const runBoardEvents = (
   board: BoardRow,
   { id, run_id, run_status, run_agent_id }: TaskRow,

@@ -11,7 +11,8 @@ export async function requireFence(
   fence: number | null,
 ): Promise<void> {
   if (fence === null || fence === lease_fence) return;
-  const isStopped = Number.isInteger(fence) && (await wasStopped(ctx, id, fence));
+  // A stopped run has an older fence. Other numbers are not looked up, because the column cannot hold all of them.
+  const isStopped = fence < lease_fence && (await wasStopped(ctx, id, fence));
   throw leaseLostError(isStopped ? "stopped" : undefined);
 }
 

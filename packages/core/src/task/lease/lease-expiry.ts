@@ -3,8 +3,7 @@ import type { BoardRow } from "../../organization/access.ts";
 import type { System } from "../../context/actor.ts";
 import { agents as agentTable } from "../../schema/agent.sql.ts";
 import { boards } from "../../schema/board.sql.ts";
-import type { Context } from "../../context/context.ts";
-import { withDeadlockRetry } from "../../db/retry-transaction.ts";
+import { type Context, transaction } from "../../context/context.ts";
 import { readBoardAgents } from "../../notification/board-agents.ts";
 import { type TakenTask, toExpiryEffects } from "./expiry-effects.ts";
 import { lockedBoard } from "../lock.ts";
@@ -80,7 +79,7 @@ export function hasExpired(limits: Limits): SQL {
 
 /** Expires leases on one board, and returns the number of affected tasks. */
 const expireOnBoard = (ctx: Context<System>, board: BoardRow): Promise<number> =>
-  withDeadlockRetry(ctx, async (ctx) => {
+  transaction(ctx, async (ctx) => {
     const limits = limitsOf(ctx);
     const isEnded = limits.idle_since === null ? isOver(limits) : sql`(${isOver(limits)} or ${isAbandoned(limits.idle_since)})`;
     const expired = await ctx.db

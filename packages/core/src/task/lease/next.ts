@@ -3,9 +3,8 @@ import * as z from "zod";
 import { BudgetExhausted } from "../../budget/begin-run.ts";
 import { type BoardRow, boardFor } from "../../organization/access.ts";
 import type { Agent } from "../../context/actor.ts";
-import { type Context, FinalWrites } from "../../context/context.ts";
+import { type Context, FinalWrites, RetryTransaction, transaction } from "../../context/context.ts";
 import { preparedQuery } from "../../db/prepared.ts";
-import { RetryTransaction, withDeadlockRetry } from "../../db/retry-transaction.ts";
 import { DomainError } from "../../values/errors.ts";
 import { truncatable } from "../../lists/large-fields.ts";
 import { Id, MAX_SLUG, lazyObject } from "../../values/wire.ts";
@@ -40,9 +39,9 @@ export const NextTask = lazyObject(() => ({
   task: Task.nullable().describe("The task to work on, in progress and assigned to the caller; null without work."),
   lease: HeldLease.nullable().describe("The lease of the task."),
   comments: z.array(TaskComment).describe(`The latest ${COMMENTS} comments on the task, oldest first.`),
-  retry_after_seconds: z.int().describe("When to ask again: 0 with a task."),
+  retry_after_seconds: z.int().describe("Seconds after which to ask again; 0 if there is a task."),
   reason: z.literal("budget_exhausted").optional().describe("Why there is no task, when there is work but no budget for it."),
-  budget_ids: z.array(Id).optional().describe("The budgets without room, with `reason`."),
+  budget_ids: z.array(Id).optional().describe("The budgets that have no room; only present with `reason`."),
   ...truncatable,
 })).meta({ id: "NextTask", description: "The next task of an agent." });
 export type NextTask = z.infer<typeof NextTask>;
@@ -88,7 +87,7 @@ interface Wanted extends Omit<TakeNextTask, "board_id"> {
 
 async function takeOne(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome> {
   try {
-    return await withDeadlockRetry<Context<Agent>, Outcome>(ctx, (ctx) => takeWithinBudgets(ctx, wanted));
+    return await transaction<Context<Agent>, Outcome>(ctx, (ctx) => takeWithinBudgets(ctx, wanted));
   } catch (error) {
     if (error instanceof RetryTransaction) return null;
     throw error;

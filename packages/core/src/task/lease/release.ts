@@ -1,7 +1,6 @@
 import { boardFor } from "../../organization/access.ts";
 import type { Agent } from "../../context/actor.ts";
-import type { Context } from "../../context/context.ts";
-import { withDeadlockRetry } from "../../db/retry-transaction.ts";
+import { type Context, transaction } from "../../context/context.ts";
 import { createComment } from "../comment/comment.ts";
 import { changeLease } from "../update.ts";
 import type { Task } from "../task.ts";
@@ -14,8 +13,8 @@ export async function releaseTask(
   { reason, fence }: { reason: string; fence: number | null },
 ): Promise<Task> {
   const board = await boardFor(ctx, board_id, "write");
-  return withDeadlockRetry(ctx, async (ctx) => {
-    // This comes first, because it locks the board before the task. If the comment came first, it would lock the task first.
+  return transaction(ctx, async (ctx) => {
+    // The lease is changed first, because that locks the board before the task. Adding the comment first could deadlock.
     const task = await changeLease(ctx, board, task_id, { type: "return" }, fence);
     await createComment(ctx, board_id, task_id, { content: reason, tags: null, anchor: null });
     return task;
