@@ -15,13 +15,14 @@ import { describeRun } from "./report.ts";
  * and of the jobs after it. The counts come from PostgreSQL's log (pg_walinspect), so that they are exact and need no quiet machine.
  */
 const FILE = path.resolve(import.meta.dirname, "../../docs/writes.md");
+const REPEATS = 20;
 const INTRODUCTION = `# What a write writes
 
-\`npm run bench:writes -- --save\` writes this page. One request is one write; its numbers are the mean of ${"`REPEATS`"} requests, read from
-PostgreSQL's log with \`pg_walinspect\`. "hot" are updates that leave the indexes unchanged, "locks" are rows that were locked (a row that a
-foreign key points to is locked, too). Bytes are those of the log without images of whole pages. The time of a trigger is its own, without the triggers that it fires.
+\`npm run bench:writes -- --save\` writes this page. One request is one write; its numbers are the mean of ${REPEATS} requests, read
+from PostgreSQL's log with \`pg_walinspect\`. "hot" counts updates that leave the indexes unchanged, and "locks" counts locked rows (a
+row to which a foreign key points is locked too). Bytes are the bytes of the log without images of whole pages. The time of a
+trigger does not include triggers that it fires.
 `;
-const REPEATS = 20;
 const WARM_UPS = 10;
 
 interface LoggedChange {
@@ -178,8 +179,7 @@ async function main(): Promise<void> {
       parts.push(describe(what, request, jobs));
       console.log(parts.at(-1));
     }
-    if (process.argv.includes("--save"))
-      writeFileSync(FILE, `${[INTRODUCTION.replace("`REPEATS`", String(REPEATS)), described, ...parts].join("\n").trimEnd()}\n`);
+    if (process.argv.includes("--save")) writeFileSync(FILE, `${[INTRODUCTION, described, "", ...parts].join("\n").trimEnd()}\n`);
   } finally {
     await world.close();
     await database.close();

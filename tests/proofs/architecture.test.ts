@@ -33,7 +33,7 @@ const ALLOWED: Record<string, RegExp> = {
   functions:
     /^(packages\/functions\/|node:|@board\/(core|openclaw|api|accounts)\/|@hono\/node-server$|zod$|@aws-sdk\/|@aws-lambda-powertools\/metrics$|aws-lambda$)/,
   cli: /^(packages\/cli\/|node:|@board\/client$|@board\/runner\/|commander$)/,
-  /** The runner is a client like any other, with the protocol of coding agents. */
+  /** The runner is a client like any other, and speaks the protocol of coding agents. */
   runner: /^(packages\/runner\/|node:|@board\/client$|@agentclientprotocol\/sdk$|zod$)/,
   client: /^(packages\/client\/|openapi-fetch$|eventsource-parser$|openapi-typescript$)/,
   /** Only accounts mode loads it. */
@@ -207,8 +207,8 @@ test("zod is imported as a namespace, which bundlers can tree-shake", () => {
 });
 
 /**
- * The rooms that write the tables of a schema file. A file that is not listed is written only by the room that its name begins
- * with.
+ * The folders whose files write the tables of a schema file. The tables of a file that is not listed are written only by the
+ * folder that its name begins with.
  */
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
   agent: ["agent", "provisioning", "coordination"],
@@ -234,7 +234,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
 const WRITE =
   /(?:\.(?:insert|update|delete)\(|prepareRows?Insert\(\s*"[^"]*",\s*|\b(?:insert into|update|delete from) \$\{)(\w+)/g;
 
-test("a table is written only by files of the room that its name begins with, or of the rooms that WRITERS lists", () => {
+test("a table is written only by files of the folder that its name begins with, or of the folders that WRITERS lists", () => {
   const owners = new Map<string, readonly string[]>();
   for (const file of files.filter((name) => name.endsWith(".sql.ts"))) {
     const name = path.posix.basename(file, ".sql.ts");
@@ -242,11 +242,11 @@ test("a table is written only by files of the room that its name begins with, or
       owners.set(match[1]!, WRITERS[name] ?? [name.split("-")[0]!]);
   }
   const shared = ["jobs"];
-  const roomOf = (file: string) => file.split("/")[3]!;
+  const folderOf = (file: string) => file.split("/")[3]!;
   const bad = files.flatMap((file) =>
     [...readFileSync(path.join(root, file), "utf8").matchAll(WRITE)]
       .map((match) => match[1]!)
-      .filter((table) => owners.has(table) && !shared.includes(table) && !owners.get(table)!.includes(roomOf(file)))
+      .filter((table) => owners.has(table) && !shared.includes(table) && !owners.get(table)!.includes(folderOf(file)))
       .map((table) => `${file} writes ${table}`),
   );
   expect(bad).toEqual([]);

@@ -65,6 +65,22 @@ test("every relative link of a document leads to a file and a heading that exist
   expect(broken).toEqual([]);
 });
 
+test("every table of a document has a header, without which its rows are shown as text", () => {
+  const isRow = (line = "") => line.trimStart().startsWith("|");
+  const bare = tracked
+    .filter((file) => file.endsWith(".md"))
+    .flatMap((file) => {
+      const lines = read(file)
+        .replace(/^ *```.*?^ *```/gms, "")
+        .split("\n");
+      const first = lines.flatMap((line, at) => (isRow(line) && !isRow(lines[at - 1]) ? [at] : []));
+      return first
+        .filter((at) => !/^\s*\|[\s:|-]+\|$/.test(lines[at + 1] ?? ""))
+        .map((at) => `${file}: ${lines[at]!.slice(0, 40)}`);
+    });
+  expect(bare).toEqual([]);
+});
+
 test("no comment cites a document that is not in the repository", () => {
   const pattern = /\bcontract (?:\S+\.md|§)|\.md §|\bspec\.md\b/;
   const citing = tracked.filter((file) => /\.(ts|mjs|cjs|md)$/.test(file) && !file.endsWith("citations.test.ts"));

@@ -20,14 +20,14 @@ function importsOf(name: string): { files: string[]; imports: Import[] } {
   return { files, imports };
 }
 
-/** The rooms (folders) of core, by floor, with the lowest floor first. A room imports from its own floor and from lower floors. */
-const CORE_FLOORS = (
+/** The folders of core, from the lowest layer to the highest. A folder imports only from itself and from lower layers. */
+const CORE_LAYERS = (
   "values config dns schema context db process lists job alert stream idempotency audit organization gateway activity subscription tag " +
   "notification follow approval metrics change http mail memory body-storage budget task run artifact usage agent key webhook board skill " +
   "saved-view inbox people channel push slack"
 ).split(" ");
 
-/** Imports that lead to a higher floor. Remove an entry once its import is gone; do not add one. */
+/** Imports that lead to a higher layer. Remove an entry once its import is gone; do not add one. */
 const CORE_UPWARD: readonly string[] = [
   "context -> db",
   "job -> activity",
@@ -38,18 +38,18 @@ const CORE_UPWARD: readonly string[] = [
   "organization -> webhook",
 ];
 
-const OPENCLAW_FLOORS = "wire soul template host usage provisioning gateway skill coordination sync onboarding".split(" ");
+const OPENCLAW_LAYERS = "wire soul template host usage provisioning gateway skill coordination sync onboarding".split(" ");
 const OPENCLAW_UPWARD: readonly string[] = [];
 
-const API_FLOORS = "work guidance sign-in edge runtime.ts endpoint.ts mcp openapi routes stream groups.ts app.ts".split(" ");
+const API_LAYERS = "work guidance sign-in edge runtime.ts endpoint.ts mcp openapi routes stream groups.ts app.ts".split(" ");
 const API_UPWARD: readonly string[] = ["edge -> endpoint.ts", "edge -> runtime.ts", "routes -> groups.ts"];
 
-const roomOf = (file: string) => file.split("/")[0]!;
+const folderOf = (file: string) => file.split("/")[0]!;
 
-function upwardArrows(imports: readonly Import[], floors: readonly string[]): string[] {
+function upwardArrows(imports: readonly Import[], layers: readonly string[]): string[] {
   const arrows = imports
-    .map(({ from, to }) => [roomOf(from), roomOf(to)] as const)
-    .filter(([from, to]) => floors.indexOf(to) > floors.indexOf(from))
+    .map(({ from, to }) => [folderOf(from), folderOf(to)] as const)
+    .filter(([from, to]) => layers.indexOf(to) > layers.indexOf(from))
     .map((arrow) => arrow.join(" -> "));
   return [...new Set(arrows)].toSorted();
 }
@@ -81,28 +81,28 @@ const core = importsOf("core");
 const openclaw = importsOf("openclaw");
 const api = importsOf("api");
 
-test("every file of core belongs to a room that has a floor", () => {
-  expect([...new Set(core.files.map(roomOf))].filter((room) => !CORE_FLOORS.includes(room))).toEqual([]);
+test("every file of core is in a folder that has a layer", () => {
+  expect([...new Set(core.files.map(folderOf))].filter((folder) => !CORE_LAYERS.includes(folder))).toEqual([]);
 });
 
-test("every file of openclaw belongs to a room that has a floor", () => {
-  expect([...new Set(openclaw.files.map(roomOf))].filter((room) => !OPENCLAW_FLOORS.includes(room))).toEqual([]);
+test("every file of openclaw is in a folder that has a layer", () => {
+  expect([...new Set(openclaw.files.map(folderOf))].filter((folder) => !OPENCLAW_LAYERS.includes(folder))).toEqual([]);
 });
 
-test("every file of api belongs to a room, or is on the list of files without a room", () => {
-  expect([...new Set(api.files.map(roomOf))].filter((room) => !API_FLOORS.includes(room))).toEqual([]);
+test("every file of api is in a folder that has a layer, or has a layer itself", () => {
+  expect([...new Set(api.files.map(folderOf))].filter((folder) => !API_LAYERS.includes(folder))).toEqual([]);
 });
 
-test("only listed imports of core lead to a higher floor, and the list only shrinks", () => {
-  expect(upwardArrows(core.imports, CORE_FLOORS)).toEqual(CORE_UPWARD);
+test("only listed imports of core lead to a higher layer, and the list only shrinks", () => {
+  expect(upwardArrows(core.imports, CORE_LAYERS)).toEqual(CORE_UPWARD);
 });
 
-test("only listed imports of openclaw lead to a higher floor, and the list only shrinks", () => {
-  expect(upwardArrows(openclaw.imports, OPENCLAW_FLOORS)).toEqual(OPENCLAW_UPWARD);
+test("only listed imports of openclaw lead to a higher layer, and the list only shrinks", () => {
+  expect(upwardArrows(openclaw.imports, OPENCLAW_LAYERS)).toEqual(OPENCLAW_UPWARD);
 });
 
-test("only listed imports of api lead to a higher floor, and the list only shrinks", () => {
-  expect(upwardArrows(api.imports, API_FLOORS)).toEqual(API_UPWARD);
+test("only listed imports of api lead to a higher layer, and the list only shrinks", () => {
+  expect(upwardArrows(api.imports, API_LAYERS)).toEqual(API_UPWARD);
 });
 
 test("core has no circular imports, including type imports", () => {

@@ -98,7 +98,7 @@ export async function bundleFile(source: string, folder: string, options: Bundle
 
 const isEntry = (file: string) => path.basename(file) === "bundle.mjs";
 
-/** What only stages with accounts bundle. */
+/** The module that only stages with accounts bundle. */
 const ACCOUNTS = "@board/accounts/accounts";
 
 export async function bundleEntry(item: Entry, into: string, { accounts = false } = {}): Promise<Bundle> {

@@ -61,7 +61,7 @@ export function createReader(): { keys: BrowserSubscription["keys"]; decrypt: (b
     decipher.setAuthTag(content.subarray(-16));
     const padded = Buffer.concat([decipher.update(content.subarray(0, -16)), decipher.final()]);
     const end = padded.findLastIndex((byte) => byte !== 0);
-    if (padded[end] !== 2) throw new Error("The last record does not end as one");
+    if (padded[end] !== 2) throw new Error("The record has no delimiter of a last record");
     return padded.subarray(0, end).toString("utf8");
   };
   return { keys: { p256dh: encode(ours), auth: encode(auth) }, decrypt };

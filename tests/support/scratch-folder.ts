@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 
 /** Linux keeps this folder in memory. */
 const MEMORY = "/dev/shm";
-/** The databases of a run take less than one gigabyte of it. */
+/** The databases of a run take less than one gigabyte; the rest stays free for the processes of the tests. */
 const NEEDED_BYTES = 4 * 1024 ** 3;
 
 /** The folder for the databases of tests: in memory if enough is free. Benchmarks use the disk, because they measure it. */

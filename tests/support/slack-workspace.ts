@@ -212,7 +212,7 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
       return { payload: JSON.stringify(payload), response_url };
     },
     web: {
-      get: () => Promise.reject(new Error("Slack is only posted to.")),
+      get: () => Promise.reject(new Error("The fake Slack accepts POST only.")),
       checkReceiver: async () => {},
       post: (url, { headers, body }) => forward(origin, url, headers, body as string),
     },

@@ -23,7 +23,7 @@ test("with a balancer that checks /readyz, and successors that start first, a ro
     await cluster.start();
     await cluster.end(old);
   }
-  // The clients whose streams were ended last connect again.
+  // In this time, the clients whose streams ended last connect again.
   await pause(RETURN_MS);
   const result = await load.stop();
   task.meta.summary = { requests_per_second, streams, ...toFigures(result) };

@@ -53,7 +53,7 @@ export interface ProcessorSeconds {
 }
 
 export interface Load {
-  /** Ends the load and waits until everything has arrived, but not for ever. */
+  /** Ends the load and waits until everything has arrived, up to a time limit. */
   stop(): Promise<LoadResult>;
 }
 

@@ -4,7 +4,7 @@ import type { FakeGateway } from "../../support/fake-gateway/server.ts";
 import type { FleetRun } from "../load/fleet-run.ts";
 import type { Attempt } from "./chaos.ts";
 
-/** The begin and end of a stored post. A post without an answer has no end. */
+/** The beginning and the end of a stored post. A post without an answer has no end. */
 interface Stored {
   payload_id: string;
   begin: number;

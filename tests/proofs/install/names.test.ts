@@ -1,4 +1,6 @@
 /** Every file that names the package, the image or the chart uses the name of packages/board/name.mjs and the current version. */
+import { randomBytes } from "node:crypto";
+import { Environment } from "@board/core/config/environment";
 import { expect, test } from "vitest";
 import { parse, parseDocument } from "yaml";
 import { IMAGE, MCP_NAME, NAME, REPOSITORY } from "../../../packages/board/name.mjs";
@@ -21,6 +23,17 @@ test("the templates for container hosts run the image of this version and check 
   expect(fly).toContain('path = "/readyz"');
   const railway = JSON.parse(readProjectFile("deploy/railway.json"));
   expect(railway).toMatchObject({ build: { dockerfilePath: "Dockerfile" }, deploy: { healthcheckPath: "/readyz" } });
+});
+
+test("every setting that Render generates accepts what Render generates, which is 256 bits in Base64", () => {
+  const groups: { envVars: { key: string; generateValue?: boolean }[] }[] = parse(
+    readProjectFile("deploy/render.yaml"),
+  ).envVarGroups;
+  const generated = groups.flatMap(({ envVars }) => envVars.filter(({ generateValue }) => generateValue));
+  const accepts = ({ key }: { key: string }) =>
+    Environment.shape[key as keyof typeof Environment.shape].safeParse(randomBytes(32).toString("base64")).success;
+  expect(generated.length).toBeGreaterThan(0);
+  expect(generated.filter((setting) => !accepts(setting))).toEqual([]);
 });
 
 test("the entry of the MCP registry has the package of this version, and an address for a service that a team runs", () => {

@@ -60,7 +60,7 @@ async function killOnce(world: World, fixture: RunnerFixture, kill_at: number, r
     const { code } = await fixture.start(SCRIPT, ["--idle", "1s", "--max-tasks", "1"]).exited;
     if (code !== 0) return [about(`the next start ended with ${code}`)];
     task = await fixture.task(id);
-    // Before the journal was begun, only the end of the lease returns the task.
+    // If the runner was killed before it began its journal, the task returns only when its lease ends.
     if (task.status === "in_progress") {
       world.elapse(LEASE_MS);
     }

@@ -2,7 +2,10 @@ import type { AccessMatrix, AccessCase } from "./access-matrix.ts";
 import { type OwnerCondition, findOwnerConditions } from "./mutate-sql.ts";
 import { createRunner, isSettled, type Run, type RunTrial, statusOf } from "./run-trial.ts";
 
-/** How a removed condition is detected: alone, only without earlier checks ("behind"), or never. Other parts are not tried. */
+/**
+ * How a removed condition is detected: when it alone is removed, only when checks in front of it are removed too ("behind"), or
+ * never. Conditions that this run does not remove are "not tried".
+ */
 export type Detection = "alone" | "behind" | "never" | "not tried";
 
 /**
@@ -158,8 +161,8 @@ class MutationRun {
   }
 
   /**
-   * Returns the other conditions to remove so that the result of the request changes; null when none helps. What was asked and
-   * answered alike without the condition is `settled` for other requests.
+   * Returns the other conditions to remove so that the result of the request changes; null when none helps. If the database got
+   * and answered the same with and without the condition, the key goes into `settled`, and other requests skip it.
    */
   async #missedAt(
     trial: AccessCase,
@@ -212,7 +215,7 @@ class MutationRun {
     return refusedFirst.flatMap(([, trials]) => trials.toSorted(compareDepth).slice(0, MAX_EXAMPLES));
   }
 
-  /** Returns ways to let a request get further: without one of its conditions, and without each check that stops it. */
+  /** Returns runs in which the request gets further: without one of its conditions, and without each check that stops it. */
   async #frontsOf(trial: AccessCase): Promise<MutatedRun[]> {
     const known = this.#fronts.get(trial);
     if (known) return known;

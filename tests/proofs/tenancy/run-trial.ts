@@ -65,8 +65,8 @@ const digest = (...parts: readonly unknown[]): string =>
     .digest("base64");
 
 /**
- * Checks whether a statement was sent alike and answered alike in two runs. Then no other request that sends it can tell the runs
- * apart. What a refused request has written is not known, because it was rolled back.
+ * Checks whether two runs sent a statement after the same writes and got the same answer. Then no other request that sends it can
+ * tell the runs apart. What a refused request has written is not known, because it was rolled back.
  */
 export function isSettled(statement: string, run: Run, other: Run): boolean {
   const [one, two] = [run, other].map(({ exchanges }) => exchanges.get(statement));
