@@ -1,6 +1,9 @@
+import { agents } from "@board/core/schema/all-tables";
+import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import { setup } from "../support/fixtures.ts";
 import {
+  addWorker,
   changeTask,
   headersOf,
   openTeamFixture,
@@ -105,4 +108,27 @@ test("a task that is not in review, or that no agent handed in, is not sent back
   const named = await sendBack(unsubmitted, { assigned_agent_id: team.worker.id });
   expect(named.body).toMatchObject({ status: "in_progress", assigned_agent_id: team.worker.id });
   expect((await sendBack(unsubmitted)).status).toBe(409);
+});
+
+test("a task whose agent is gone is sent back only to an agent that the request names", async () => {
+  const leaver = await addWorker(world, team, "Leaver");
+  const task = await addTask(world, team);
+  await changeTask(world, { agent: leaver.token }, task, { status: "in_progress" });
+  await changeTask(world, { agent: leaver.token }, task, { status: "review" });
+  await world.db.delete(agents).where(eq(agents.id, leaver.id));
+  const { status, body } = await sendBack(task);
+  expect([status, body.detail]).toEqual([
+    409,
+    "The agent that handed in the task is no longer on the board. Name the agent that should do the work.",
+  ]);
+  const named = await sendBack(task, { assigned_agent_id: team.worker.id });
+  expect(named.body).toMatchObject({ status: "in_progress", assigned_agent_id: team.worker.id });
+});
+
+test("a task that a person sends back without a comment is not said to come from the lead", async () => {
+  await sendBack(await addInReview());
+  const [notice] = (await readNotices()).filter(({ message }) => message.includes("CHANGES REQUESTED"));
+  expect(notice!.message).toContain(
+    "\nRequested changes:\nChanges are requested, but there is no comment; ask in a comment on the task.\n",
+  );
 });

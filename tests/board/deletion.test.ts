@@ -159,7 +159,7 @@ async function fillBoard(): Promise<string> {
   return board_id;
 }
 
-/** Adds a file with its review, and a notification of the owner that waits to be sent. */
+/** Adds a file with a review of it, and a notification that waits to be sent to the owner. */
 async function addPersonalRows(board_id: string, task_id: string): Promise<void> {
   const insert = world.db.insert.bind(world.db);
   const { organization_id } = home;

@@ -130,7 +130,8 @@ describe("access to board groups", () => {
     return person;
   }
 
-  // Each case lists the statuses of reading, then of changing: first for the group with boards, then for the empty group.
+  // The first pair has the statuses of reading, the second the statuses of changing. In each pair, the group with boards comes
+  // before the empty group.
   test.each<[Rights, [number, number], [number, number]]>([
     [{}, [404, 404], [403, 403]],
     [{ read: true }, [200, 200], [403, 403]],

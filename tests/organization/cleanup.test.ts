@@ -13,8 +13,8 @@ import { createWorld, type Person, type Tenant, type World } from "../support/wo
 
 const HOST_TOKEN = "test-token-123";
 /**
- * All tables except three kinds: tables that do not belong to an organization, host locks, which outlive their gateways, and
- * leases of streams and waiting requests, which end by themselves.
+ * Tables in which a deleted organization may leave rows: tables that do not belong to an organization, host locks, which
+ * outlive their gateways, and leases of streams and waiting requests, which end by themselves.
  */
 const OTHER_TABLES = [
   "rate_counters",

@@ -1,3 +1,4 @@
+import { recheckUsers } from "@board/core/organization/user";
 import { users } from "@board/core/schema/all-tables";
 import { openTestDatabase } from "../support/world.ts";
 import { and, eq, ne } from "drizzle-orm";
@@ -108,4 +109,16 @@ test("an open stream ends when its user is deleted, even if another issuer has a
   }
   await database.db.delete(users).where(eq(users.auth_issuer, before.identities.issuer));
   expect(await stream.waitForEnd()).toBe(true);
+});
+
+test("users of several issuers are found again together, each under its own issuer", async () => {
+  const [first, second] = [await start(), await start()];
+  const [ann, otherAnn, bob] = [await signIn(first, "ann"), await signIn(second, "ann"), await signIn(second, "bob")];
+  const session = ({ identities }: World, subject: string) => ({
+    identity: { issuer: identities.issuer, subject },
+    organization_id: null,
+  });
+  const sessions = [session(first, "ann"), session(second, "bob"), session(second, "ann"), session(first, "bob")];
+  const found = await recheckUsers(first.context(), sessions);
+  expect(found.map((user) => user?.user_id)).toEqual([ann, bob, otherAnn, undefined]);
 });

@@ -126,7 +126,7 @@ async function seedRun(world: World, { organization_id, board_id, worker }: Tena
   if (reported.status !== 200) throw new Error(reported.text);
 }
 
-/** Stores a notification of a person that waits to be sent by e-mail, and that the person follows the board. */
+/** Stores a notification that waits to be sent to a person by e-mail, and makes the person follow the board. */
 async function seedNotifications({ db }: World, { organization_id, board_id }: Tenant, user_id: string): Promise<void> {
   await db.insert(schema.follows).values({ organization_id, board_id, user_id, following: true }).onConflictDoNothing();
   const sealed = { bot_token_sealed: Buffer.alloc(40), signing_secret_sealed: Buffer.alloc(40) };

@@ -115,7 +115,7 @@ test("a webhook's post gets 409 as soon as half of the budget is used, so that t
   expect((await place.call("POST", `${place.board}/memory`, { content: LONG })).status).toBe(200);
 });
 
-test("texts of an agent to an agent without a host are counted, and refused beyond the budget", async () => {
+test("messages from an agent to an agent without a host are counted, and refused beyond the budget", async () => {
   const board = await openPullBoard(world, `pull-${++tenants}`);
   const nudge = (message: string) =>
     board.call("POST", `/api/v1/agent/boards/${board.board_id}/agents/${board.worker.id}/nudge`, board.lead.token, { message });

@@ -13,7 +13,7 @@ export interface Place {
   agent: Call;
   board: string;
   task: string;
-  /** The agents' path of a task that is assigned to the tenant's worker. */
+  /** The path, for agents, of a task that is assigned to the tenant's worker. */
   worker_task: string;
   group: string;
   field: { id: string; field_key: string };

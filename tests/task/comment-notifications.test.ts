@@ -49,7 +49,7 @@ describe("the text of a comment notification", () => {
     ]);
   });
 
-  test("a mentioned agent learns the reason, and is asked not to change the status of another agent's task", async () => {
+  test("a mentioned agent learns that it was mentioned, and is asked not to change the status of another agent's task", async () => {
     const ada = await addWorker(world, home, "Ada Lovelace");
     await comment("@lead and @worker, look", { as: ada });
     const texts = Object.fromEntries(host.messages.map(({ session_key, message }) => [session_key, message.split("\n")]));
@@ -156,7 +156,7 @@ describe("recipients of comment notifications", () => {
     expect(receivedHeadings()).toEqual({ [home.worker.session_key]: "NEW TASK COMMENT" });
   });
 
-  test("agents without a session are skipped without a replacement", async () => {
+  test("agents without a session are skipped, and no other agent is notified instead", async () => {
     await world.db.update(agents).set({ openclaw_session_id: null }).where(eq(agents.id, home.lead.id));
     await comment("@lead");
     expect(receivedHeadings()).toEqual({});

@@ -43,7 +43,7 @@ test("a comment written while a deletion of its task waits is deleted with the t
   expect([posted.status, (await removing).status, await comments()]).toEqual([200, 200, []]);
 });
 
-test("a comment on a task that is being deleted is not found and notifies no agent", async () => {
+test("a comment on a task that is being deleted gets 404 and notifies no agent", async () => {
   const task = await addTask(world, home);
   const notices = await world.db.$count(jobs, eq(jobs.kind, "notice"));
   await outside.query("begin");

@@ -42,7 +42,7 @@ export interface MoveCase {
   to: Status;
   assignee: string | null;
   sent: string | null | undefined;
-  /** The second worker has moved the task to review before. */
+  /** Whether the second worker moved the task to review earlier. */
   reviewed: boolean;
 }
 
@@ -91,7 +91,7 @@ const NO_RUN = { run_id: null, run_status: null, run_agent_id: null, run_started
 const observedResult = ({ answer: { status, body }, before, after, moves }: ExecutedMove) => ({
   answer: status === 200 ? [status, body.status, body.assigned_agent_id, body.in_progress_at] : [status, body],
   row: { ...after, left_done_at: null, updated_at: null, ...NO_RUN },
-  /** The agent of the task's running run. */
+  /** The agent whose run on the task is running; null without one. */
   runs: after.run_status === "running" ? after.run_agent_id : null,
   left_done: after.left_done_at !== null && after.left_done_at >= moves[0]!.at,
   touched: after.updated_at > before.updated_at,

@@ -127,7 +127,7 @@ describe("a stale fence", () => {
     await take(id);
     const before = await read(id);
     const events = await world.db.$count(activity_events, eq(activity_events.task_id, id));
-    for (const fence of [1, 0, 3, "-1", "two", ""]) {
+    for (const fence of [1, 0, 3, 9_999_999_999, "-1", "two", ""]) {
       const { status, body } = await write(id, team.worker.token, fence);
       expect([fence, status, body.detail]).toEqual([fence, 409, LOST]);
     }

@@ -245,7 +245,7 @@ describe("notifications of rework", () => {
     expect(await change(lead, task, { status: "inbox" })).toEqual(to(team.worker, "CHANGES REQUESTED"));
   });
 
-  test("rework that a person requests is notified like a new assignment, and rework without a worker notifies no agent", async () => {
+  test("rework requested by a person sends the notification of a new assignment, and rework without a worker sends none", async () => {
     const reassigned = { status: "inbox", assigned_agent_id: team.worker.id };
     expect(await change(owner, await addTaskInReview(), reassigned)).toEqual(to(team.worker, "TASK ASSIGNED"));
     expect(await change(lead, await add({ status: "review" }), { status: "inbox" })).toEqual([]);

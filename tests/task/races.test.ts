@@ -51,7 +51,7 @@ describe("concurrent claims", () => {
     },
   );
 
-  test("one of two agents gets a task on a single database connection", async () => {
+  test("one of two agents that claim a task at once gets it, also on a single database connection", async () => {
     const embedded = await createWorld();
     try {
       const { workers, tasks: add, patch } = await addRaceBoard(embedded, await embedded.tenant("embedded"), 2);
@@ -69,7 +69,7 @@ describe("concurrent claims", () => {
 });
 
 describe("concurrent dependency edits", () => {
-  /** In a ring each task depends on the next one; dependencies that are not stored before are edited concurrently. */
+  /** In a ring, each task depends on the next one. Dependencies that are not in `stored` are added concurrently. */
   test.each([
     { size: 2, stored: [] as number[] },
     { size: 3, stored: [] },

@@ -54,7 +54,7 @@ const RuleFields = lazyObject(() => ({
 
 const MAX_ESCALATION_MINUTES = 43_200;
 const ESCALATION =
-  "Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never.";
+  "Minutes without a decision after which an approval or question also goes to the next group: followers, the creator of the board, then admins; null for never.";
 
 export const Board = lazyObject(() => ({
   id: Id.describe("Id of the board."),

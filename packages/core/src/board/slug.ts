@@ -37,7 +37,7 @@ export async function insertWithSlug<Row>(
     const slug = sent === null ? await findFreeSlug(ctx, kind, fields) : slugify(sent, kind);
     const [row] = await insert(slug);
     if (row) return row;
-    // Another request took the slug between the search and the insert. If the slug was sent, the request is refused. Otherwise the
+    // The slug is taken. If it was sent, the request is refused. Otherwise another request took it after the search, so the
     // next free slug is searched.
     if (sent !== null) throw slugTaken[kind]();
   }

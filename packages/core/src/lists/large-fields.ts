@@ -108,7 +108,7 @@ interface LargeRows<F extends Fields> {
 /** Runs a query. `key` identifies its SQL among the variants of one page. Null means that the query is too rare to be cached. */
 export type RunSelect = (key: string | null, build: () => PageSelect) => PromiseLike<Record<string, unknown>[]>;
 
-/** The minimum size that a field may always have, even in a list of thousands of rows. */
+/** The first statement of `readShortened` includes every value of at most this size, even in a list of thousands of rows. */
 const MIN_FIELD_BYTES = 4_096;
 
 /**

@@ -15,7 +15,7 @@ import {
   selectFrom,
 } from "./list-sql.ts";
 
-/** How many rows in the order of the list are checked before all found rows are sorted instead. */
+/** How many of the first rows of a list `searchByScan` checks. If too few of them match, all found rows are sorted instead. */
 const MAX_SCANNED = sql.raw("1000");
 
 export interface SearchParts {

@@ -17,8 +17,8 @@ export const SearchText = z
   .describe("Only items in which each of these words begins a word, in any case.");
 
 /**
- * Returns the tsquery for `rowsWithWords`: for each word of `text`, a row of the owners must have a word beginning with it. It can
- * also match an owner with a similar id, so the query must filter by owner as well. Null matches nothing.
+ * Returns the tsquery for `rowsWithWords`: for each word of `text`, a row of the owners must have a word beginning with it. It
+ * also matches rows of owners whose ids begin alike, so the query must filter by owner as well. Null matches nothing.
  */
 export function toWordQuery(owners: readonly string[], text: string): string | null {
   const words = toWords(text);
@@ -34,8 +34,9 @@ export function toWordPatterns(text: string): string | null {
 }
 
 /**
- * Returns a subquery of the rows that a search finds. `offset 0` keeps the planner from merging it into the query, and the inner
- * select hides the words. Otherwise PostgreSQL would, for common words, read the whole table and compute the words of each row.
+ * Returns a subquery of the rows that a search finds. `offset 0` keeps the planner from merging it into the query, and the
+ * inner select hides the words from the planner. Otherwise, for common words, PostgreSQL would read the whole table and compute
+ * the words of each row.
  */
 export const rowsWithWords = (table: PgTable, vector: SQL, query: Placeholder): SQL =>
   sql`(select * from ${table} where ${vector} @@ (select lower(${query}::text)::tsquery) offset 0)`;

@@ -23,8 +23,8 @@ export type AcceptInvite = z.infer<typeof AcceptInvite>;
 type InviteRow = typeof organization_invites.$inferSelect;
 
 /**
- * Makes the caller a member, or adds the invite's role and rights to the caller's membership. An invite can be accepted once, and
- * only by the user with the invited e-mail address.
+ * Makes the caller a member, or adds the invite's role and rights to the caller's membership. An invite can be accepted once:
+ * by the user with the invited e-mail address or, in accounts mode, by the person who has its link.
  */
 export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promise<Member> {
   const { user_id } = ctx.actor;

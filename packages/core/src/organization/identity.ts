@@ -32,7 +32,7 @@ const isLocalUser = eq(users.auth_subject, LOCAL_IDENTITY.subject);
  * Returns a condition on users: whether the user has no stored issuer, as in early versions, and may be assigned the given issuer.
  * The local user belongs to local mode. All others belong to the identity provider under which the first of them signs in.
  */
-export const isUnassigned = (issuer: string) =>
+const isUnassigned = (issuer: string) =>
   and(eq(users.auth_issuer, ""), issuer === LOCAL_IDENTITY.issuer ? isLocalUser : not(isLocalUser));
 
 /**

@@ -30,7 +30,7 @@ export const Invite = lazyObject(() => ({
   token: z
     .string()
     .describe(
-      "Token that accepts the invite. Give it to the invited person; only with accounts and a mail server it is sent by mail.",
+      "Token that accepts the invite. Give it to the invited person. It is sent by mail only if accounts and a mail server are set up.",
     ),
   created_by_user_id: Id.nullable().describe("User who created the invite."),
   accepted_by_user_id: Id.nullable().describe("User who accepted the invite."),
@@ -130,7 +130,7 @@ export function removeInvite(ctx: Context<Admin>, invite_id: string): Promise<In
   });
 }
 
-/** Finds the open invite with this token, without the encrypted token. */
+/** Finds the open invite with this token. Returns only what the form for a new account needs. */
 export async function findOpenInvite(ctx: Context, token: string): Promise<{ id: string; invited_email: string } | null> {
   const [invite] = await ctx.db
     .select({ id: organization_invites.id, invited_email: organization_invites.invited_email })

@@ -5,7 +5,8 @@ import { organizations, users } from "../schema/organization.sql.ts";
 
 /**
  * Locks an organization, so that changes of its members, roles and invites run one at a time. Inserts of rows that refer to it
- * (boards, events) do not wait. Lock a user before the organization; otherwise two changes can deadlock.
+ * (boards, events) wait only if `strength` is `update`. Lock a user before the organization; otherwise two changes can
+ * deadlock.
  */
 export async function lockOrganization(
   ctx: Context,

@@ -8,8 +8,8 @@ import type { Identity } from "./identity.ts";
 import { readMember } from "./member.ts";
 
 /**
- * Records that the operator creates a sign-in link for a person, in each organization that the person owns. Returns whether there
- * is one.
+ * Records that the operator creates a sign-in link for a person, in the audit log of each organization that the person owns.
+ * Returns whether the person owns any.
  */
 export function recordOwnerLink(ctx: Context, { issuer, subject }: Pick<Identity, "issuer" | "subject">): Promise<boolean> {
   return transaction({ ...ctx, actor: { type: "system" } as const }, async (ctx) => {

@@ -31,12 +31,12 @@ export const OrganizationListItem = lazyObject(() => ({
 export type OrganizationListItem = z.infer<typeof OrganizationListItem>;
 
 export const CreateOrganization = lazyObject(() => ({
-  name: NonEmpty(MAX_NAME).describe("Name; the caller's organizations have different names."),
+  name: NonEmpty(MAX_NAME).describe("Name. It must differ from the names of the caller's other organizations."),
 })).meta({ id: "OrganizationCreate" });
 export type CreateOrganization = z.infer<typeof CreateOrganization>;
 
 export const UpdateOrganization = lazyObject(() => ({
-  name: NonEmpty(MAX_NAME).optional().describe("New name; the caller's organizations have different names."),
+  name: NonEmpty(MAX_NAME).optional().describe("New name. It must differ from the names of the caller's other organizations."),
 })).meta({ id: "OrganizationUpdate" });
 export type UpdateOrganization = z.infer<typeof UpdateOrganization>;
 

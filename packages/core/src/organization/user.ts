@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, inArray, or, sql } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, inArray, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import * as z from "zod";
 import type { Membership, User as UserActor } from "../context/actor.ts";
@@ -10,7 +10,7 @@ import { unauthenticated } from "../values/errors.ts";
 import { storePrefetchedBoard } from "../context/prefetched-board.ts";
 import { Id, lazyObject } from "../values/wire.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
-import { assignIssuer, type Identity, isUnassigned, LOCAL_IDENTITY } from "./identity.ts";
+import { assignIssuer, type Identity, LOCAL_IDENTITY } from "./identity.ts";
 import { organization_members, organizations, users } from "../schema/organization.sql.ts";
 import { storedRights } from "./board-rights.ts";
 
@@ -79,33 +79,40 @@ export interface Session {
  * the membership in the organization of the session, even if the user has activated a different organization since.
  */
 export async function recheckUsers(ctx: Context, sessions: readonly Session[]): Promise<(UserActor | null)[]> {
-  const [first] = sessions;
-  if (!first) return [];
+  if (sessions.length === 0) return [];
   const subjects = sql.param(sessions.map(({ identity }) => identity.subject));
+  const issuers = sql.param([UNASSIGNED, ...new Set(sessions.map(({ identity }) => identity.issuer))]);
   const organization_ids = sql.param(sessions.flatMap(({ organization_id }) => organization_id ?? []));
-  const isOfIssuer = or(eq(users.auth_issuer, first.identity.issuer), isUnassigned(first.identity.issuer));
   const isOfSession = sql`${organization_members.organization_id} = any(${organization_ids}::uuid[])`;
   const rows = await ctx.db
     .select({ user: identityColumns, active: membershipColumns })
     .from(users)
     .leftJoin(organization_members, and(eq(organization_members.user_id, users.id), isOfSession))
-    .where(and(sql`${users.auth_subject} = any(${subjects}::text[])`, isOfIssuer))
+    .where(and(sql`${users.auth_subject} = any(${subjects}::text[])`, sql`${users.auth_issuer} = any(${issuers}::text[])`))
     .orderBy(asc(users.auth_issuer));
   const bySubject = Map.groupBy(rows, ({ user }) => user.auth_subject);
   return sessions.map(({ identity, organization_id }) => {
-    const found = bySubject.get(identity.subject);
+    const found = (bySubject.get(identity.subject) ?? []).filter(({ user }) => issuersOf(identity).includes(user.auth_issuer));
     // The rows are in ascending order of the issuer. So the last row has the issuer, if there is also an old row without one.
-    const user = found?.at(-1)?.user;
-    if (!found || !user) return null;
+    const user = found.at(-1)?.user;
+    if (!user) return null;
     const membership = found.find((row) => row.user.id === user.id && row.active?.organization_id === organization_id);
     return toActor(user, membership?.active ?? null);
   });
 }
 
-async function findUserByIdentity(ctx: Context, identity: Identity) {
-  const { issuer, subject } = identity;
+/** The stored issuer of users from early versions until one of them signs in. */
+const UNASSIGNED = "";
+
+/** Returns the stored issuers that the user of an identity may have, by the rules of `isUnassigned`. */
+function issuersOf({ issuer, subject }: Pick<Identity, "issuer" | "subject">): [string, string] {
   const ownsUnassigned = (issuer === LOCAL_IDENTITY.issuer) === (subject === LOCAL_IDENTITY.subject);
-  const values = { issuer, subject, or_issuer: ownsUnassigned ? "" : issuer };
+  return [issuer, ownsUnassigned ? UNASSIGNED : issuer];
+}
+
+async function findUserByIdentity(ctx: Context, identity: Identity) {
+  const [issuer, or_issuer] = issuersOf(identity);
+  const values = { issuer, or_issuer, subject: identity.subject };
   const { prefetched_board } = ctx;
   if (!prefetched_board) return (await selectUserByIdentity(ctx.db).execute(values))[0] ?? null;
   const [row] = await selectUserWithBoard(ctx.db).execute({ ...values, board_id: prefetched_board.id });

@@ -11,7 +11,10 @@ const MAX_QUERY = 1_000;
 
 const viewFields = () => ({
   name: NonEmpty(MAX_NAME).describe("What the person calls the view. No two views of a board have the same name."),
-  query: z.string().max(MAX_QUERY).describe("Filters, order and shape, as the console has them in its address."),
+  query: z
+    .string()
+    .max(MAX_QUERY)
+    .describe("Filters, order and layout, in the form of the query string of the console's address."),
 });
 const SavedView = lazyObject(viewFields).meta({ id: "SavedView", description: "A view of a board under a name." });
 

@@ -2,7 +2,7 @@ import { pgTable, uuid, index } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";
 
 /**
- * The requests in all processes that wait for work, one for each agent. A row is deleted when its request ends, and expires if
+ * The requests that wait for work, in all processes, one for each agent. A row is deleted when its request ends, and expires if
  * the process crashes.
  */
 export const inbox_waits = pgTable(

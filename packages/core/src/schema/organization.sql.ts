@@ -8,8 +8,8 @@ export const organizations = pgTable(
     ...id,
     name: text().notNull(),
     /**
-     * When the organization's text usage was last compared with the stored texts. Null if the usage may lack texts from before it
-     * was counted.
+     * When the organization's text usage was last compared with the stored texts. Null if texts that are older than the counter
+     * may be missing from it.
      */
     texts_counted_at: instant().defaultNow(),
     ...timestamps,
@@ -21,7 +21,10 @@ export const users = pgTable(
   "users",
   {
     ...id,
-    /** The `iss` claim of the user's tokens. Empty for users that are older than this column, until the first of them signs in. */
+    /**
+     * Who identifies the user: an identity provider (by its `iss` claim), `local`, `accounts` or, for service users, `key`.
+     * Empty for users that are older than this column, until the first of them signs in.
+     */
     auth_issuer: text().notNull().default(""),
     auth_subject: text().notNull(),
     email: text(),

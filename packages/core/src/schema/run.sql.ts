@@ -41,7 +41,7 @@ export interface ModelUsage {
   turns: number;
 }
 
-/** What is added to a run so often that not every addition is recorded as a change; `usage` may include steps. */
+/** What is added to a run so often that not every addition is recorded as a change. */
 export const RUN_ADDITIONS = ["steps", "usage"] as const;
 
 const counter = () => bigint({ mode: "number" }).notNull().default(0);
@@ -89,7 +89,10 @@ export const runs = pgTable(
     steps_moved_at: instant(),
     /** When new steps or usage were last recorded as a change of the run. */
     steps_recorded_at: instant(),
-    /** What was added since then. Usage also changes the sums of the task, so the next entry of the changes feed is for both. */
+    /**
+     * What was added since then: only steps, or usage and perhaps steps. After usage, a change of the task is recorded too,
+     * because its sums have changed.
+     */
     unrecorded: text({ enum: RUN_ADDITIONS }),
     ...timestamps,
   },

@@ -48,7 +48,7 @@ export const slack_decisions = pgTable(
     /** Slack's identifiers of the message. Several decisions may belong to the same message. */
     conversation: text().notNull(),
     ts: text().notNull(),
-    /** When the message has to be replaced; null if only a decision changes it. */
+    /** When the message has to be replaced; null if it changes only after a decision. */
     due_at: instant(),
   },
   (t) => [

@@ -51,9 +51,7 @@ export const tasks = pgTable(
     lease_fence: integer().notNull().default(0),
     /** How many leases in a row expired without any sign of work. */
     lease_expiries: integer().notNull().default(0),
-    /**
-     * The agent that last submitted the task for review. There is no foreign key, because this is only a name to show on a card.
-     */
+    /** The agent that last submitted the task for review. There is no foreign key, so a removed agent's id stays. */
     submitted_by_agent_id: uuid(),
     /** Whether the task had no assignee before the lease. If so, it has none again after it is returned. */
     lease_was_free: boolean().notNull().default(false),

@@ -2,10 +2,7 @@ import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";
 import { organizations } from "./organization.sql.ts";
 
-/**
- * The order in which the bodies of old payloads are moved to the body storage, and up to which payload each organization's were
- * moved.
- */
+/** The progress of moving the bodies of old payloads to the body storage, by organization. The organizations take turns. */
 export const webhook_body_turns = pgTable(
   "webhook_body_turns",
   {

@@ -112,8 +112,8 @@ export const board_webhook_payloads = pgTable(
 export const WEBHOOK_DELIVERY_IDS_KEY = "webhook_delivery_ids_key";
 
 /**
- * Deliveries of the last days, identified by the sender's id, or by a space and the digest of a signed body. A row may outlive
- * its payload, so that a repeat is not stored again.
+ * Deliveries of the last days, identified by the id that the sender sent, or by a space and the digest of a signed body. A row
+ * may outlive its payload, so that a repeated delivery is not stored again.
  */
 export const webhook_delivery_ids = pgTable(
   "webhook_delivery_ids",

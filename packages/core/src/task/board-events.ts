@@ -41,7 +41,7 @@ export interface LinkChanges {
   custom_field_values: boolean;
 }
 
-/** Returns the names of the changed fields, as in the API. Changed times are left out, because they follow from the status. */
+/** Returns the changed fields as the API names them, without times that follow from the status, such as `in_progress_at`. */
 export const toChangedFields = (changes: Partial<TaskRow>, links: LinkChanges): string[] => [
   ...TASK_FIELDS.filter((name) => name in changes),
   ...Object.entries(links).flatMap(([name, changed]) => (changed ? [name] : [])),

@@ -54,7 +54,10 @@ export interface TaskUpdate {
   after: TaskRow;
   /** False for an update that only repeats stored values or only adds a comment. */
   is_changed: boolean;
-  /** May be empty for a changed task, because fields that store times are not listed. */
+  /**
+   * The changed fields as the API names them. Times that follow from the status, such as `in_progress_at`, are not listed, so
+   * this may be empty for a changed task.
+   */
   changed_fields: readonly string[];
   comment: string | undefined;
   /** The lead's latest comment since the task last moved to review. */

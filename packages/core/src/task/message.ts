@@ -19,7 +19,7 @@ const ACTIONS: Readonly<Record<TaskHeader, string>> = {
     "review the deliverables, then move the task to done, or back to inbox with a comment that says what is missing.",
   "TASK BACK IN INBOX": "find out why it came back, then assign it again or wait for the tasks that block it.",
   "TASK BLOCKED":
-    "three agents in a row lost it without a comment; find out why, then change the task or split it before you move it to inbox.",
+    "it was lost three times in a row without a comment; find out why, then change or split it before you move it to inbox.",
   "CHANGES REQUESTED": "read the requested changes, move the task to in_progress, and submit it for review again.",
 };
 
@@ -55,5 +55,5 @@ export function taskText(header: TaskHeader, board: { name: string }, task: Task
  */
 const requestedChanges = (requested: string | null) => [
   "Requested changes:",
-  requested === null ? "The lead requests changes but left no comment; ask in a comment on the task." : fenceMessage(requested),
+  requested === null ? "Changes are requested, but there is no comment; ask in a comment on the task." : fenceMessage(requested),
 ];

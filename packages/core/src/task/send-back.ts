@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { boardFor } from "../organization/access.ts";
+import { type BoardRow, boardFor } from "../organization/access.ts";
 import { activity_events, type CommentAnchor } from "../schema/activity.sql.ts";
 import { task_transitions } from "../schema/task-transition.sql.ts";
 import { tasks } from "../schema/task.sql.ts";
@@ -13,6 +13,8 @@ import { Id, lazyObject, MAX_TEXT } from "../values/wire.ts";
 import { anchorText } from "./comment/anchor.ts";
 import { notInReview } from "./errors.ts";
 import { readTask, type Task } from "./task.ts";
+import { readTaskAgents } from "./task-agents.ts";
+import { findAssignee } from "./transition-checks.ts";
 import { updateTask } from "./update.ts";
 
 /** The message quotes only the newest comments. The agent can read all of them on the task. */
@@ -27,8 +29,8 @@ export const SendBack = lazyObject(() => ({
 export type SendBack = z.infer<typeof SendBack>;
 
 /**
- * Moves a task in review back to the agent that submitted it. The agent gets one message with all comments that other people and
- * agents have written since the task moved to review.
+ * Moves a task in review back to the agent that submitted it, or to the agent that the request names. The agent gets one
+ * message with the comments that people and other agents have written since the task moved to review.
  */
 export async function sendBack(
   ctx: Context<User>,
@@ -41,13 +43,21 @@ export async function sendBack(
   const task = await readTask(ctx, board.id, task_id);
   if (!task) throw notFound();
   if (task.status !== "review") throw notInReview();
-  const agent_id = assigned_agent_id ?? task.submitted_by_agent_id;
-  if (agent_id === null) throw new DomainError("conflict", "No agent has handed in the task. Name the one that does the work.");
+  const agent_id = assigned_agent_id ?? (await requireSubmitter(ctx, board, task));
   const { newest, total } = await readReviewComments(ctx, board.id, task_id, task.submitted_by_agent_id);
   const last = comment?.trim() ? [{ message: comment.trim(), anchor: null }] : [];
   const requested = reviewText([...newest, ...last], total + last.length);
   const input = { status: "in_progress" as const, assigned_agent_id: agent_id, comment };
   return updateTask(ctx, board.id, task_id, input, fence, { requested });
+}
+
+/** Returns the agent that submitted the task. Throws `conflict` if no agent did, or if the agent is no longer on the board. */
+async function requireSubmitter(ctx: Context, board: BoardRow, { submitted_by_agent_id: id }: Task): Promise<string> {
+  if (id === null) throw new DomainError("conflict", "No agent has handed in the task. Name the agent that should do the work.");
+  const submitter = findAssignee(board, await readTaskAgents(ctx, board, null, [id]), id);
+  if (submitter?.on_board) return id;
+  const message = "The agent that handed in the task is no longer on the board. Name the agent that should do the work.";
+  throw new DomainError("conflict", message);
 }
 
 interface ReviewComment {
@@ -76,7 +86,7 @@ async function readReviewComments(
 
 /**
  * Joins comments to one text, each with the place that it is about. If they are too long together, the oldest are left out,
- * because the last one usually says what to do. Null if there are no comments.
+ * because the last one usually says what to do. Returns null if there are no comments.
  */
 function reviewText(comments: readonly ReviewComment[], total: number): string | null {
   if (comments.length === 0) return null;

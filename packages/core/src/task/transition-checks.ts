@@ -95,7 +95,8 @@ const isWaiting = (input: TransitionInput) => input.open_dependencies.length > 0
 const isBlocked = (input: TransitionInput) => isWaiting(input) && !allowsOpenDependencies(toTargetStatus(input));
 
 /**
- * Returns whether an update by a person returns the task to the inbox. Such an update is not refused because of open dependencies.
+ * Returns whether an update by a person returns the task to the inbox because of its open dependencies. An agent gets an error
+ * instead.
  */
 function goesBackToInbox(input: TransitionInput): boolean {
   const { patch } = input;

@@ -26,8 +26,8 @@ export function insertTransitions(ctx: TaskContext, transitions: readonly NewTra
 }
 
 /**
- * The start of the transaction or, if it is later, a moment after the task's last transition. It can be later if this transaction
- * began first but waited for the lock on the task. The caller must have locked the task.
+ * The start of the transaction, or a millisecond after the task's last transition if that is later. It is later if this
+ * transaction began first but had to wait for the lock on the task. The caller must have locked the task.
  */
 const nextTransitionTime = sql`greatest(now(), (
   select max(step.at) + interval '1 millisecond' from ${task_transitions} as step where step.task_id = given.task_id))`;

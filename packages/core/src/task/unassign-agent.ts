@@ -10,7 +10,7 @@ import { tasks } from "../schema/task.sql.ts";
 /** The boards on which a moved agent keeps its tasks: one board, or all boards of a gateway. */
 export type AgentScope = { board_id: string } | { gateway_id: string };
 
-/** For how many tasks one statement writes effects, because PostgreSQL limits the number of parameters. */
+/** The maximum number of tasks whose effects one statement writes, because PostgreSQL limits the parameters of a statement. */
 const BATCH_SIZE = 1_000;
 
 /**
@@ -24,7 +24,7 @@ export async function unassignAgent(
 ): Promise<void> {
   const keptBoards =
     scope === null ? null : "board_id" in scope ? sql`id = ${scope.board_id}` : sql`gateway_id = ${scope.gateway_id}`;
-  // Boards are locked before tasks, and both by id. The last select returns the tasks as they were before the update.
+  // Boards are locked before tasks, and each in the order of the ids. The last select returns the tasks as before the update.
   const found = await ctx.db.execute(sql`
     with home as materialized (
       select id from ${boards}

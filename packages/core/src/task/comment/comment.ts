@@ -162,7 +162,7 @@ async function readRecipients(ctx: Context, board: BoardRow, { assigned_agent_id
 
 const statements = createStatementCache<EventRow[]>();
 
-/** Builds one statement that inserts a comment and its notifications, and renews the author's lease. */
+/** Builds one statement that inserts a comment and its notifications and, with `renewal`, renews the author's lease. */
 function selectInserted(db: Db, writes: readonly PreparedWrite[], renewal: SQLWrapper | null) {
   const comment = db.$with("comment").as(insertEventRow(db));
   const notifications = writes.map((write, index) =>
