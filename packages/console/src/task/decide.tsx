@@ -21,9 +21,9 @@ export function Decide({ task }: { task: Task }) {
     label: "Agent",
     kind: "choice",
     options: [["", "Choose an agent"], ...[...agents.value.values()].map(({ id, name }) => [id, name] as const)],
-    hint: "No agent has handed in this task, so choose the one that does the work.",
+    hint: "No agent of this board has handed in this task, so choose the one that does the work.",
   };
-  const fields = task.submitted_by_agent_id === null ? [COMMENT, choose] : [COMMENT];
+  const fields = agents.value.has(task.submitted_by_agent_id ?? "") ? [COMMENT] : [COMMENT, choose];
   const sendBack = async (comment: string | null, assigned_agent_id: string | null) => {
     const body = { comment, ...(assigned_agent_id === null ? {} : { assigned_agent_id }) };
     putTask(complete(await api.post("/api/v1/boards/{board_id}/tasks/{task_id}/send-back", { params, body })));

@@ -49,7 +49,8 @@ export function nextLease({ before, after, acting_agent_id, action, has_comment,
   const { lease_expires_at, lease_seconds, lease_fence, lease_was_free } = before;
   const isByHolder = acting_agent_id !== null && before.assigned_agent_id === acting_agent_id;
   const hasWorked = isByHolder && action === null && (has_comment || after.status !== before.status);
-  const lease_expiries = hasWorked ? 0 : before.lease_expiries;
+  const isUnblocked = before.status === "blocked" && after.status !== "blocked";
+  const lease_expiries = hasWorked || isUnblocked ? 0 : before.lease_expiries;
   if (action?.type === "begin")
     return {
       lease_expires_at: toExpiry(now, action.lease_seconds),
