@@ -31,5 +31,5 @@ for (;;) {
   const { messages } = await lead.get("/api/v1/agent/inbox", { params: { query: { wait: 20 } } });
   for (const { kind, text } of messages) if (kind === "webhook.received") await createTask(text);
   if (messages.length > 0) await lead.post("/api/v1/agent/inbox/ack", { body: { through: messages.at(-1)!.id } });
-  else await pause(2_000); // free tasks make the service answer at once, also without messages
+  else await pause(2_000); // free tasks make the service answer at once, even without messages
 }

@@ -105,3 +105,25 @@ test.each(ROUNDS)("moving and creating agents at the same time does not exceed a
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 409, 409]);
   expect(await world.db.select().from(agents).where(eq(agents.board_id, board_id))).toHaveLength(2);
 });
+
+test("an agent that is created while its board moves to another gateway is on the new gateway", async () => {
+  const tenant = await world.tenant("moving board");
+  const { token } = tenant.owner;
+  const gateway = { name: "New", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
+  const gateway_id = (await world.call("POST", "/api/v1/gateways", { token, body: gateway })).body.id;
+  const board = { name: "Empty", description: "B", gateway_id: tenant.gateway_id };
+  const board_id = (await world.call("POST", "/api/v1/boards", { token, body: board })).body.id;
+  const moved = Promise.withResolvers<void>();
+  const mayCommit = Promise.withResolvers<void>();
+  const moving = world.db.transaction(async (db) => {
+    await db.update(boards).set({ gateway_id }).where(eq(boards.id, board_id));
+    moved.resolve();
+    await mayCommit.promise;
+  });
+  await moved.promise;
+  const creating = world.call("POST", "/api/v1/agents", { token, body: { name: "Ann", board_id } });
+  await waitForBlockedStatement(world.db);
+  mayCommit.resolve();
+  await moving;
+  expect(await creating).toMatchObject({ status: 200, body: { board_id, gateway_id } });
+});

@@ -48,7 +48,7 @@ test("the files of an agent on a host are those that its host got, with the toke
   expect(JSON.stringify(files)).not.toContain(token);
 });
 
-test("a worker without an own soul has the soul of its role in its files", async () => {
+test("a worker whose soul nobody has set has the soul of its role in its files", async () => {
   const worker = await addAgent(world, home, home.board_id, { identity_profile: { role: "Code Reviewer" } });
   const soul = (await filesFor(worker.id)).find(({ name }) => name === "SOUL.md");
   expect(soul?.content).toContain("/api/souls-directory/board/code-reviewer");

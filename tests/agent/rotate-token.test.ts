@@ -11,7 +11,7 @@ const { token } = home.owner;
 const rotate = (id: string, headers: Record<string, string> = {}) =>
   world.call("POST", `/api/v1/agents/${id}/token`, { token, headers });
 
-test("a rotated token of an agent without a host stops at once, and only the response has the new one", async () => {
+test("when the token of an agent without a host is rotated, the old one stops working at once, and only the response has the new one", async () => {
   const agent = await home.addAgent("Milo");
   const rotated = await rotate(agent.id);
   expect([rotated.status, rotated.body]).toEqual([
@@ -39,7 +39,7 @@ test("a rotation is recorded in the activity log and in the audit log, without t
   expect(audit.text).not.toContain(auth_token);
 });
 
-test("the tokens of an agent's runs stop with its token, and those of other agents go on", async () => {
+test("the tokens of an agent's runs stop working with its token, and the tokens of other agents' runs keep working", async () => {
   const agents = [await home.addAgent("Nora"), await home.addAgent("Otto")];
   const run_tokens: string[] = [];
   for (const agent of agents) {
@@ -56,7 +56,7 @@ test("the tokens of an agent's runs stop with its token, and those of other agen
   expect(before).not.toBe(401);
 });
 
-test("the repeated answer to a rotation with Idempotency-Key has no token, and the first new token goes on working", async () => {
+test("the repeated answer to a rotation with Idempotency-Key has no token, and the first new token keeps working", async () => {
   const agent = await home.addAgent("Paul");
   const headers = { "Idempotency-Key": "rotation-1" };
   const first = await rotate(agent.id, headers);

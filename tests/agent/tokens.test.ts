@@ -1,7 +1,8 @@
-import { createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import crypto, { createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
 import { agents } from "@board/core/schema/all-tables";
 import { eq, inArray } from "drizzle-orm";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 import { useRealHashing } from "../support/real-hashing.ts";
 import { TEST_KEYS } from "../support/world.ts";
@@ -126,3 +127,24 @@ test("a token digested with another pepper does not authenticate", async () => {
   await world.db.update(agents).set({ agent_token_lookup }).where(eq(agents.id, id));
   expect((await healthz(token)).status).toBe(401);
 });
+
+test("a new agent authenticates even if its first random token would begin like the token of a run", async () => {
+  const { board_id, owner } = await world.tenant("like a run");
+  const { randomBytes: real } = crypto;
+  onTestFinished(() => replaceRandomBytes(real));
+  let isFirst = true;
+  replaceRandomBytes(((size: number) => {
+    if (size !== 32 || !isFirst) return real(size);
+    isFirst = false;
+    return Buffer.from(`run_${"A".repeat(39)}`, "base64url");
+  }) as typeof real);
+  const created = await world.call("POST", "/api/v1/agents", { token: owner.token, body: { name: "Run", board_id } });
+  expect([created.status, isFirst], created.text).toEqual([200, false]);
+  expect((await healthz(created.body.auth_token)).status).toBe(200);
+});
+
+/** Replaces the function in all modules that import it. */
+function replaceRandomBytes(randomBytes: typeof crypto.randomBytes): void {
+  Object.assign(crypto, { randomBytes });
+  syncBuiltinESMExports();
+}

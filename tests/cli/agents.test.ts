@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { type Caller, openCommandLine } from "../support/command-line.ts";
@@ -66,6 +66,15 @@ test("board agents lists the agents that the person or agent may see, with their
   expect(seen.map(({ name }: { name: string }) => name).toSorted()).toEqual(["Lead", "Worker"]);
 });
 
+test("a program that a runner has started comments on its task with the token of the run", async () => {
+  const { worker: agent, addTask } = await openPullBoard(world, "started");
+  const task = await addTask();
+  const taken = await world.call("POST", "/api/v1/agent/tasks/next", { agent: agent.token, body: {} });
+  const made = await world.call("POST", `/api/v1/agent/runs/${taken.body.task.run.id}/token`, { agent: agent.token });
+  const commented = await as(made.body.token).run(["task", "comment", task, "Half of it"]);
+  expect(commented).toMatchObject({ code: 0, stdout: `Commented on ${task}.\n`, stderr: "" });
+});
+
 test("an agent gives a task back with its reason", async () => {
   const worker = as((await home.addAgent("Giver")).token);
   const task = await home.addTask({ title: "Paint", priority: "high" });
@@ -74,6 +83,24 @@ test("an agent gives a task back with its reason", async () => {
   const { stdout } = await as(home.owner.token).run(["task", "show", task]);
   expect(stdout).toMatch(/^status: +inbox$/m);
   expect(stdout).toContain("I have no brush");
+});
+
+test("two shells that wait for the work of one agent, and so end each other's waits, pause between their requests", async () => {
+  const { worker } = await openPullBoard(world, "idle");
+  let requests = 0;
+  const counting = await serve((request) => {
+    if (request.url.includes("/inbox")) requests++;
+    return world.app.fetch(request);
+  });
+  try {
+    const agent = commandLine.caller({ BOARD_URL: counting.url, BOARD_TOKEN: worker.token });
+    const wait = () => agent.run(["inbox", "--wait", "4"]);
+    for (const { code, stdout } of await Promise.all([wait(), wait()]))
+      expect([code, stdout]).toEqual([0, "Nothing waits for you.\n"]);
+    expect(requests).toBeLessThan(20);
+  } finally {
+    await counting.close();
+  }
 });
 
 test("rotating the token of an agent stores the new one where the old one was, and prints neither", async () => {
@@ -111,6 +138,28 @@ test("connecting an agent prints lines for each client, and none of them contain
   const printed = (await as(home.owner.token).run(["agent", "connect", "Jo", "-b", "home-board"])).stdout;
   for (const line of ["--allowedTools mcp__board", "codex exec", "opencode run", "gemini --skip-trust -p"])
     expect(printed).toContain(line);
+});
+
+test("an agent whose token was lost with the answer is reported, and no token is stored", async () => {
+  let isLost = false;
+  const flaky = await serve(async (request) => {
+    const answer = await world.app.fetch(request);
+    if (isLost || request.method !== "POST") return answer;
+    isLost = true;
+    return new Response(null, { status: 503 });
+  });
+  const file = path.join(temporaryFolder(), "token");
+  try {
+    const you = commandLine.caller({ BOARD_URL: flaky.url, BOARD_TOKEN: home.owner.token });
+    const made = await you.run(["agent", "connect", "Lost", "-b", "home-board", "--token-file", file]);
+    expect(made).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("the service sends it only once") });
+    expect(existsSync(file)).toBe(false);
+    const [, id = ""] = /board agent rotate (\S+)"/.exec(made.stderr) ?? [];
+    expect((await you.run(["agent", "rotate", id, "--token-file", file])).code).toBe(0);
+    expect(await isAccepted(world, readFileSync(file, "utf8").trim())).toBe(true);
+  } finally {
+    await flaky.close();
+  }
 });
 
 test("the line for a shell calls the program by a path that works in any folder", async () => {

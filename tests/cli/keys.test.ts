@@ -40,3 +40,22 @@ test("board keys creates, lists, rotates and revokes keys, and the command line 
   expect((await as(own.stdout.trim()).run(["tasks"])).code).toBe(0);
   expect((await you.run(["keys", "--personal"])).stdout).toMatch(/Laptop .*write \(personal\)/);
 }, 120_000);
+
+test("a key that was lost with the answer is an error that names the command to revoke it", async () => {
+  let isLost = false;
+  const flaky = await serve(async (request) => {
+    const answer = await world.app.fetch(request);
+    if (isLost || request.method !== "POST") return answer;
+    isLost = true;
+    return new Response(null, { status: 503 });
+  });
+  try {
+    const you = commandLine.caller({ BOARD_URL: flaky.url, BOARD_TOKEN: home.owner.token });
+    const made = await you.run(["keys", "create", "Lost"]);
+    expect(made).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("the service sends it only once") });
+    const [, id = ""] = /board keys revoke (\S+)"/.exec(made.stderr) ?? [];
+    expect((await you.run(["keys", "revoke", id])).stdout).toBe("The key is revoked.\n");
+  } finally {
+    await flaky.close();
+  }
+});

@@ -73,3 +73,11 @@ test("an option that a permission does not have is refused, and the error names 
   expect(stderr).toContain("no option Everything. Use one of: Allow, Always in this task, Reject");
   expect((await read(id)).status).toBe("pending");
 });
+
+test("ask refuses a confidence that is not a number from 0 to 100, and asks nothing", async () => {
+  const agent = commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: home.worker.token });
+  for (const confidence of ["high", "101", "-1", ""]) {
+    const refused = await agent.run(["ask", "deploy", "--reason", "Sure", `--confidence=${confidence}`]);
+    expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("a number from 0 to 100") });
+  }
+});

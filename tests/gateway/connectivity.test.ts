@@ -151,7 +151,7 @@ describe("the history of a gateway's connectivity", () => {
   };
   const latest = async () => (await read())[0]!;
 
-  test("it begins with the registration, and has an entry for each change of state or version, newest first", async () => {
+  test("the history begins with the registration, and has an entry for each change of state or version, newest first", async () => {
     const [first, ...others] = await read();
     expect([first, others]).toEqual([
       { id: expect.any(String), created_at: expect.any(String), state: "connected", version: "2026.9.6", error: null },
@@ -209,7 +209,7 @@ describe("the history of a gateway's connectivity", () => {
     expect(await read("?limit=20")).toEqual(entries.slice(0, 20));
   });
 
-  test("only admins of the organization read it", async () => {
+  test("only admins of the organization can read the history", async () => {
     const member = await world.member("not an admin", home);
     const stranger = await world.tenant("strangers", host.url);
     const ask = async (token: string) => (await world.call("GET", path(), { token })).status;

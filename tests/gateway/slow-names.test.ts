@@ -47,7 +47,7 @@ async function owner(subject: string): Promise<Person> {
   return person;
 }
 
-test("an organization whose gateways have slow name servers does not delay another's gateway", async () => {
+test("an organization whose gateways have slow name servers does not delay the gateway of another organization", async () => {
   const [hostile, ordinary] = [await owner("hostile"), await owner("ordinary")];
   // A connection from this machine approves the service's device, as on a real host.
   expect(await register(ordinary, "127.0.0.1")).toMatchObject({ connected: true });

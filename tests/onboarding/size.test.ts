@@ -6,7 +6,7 @@ const MAX_BYTES = 1_000_000;
 
 const world = await setupWorld({ limits: { onboarding_max_bytes: MAX_BYTES } });
 
-test("an onboarding accepts no message above its size, and can still be confirmed", async () => {
+test("an onboarding at its size limit accepts no further message, and can still be confirmed", async () => {
   const home = await world.tenant("home");
   const onboarding = await createOnboarding(world, home);
   await onboarding.start();

@@ -69,7 +69,7 @@ describe("rotating the token of an agent on a host", () => {
     expect(await isAccepted(world, tokenOn(ann)!)).toBe(true);
   });
 
-  test("an agent whose host was away until the job was given up gets another token when the host is back", async () => {
+  test("an agent whose host was down until the last attempt of the job gets another token when the host is back", async () => {
     const ann = await addCheckedInAgent(hosted);
     await rotate(ann);
     await stopHost(world, host);
@@ -88,7 +88,7 @@ describe("rotating the token of an agent on a host", () => {
 });
 
 describe("rotating the token of an agent that is being created on its host", () => {
-  test("the host gets only the new token when the creation has not begun, with all first files", async () => {
+  test("after a rotation before the creation has begun, the host gets only the new token, and all files of a first start", async () => {
     const ann = await addNew();
     await rotate(ann);
     await world.drain();
@@ -99,7 +99,7 @@ describe("rotating the token of an agent that is being created on its host", () 
     expect((await getAgentRow(world, ann.id)).status).toBe("online");
   });
 
-  test("the first token stays invalid when the creation is just writing it to the host", async () => {
+  test("a rotation while the creation writes the first token to the host leaves the first token invalid", async () => {
     const ann = await addNew();
     let isRotated = false;
     const rotating = interceptHostCalls(world, async (method, call) => {

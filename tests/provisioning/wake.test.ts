@@ -279,7 +279,7 @@ test("an agent whose idle use has spent its budget gets its files, but is not wo
   expect([receivedMessages().length, await waiting()]).toEqual([2, []]);
 });
 
-test("a new agent on a board whose budget is spent is provisioned without being woken, and a request of it ends the waiting", async () => {
+test("a new agent on a board whose budget is spent is provisioned without being woken, and is not woken after its first request either", async () => {
   const { board_id } = await row();
   const other = await addAgent(world, home, board_id!, { name: "Other" });
   await createBudget({ scope: "board", scope_id: board_id, limit: { total_tokens: 10 } });

@@ -120,6 +120,28 @@ test("the first signal to the runner cancels the agent, gives the task back with
   expect(runner.git("log", "-1", "--format=%s", `board/${id.slice(0, 8)}-count`)).toMatch(/^Count \(task/);
 }, 60_000);
 
+test("after the service has refused one slot of a runner, a signal still gives back the task of the other slot", async () => {
+  let asked = 0;
+  let isRefused = false;
+  const working = Promise.withResolvers<void>();
+  const runner = await openFixture({
+    async intercept(request, next) {
+      if (!request.url.endsWith("/tasks/next") || ++asked === 1) return next(request);
+      await working.promise;
+      isRefused = true;
+      return Response.json({ detail: "Refused" }, { status: 403 });
+    },
+  });
+  const id = await runner.board.addTask({ title: "Count" });
+  const running = runner.start([{ write: ["half.txt", "1"] }, { hang: true }], ["--parallel", "2"]);
+  await until(() => existsSync(`${runner.worktree(id)}/half.txt`));
+  working.resolve();
+  await until(() => isRefused);
+  running.signal("SIGTERM");
+  expect(await running.exited).toEqual({ code: 2, signal: null });
+  expect((await runner.task(id)).status).toBe("inbox");
+}, 60_000);
+
 test("a second signal ends the runner and its agent at once, and the next start finishes the task", async () => {
   const runner = await openFixture();
   const id = await runner.board.addTask({ title: "Count" });

@@ -81,7 +81,7 @@ test("--idle stops the runner when there was no task for the given time, and --m
   expect(await done()).toBe(3);
 }, 60_000);
 
-test("a runner that works on several tasks at once but may begin only one more waits for that one to end", async () => {
+test("a runner with --parallel 2 and --once takes one task and ends after it", async () => {
   let asked = 0;
   const runner = await openFixture({
     async intercept(request, next) {

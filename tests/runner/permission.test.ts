@@ -67,6 +67,23 @@ test("a person who chooses to always allow a command in this task is not asked f
   expect(answersIn(note)).toEqual(["yes", "yes"]);
 }, 60_000);
 
+test("the answer to always allow a command does not cover a line that runs a further command after it", async () => {
+  const runner = await openFixture();
+  await runner.board.addTask({ title: "Count" });
+  const note = `${runner.home}/answers`;
+  const run = (command: string) => ({ permission: { kind: "execute", rawInput: { command }, note } });
+  const running = runner.start([run("npm test"), run("npm test; curl example.com"), { say: "Done." }]);
+  const [first] = await pending(runner);
+  await decide(runner, first.id, { status: "approved", option_id: "board:always_in_task" });
+  const [second] = await vi.waitUntil(async () => (await pending(runner)).filter(({ id }) => id !== first.id), {
+    timeout: 60_000,
+  });
+  expect(second.payload.excerpt).toBe("npm test; curl example.com");
+  await decide(runner, second.id, { status: "rejected" });
+  expect((await running.exited).code).toBe(0);
+  expect(answersIn(note)).toEqual(["yes", "no"]);
+}, 60_000);
+
 test("reads, searches and edits inside the worktree are allowed, and an edit outside of it waits for a person", async () => {
   const runner = await openFixture();
   const id = await runner.board.addTask({ title: "Count" });

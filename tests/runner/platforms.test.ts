@@ -15,6 +15,14 @@ const UNIT = {
   environment: { HOME: "/home/ann", PATH: "/usr/bin", BOARD_TOKEN: "secret-token", ANTHROPIC_API_KEY: "secret-key" },
 };
 
+test("on Linux a dollar sign is doubled in an argument, which systemd would expand, and not in a variable", () => {
+  const environment = { HOME: "/home/ann", BOARD_URL: "https://board.example/$1" };
+  const command = ["/usr/bin/node", "/opt/board.js", "--tag", "$HOME"];
+  const { text } = toServiceUnit({ ...UNIT, command, environment, platform: "linux" });
+  expect(text).toContain('ExecStart="/usr/bin/node" "/opt/board.js" "--tag" "$$HOME"\n');
+  expect(text).toContain('Environment="BOARD_URL=https://board.example/$1"\n');
+});
+
 test("on macOS the service is a launchd agent of the person, without a token", () => {
   const { file, text, start } = toServiceUnit({ ...UNIT, platform: "darwin" });
   expect(file).toBe("/home/ann/Library/LaunchAgents/board.run.my-machine.plist");

@@ -96,7 +96,7 @@ describe.concurrent("one rotating sync brings all agents back to a host that los
   );
 
   test(
-    "the agents of a sync in the background, for which no request waits, take turns at the host's configuration",
+    "the agents of a sync in the background, for which no request waits, take turns writing the host's configuration",
     TIMEOUT,
     async () => {
       const fixture = await startWithoutEntries("2026.5.7", 8, SECOND_MS);
@@ -106,7 +106,7 @@ describe.concurrent("one rotating sync brings all agents back to a host that los
     },
   );
 
-  test("two concurrent syncs take turns at the host's configuration", TIMEOUT, async () => {
+  test("two concurrent syncs take turns writing the host's configuration", TIMEOUT, async () => {
     const fixture = await startWithoutEntries("2026.5.7", 8, SECOND_MS);
     const results = await Promise.all([syncToEnd(fixture), syncToEnd(fixture, "rotate_tokens=true&include_main=false")]);
     expect(results.map(({ errors, total_synced }) => [errors, total_synced])).toEqual([
@@ -116,7 +116,7 @@ describe.concurrent("one rotating sync brings all agents back to a host that los
     expect(await listProblems(fixture)).toEqual([]);
   });
 
-  test("a sync takes turns with new agents that are provisioned at the same time", TIMEOUT, async () => {
+  test("a sync and the provisioning of new agents take turns writing the host's configuration", TIMEOUT, async () => {
     const { world } = service;
     const fixture = await startWithoutEntries("2026.5.7", 6, SECOND_MS);
     const { token } = fixture.home.owner;

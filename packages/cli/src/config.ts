@@ -46,22 +46,42 @@ export const configFile = (folder: string): string => path.join(folder, "config.
 
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const folder = configFolder(environment);
-  const stored = readStored(configFile(folder));
+  const file = configFile(folder);
+  const before = readStored(file);
   const config: Config = {
-    logins: {},
-    leases: {},
-    runners: {},
-    ...stored,
+    ...before,
+    logins: { ...before.logins },
+    leases: { ...before.leases },
+    runners: { ...before.runners },
     folder,
     save() {
-      const { url, logins, leases, runners } = config;
-      writePrivateFile(configFile(folder), `${JSON.stringify({ url, logins, leases, runners }, null, 2)}\n`);
+      // Another command may have changed the file after this one read it, so only the changes of this command are written.
+      const latest = readStored(file);
+      const changed: StoredConfig = {
+        ...latest,
+        ...(config.url !== undefined && config.url !== before.url && { url: config.url }),
+        logins: applyChanges(latest.logins, before.logins, config.logins),
+        leases: applyChanges(latest.leases, before.leases, config.leases),
+        runners: applyChanges(latest.runners, before.runners, config.runners),
+      };
+      writePrivateFile(file, `${JSON.stringify(changed, null, 2)}\n`);
     },
   };
   return config;
 }
 
-function readStored(file: string): Partial<StoredConfig> {
+/** Applies to `latest` what differs between `before` and `after`. */
+function applyChanges<T>(latest: Record<string, T>, before: Record<string, T>, after: Record<string, T>): Record<string, T> {
+  const kept = Object.entries(latest).filter(([key]) => key in after || !(key in before));
+  const set = Object.entries(after).filter(([key, value]) => value !== before[key]);
+  return Object.fromEntries([...kept, ...set]);
+}
+
+function readStored(file: string): StoredConfig {
+  return { logins: {}, leases: {}, runners: {}, ...readFile(file) };
+}
+
+function readFile(file: string): Partial<StoredConfig> {
   let text: string;
   try {
     text = readFileSync(file, "utf8");

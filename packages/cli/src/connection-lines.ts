@@ -1,4 +1,4 @@
-/** The commands to copy that connect one kind of agent. The console and the command line show the same commands. */
+/** The commands that a person copies to connect one kind of agent. The console and the command line show the same commands. */
 export interface Connection {
   title: string;
   /** Where the connection applies, if that depends on the folder. */

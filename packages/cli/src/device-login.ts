@@ -67,7 +67,7 @@ export function openBrowser(address: string, environment: NodeJS.ProcessEnv, pla
   if (!command) return;
   const [name, ...parameters] = command;
   const child = spawn(name!, [...parameters, address], { stdio: "ignore", detached: true });
-  // Without a browser, the person can open the address that is printed as well.
+  // Without a browser, the person can open the address, which is also printed.
   child.on("error", () => {});
   child.unref();
 }

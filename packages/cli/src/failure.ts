@@ -4,6 +4,15 @@ import { toSafeText } from "./text.ts";
 /** A mistake that the user can correct, such as a missing option. Its message says how. */
 export class UsageError extends Error {}
 
+/**
+ * Returns a secret that only the first answer to a request contains. Throws if that answer was lost, and the client has got the
+ * repeated answer.
+ */
+export function requireSecret(secret: string | null | undefined, remedy: string): string {
+  if (secret) return secret;
+  throw new Error(`The connection broke before the secret arrived, and the service sends it only once. ${remedy}`);
+}
+
 export const EXIT_FAILURE = 1;
 /** The service understood the request and refused it: 4xx. */
 export const EXIT_REFUSED = 2;

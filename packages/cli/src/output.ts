@@ -3,7 +3,7 @@ import { toSafeJson, toSafeLine } from "./text.ts";
 export interface Column<Row> {
   title: string;
   value: (row: Row) => string | number | null;
-  /** Characters after which a cell is cut. */
+  /** Number of characters after which a cell is cut. */
   max?: number;
 }
 
@@ -11,7 +11,7 @@ export interface Column<Row> {
 export interface Output {
   readonly json: boolean;
   line(text?: string): void;
-  /** Prints one result: as JSON `value`, for people what `print` prints. */
+  /** Prints one result. With `--json` this is `value`, otherwise `print` prints it. */
   result(value: unknown, print: () => void): void;
   /** Prints one of several results that arrive over time. As JSON, each result is one line. */
   event(value: unknown, print: () => void): void;

@@ -142,7 +142,7 @@ export interface paths {
         };
         /**
          * Get your inbox
-         * @description What you were notified in all organizations, newest first. Boards that you may no longer read are left out.
+         * @description Your notifications from all organizations, newest first, without those about boards that you may no longer read.
          */
         get: operations["get_users_me_inbox"];
         put?: never;
@@ -187,7 +187,7 @@ export interface paths {
         get: operations["list_users_me_notifications"];
         /**
          * Change how you are notified
-         * @description What is left out stays.
+         * @description Omitted fields keep their values.
          */
         put: operations["replace_users_me_notifications"];
         post?: never;
@@ -229,7 +229,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a channel
-         * @description A browser, for example. What waits to be sent by it is not sent. E-mail can only be switched off.
+         * @description For example, a browser. Messages that are waiting for this channel are not sent. E-mail can only be switched off.
          */
         delete: operations["delete_users_me_channel"];
         options?: never;
@@ -270,13 +270,13 @@ export interface paths {
         };
         /**
          * Get the key for web push
-         * @description It is made at the first call and stays the same.
+         * @description The key is created by the first request and stays the same.
          */
         get: operations["get_users_me_push"];
         put?: never;
         /**
          * Be notified in a browser
-         * @description Stores the push subscription of a browser as one of your channels. The same subscription again is the same channel, and is taken from another person who was signed in there.
+         * @description Stores the push subscription of a browser as one of your channels. Sending the same subscription again changes nothing, except that a subscription of another person who was signed in there becomes yours.
          */
         post: operations["create_users_me_push"];
         delete?: never;
@@ -296,7 +296,7 @@ export interface paths {
         put?: never;
         /**
          * Link your Slack user
-         * @description Makes a command that you send in Slack within ten minutes. It links the Slack user that sends it, once.
+         * @description Creates a command that you send in Slack within ten minutes. It works once, and links the Slack user that sends it to you.
          */
         post: operations["create_users_me_slack"];
         delete?: never;
@@ -320,7 +320,7 @@ export interface paths {
         put?: never;
         /**
          * Create a personal key
-         * @description The key has the caller's rights in the active organization, cut to its access and boards. It ends with the membership.
+         * @description The key has the caller's rights in the active organization, limited to the access and boards in the body. It ends with the membership.
          */
         post: operations["create_personal_key"];
         delete?: never;
@@ -409,7 +409,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description Also a personal one. It ends at once.
+         * @description Also revokes personal keys. The key stops working at once.
          */
         delete: operations["delete_key"];
         options?: never;
@@ -528,7 +528,7 @@ export interface paths {
         /**
          * List the caller's organizations
          * @deprecated
-         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues. Deprecated: use the same path under `/api/v1`.
+         * @description The answer has all items, or a part of them with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, and `offset` continues after them. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_organizations_unversioned"];
         put?: never;
@@ -548,7 +548,7 @@ export interface paths {
         };
         /**
          * List the caller's organizations
-         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
+         * @description The answer has all items, or a part of them with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, and `offset` continues after them.
          */
         get: operations["list_organizations"];
         put?: never;
@@ -858,7 +858,7 @@ export interface paths {
         /**
          * Create an invite
          * @deprecated
-         * @description No email is sent: pass the token on to the invited person. Invites do not expire. Deprecated: use the same path under `/api/v1`.
+         * @description With accounts and a mail server, the invited person gets the token by e-mail; otherwise pass it on. Invites do not expire. Deprecated: use the same path under `/api/v1`.
          */
         post: operations["create_organization_invite_unversioned"];
         delete?: never;
@@ -882,7 +882,7 @@ export interface paths {
         put?: never;
         /**
          * Create an invite
-         * @description No email is sent: pass the token on to the invited person. Invites do not expire.
+         * @description With accounts and a mail server, the invited person gets the token by e-mail; otherwise pass it on. Invites do not expire.
          */
         post: operations["create_organization_invite"];
         delete?: never;
@@ -987,13 +987,13 @@ export interface paths {
         get: operations["get_organization_slack"];
         /**
          * Connect a Slack app
-         * @description Stores the secrets of an app that an admin made in a workspace. Slack is asked to which workspace the token belongs. With another workspace, people link their Slack users again.
+         * @description Stores the secrets of an app that an admin made in a workspace. The service asks Slack which workspace the token belongs to. If the workspace changes, people must link their Slack users again.
          */
         put: operations["replace_organization_slack"];
         post?: never;
         /**
          * Remove the Slack app
-         * @description Nobody is notified by Slack any more, and the links of people end.
+         * @description Nobody is notified through Slack any more, and the links to Slack users are removed.
          */
         delete: operations["delete_organization_slack"];
         options?: never;
@@ -1011,7 +1011,7 @@ export interface paths {
         /**
          * List custom fields
          * @deprecated
-         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues. Deprecated: use the same path under `/api/v1`.
+         * @description The answer has all items, or a part of them with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, and `offset` continues after them. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_organization_custom_fields_unversioned"];
         put?: never;
@@ -1036,7 +1036,7 @@ export interface paths {
         };
         /**
          * List custom fields
-         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
+         * @description The answer has all items, or a part of them with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, and `offset` continues after them.
          */
         get: operations["list_organization_custom_fields"];
         put?: never;
@@ -2136,13 +2136,13 @@ export interface paths {
         get: operations["get_board_task_follow"];
         /**
          * Follow a task
-         * @description Its maker and its commenters follow it already.
+         * @description People who created the task or commented on it follow it already.
          */
         put: operations["replace_board_task_follow"];
         post?: never;
         /**
          * Stop following a task
-         * @description Also as its maker or commenter.
+         * @description Also stops it for people who created the task or commented on it.
          */
         delete: operations["delete_board_task_follow"];
         options?: never;
@@ -2283,7 +2283,7 @@ export interface paths {
         };
         /**
          * List steps of a run
-         * @description What happened in the run, as its agent or the program that runs it tells.
+         * @description What happened in the run, as reported by its agent or by the program that runs the agent.
          */
         get: operations["list_board_run_steps"];
         put?: never;
@@ -2305,7 +2305,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a run
-         * @description The agent loses the task, which returns to the inbox without an assignee. Its next write under the fence is refused with `task_lease_lost` and the reason `stopped`, and it gets a message. For people who may write to the board, and its lead.
+         * @description The agent loses the task, which returns to the inbox without an assignee. Its next write under the fence is refused with `task_lease_lost` and the reason `stopped`, and it gets a message. Only people who may write to the board, and its lead, may do this.
          */
         post: operations["create_board_run_stop"];
         delete?: never;
@@ -2343,13 +2343,13 @@ export interface paths {
         };
         /**
          * List artifacts of a task
-         * @description Oldest first, with those whose upload is not complete.
+         * @description Oldest first, including artifacts whose upload is not complete.
          */
         get: operations["list_board_task_artifacts"];
         put?: never;
         /**
          * Add an artifact to a task
-         * @description A content of at most 262,144 bytes may be sent along. For any other, the answer has an address in `upload`: PUT the content there, then complete the artifact. An artifact that is not complete after a day is removed. Answers 413 for a file that is too large, and 409 with `used` and `limit` when the task or the organization has no room.
+         * @description Content of at most 262,144 bytes may be sent in the body. Without it, the answer has an address in `upload`: PUT the content there, then complete the artifact. An artifact that is not complete after a day is removed. Answers 413 for a file that is too large, and 409 with `used` and `limit` when the task or the organization has no room.
          */
         post: operations["create_board_task_artifact"];
         delete?: never;
@@ -2367,7 +2367,7 @@ export interface paths {
         };
         /**
          * List artifacts of the organization
-         * @description Those on the boards that the caller may read, largest first, with those whose upload is not complete.
+         * @description Artifacts on the boards that the caller may read, largest first, including those whose upload is not complete.
          */
         get: operations["list_artifacts"];
         put?: never;
@@ -2387,7 +2387,7 @@ export interface paths {
         };
         /**
          * Get the room that artifacts take
-         * @description The bytes that count for the limit of the organization, with those on boards that the caller may not read.
+         * @description The bytes that count toward the limit of the organization, including artifacts on boards that the caller may not read.
          */
         get: operations["get_artifacts_usage"];
         put?: never;
@@ -2431,12 +2431,12 @@ export interface paths {
         };
         /**
          * Get the content of an artifact
-         * @description The bytes, always as a file to save, with `Range` and `If-None-Match`. Where files are in a bucket, the answer is a redirect to an address that may be used for a few minutes without credentials.
+         * @description Returns the bytes as a download, and supports `Range` and `If-None-Match`. If files are stored in a bucket, the answer redirects to an address that works for a few minutes without credentials.
          */
         get: operations["get_board_artifact_content"];
         /**
          * Upload the content of an artifact
-         * @description For an artifact whose `upload` names this address. A content of another size or SHA-256 is refused.
+         * @description For an artifact whose `upload` names this address. Content with another size or SHA-256 than announced is refused.
          */
         put: operations["replace_board_artifact_content"];
         post?: never;
@@ -2475,12 +2475,12 @@ export interface paths {
         };
         /**
          * Get reviewed files
-         * @description Which files of a diff the calling person has reviewed.
+         * @description Returns which files of a diff the calling person has reviewed.
          */
         get: operations["list_board_artifact_reviewed_files"];
         /**
          * Set reviewed files
-         * @description Replaces the list of the calling person. Who may read the diff may do this.
+         * @description Replaces the list of the calling person, who must be allowed to read the diff.
          */
         put: operations["replace_board_artifact_reviewed_files"];
         post?: never;
@@ -2500,8 +2500,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Decide by the button of a message
-         * @description The token stands for one person for a day and counts once. The first decision of an approval wins; a later one learns who decided.
+         * Decide with a button in a message
+         * @description The token identifies one person, is valid for a day and can be used once. Only the first decision on an approval counts; the answer to a later one says who decided.
          */
         post: operations["create_decision"];
         delete?: never;
@@ -2520,8 +2520,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a button of Slack
-         * @description Slack calls it when somebody presses a button. The message is then replaced by who decided.
+         * Handle a button in Slack
+         * @description Slack calls this when somebody presses a button. The message then shows who decided.
          */
         post: operations["create_slack_interaction"];
         delete?: never;
@@ -2540,8 +2540,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a command of Slack
-         * @description Slack calls it when somebody sends the command of the app.
+         * Handle a command in Slack
+         * @description Slack calls this when somebody sends the command of the app.
          */
         post: operations["create_slack_command"];
         delete?: never;
@@ -2627,7 +2627,7 @@ export interface paths {
         };
         /**
          * Get the room that webhook payloads take
-         * @description The bytes that count for the limit of the organization, with those on boards that the caller may not read.
+         * @description The bytes that count toward the limit of the organization, including payloads on boards that the caller may not read.
          */
         get: operations["get_webhooks_payload_usage"];
         put?: never;
@@ -2677,7 +2677,7 @@ export interface paths {
         put?: never;
         /**
          * Post a payload
-         * @description Accepts JSON, text or form data. The payload is stored and added to the board memory; the agent of the webhook is notified in the background. A webhook with a secret requires the signature of its source. A delivery that was stored within 7 days is not stored again: the answer names its payload and has `Idempotent-Replayed: true`. 200 answers a request by which Slack only checks the address.
+         * @description Accepts JSON, text or form data. The payload is stored and added to the board memory; the agent of the webhook is notified in the background. A webhook with a secret requires the signature of its source. A delivery that was stored within 7 days is not stored again: the answer names its payload and has `Idempotent-Replayed: true`. A request with which Slack only checks the address is answered with 200.
          */
         post: operations["post_board_webhook_payload"];
         /**
@@ -2745,7 +2745,7 @@ export interface paths {
         put?: never;
         /**
          * Redeliver payloads
-         * @description Notifies the agent once more of all payloads with a delivery status, oldest first.
+         * @description Notifies the agent again of all payloads that have the given delivery status, oldest first.
          */
         post: operations["redeliver_board_webhook_payloads"];
         delete?: never;
@@ -2765,7 +2765,7 @@ export interface paths {
         put?: never;
         /**
          * Redeliver a payload
-         * @description Notifies the agent once more of the payload, whatever became of it before.
+         * @description Notifies the agent of the payload again, whatever its delivery status is.
          */
         post: operations["redeliver_board_webhook_payload"];
         delete?: never;
@@ -2837,7 +2837,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the secret of a subscription of the organization
-         * @description The old secret signs too for 24 hours.
+         * @description For 24 hours, messages are also signed with the old secret.
          */
         post: operations["create_subscription_secret"];
         delete?: never;
@@ -2917,7 +2917,7 @@ export interface paths {
         put?: never;
         /**
          * Send a delivery of a subscription of the organization again
-         * @description Whatever its status; the event id stays the same.
+         * @description Works for a delivery of any status. The event id stays the same.
          */
         post: operations["create_subscription_deliverie_redeliver"];
         delete?: never;
@@ -3009,7 +3009,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the secret of a subscription of a board
-         * @description The old secret signs too for 24 hours.
+         * @description For 24 hours, messages are also signed with the old secret.
          */
         post: operations["create_board_subscription_secret"];
         delete?: never;
@@ -3089,7 +3089,7 @@ export interface paths {
         put?: never;
         /**
          * Send a delivery of a subscription of a board again
-         * @description Whatever its status; the event id stays the same.
+         * @description Works for a delivery of any status. The event id stays the same.
          */
         post: operations["create_board_subscription_deliverie_redeliver"];
         delete?: never;
@@ -3149,7 +3149,7 @@ export interface paths {
         put?: never;
         /**
          * Redrive dead jobs
-         * @description Queues all dead jobs that match again, oldest first, with all their attempts.
+         * @description Queues all matching dead jobs again, oldest first. Each gets all its attempts again.
          */
         post: operations["redrive_jobs"];
         delete?: never;
@@ -3169,7 +3169,7 @@ export interface paths {
         put?: never;
         /**
          * Redrive a dead job
-         * @description Queues the job again with all its attempts.
+         * @description Queues the job again. It gets all its attempts again.
          */
         post: operations["create_job_redrive"];
         delete?: never;
@@ -3281,7 +3281,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the token of an agent
-         * @description The old token and those of the agent's runs stop working immediately. Only this response contains the new token; an agent on a host gets it there, in the background, and is then started again.
+         * @description The old token and the tokens of the agent's runs stop working immediately. Only this response contains the new token; an agent on a host gets it there, in the background, and is then started again.
          */
         post: operations["rotate_agent_token"];
         delete?: never;
@@ -3523,7 +3523,7 @@ export interface paths {
         };
         /**
          * Get an agent's SOUL.md
-         * @description Returns the current text on the host. An agent may read its own, the lead that of any agent of the board.
+         * @description Returns the current text on the host. An agent may read its own, and the lead may read the text of any agent of the board.
          */
         get: operations["agent_get_board_agent_soul"];
         /**
@@ -3689,7 +3689,7 @@ export interface paths {
         head?: never;
         /**
          * Update your run
-         * @description Names the program that works, its results, or why it ends. Possible until a day after the end of the run.
+         * @description Stores which program works on the task, its results, or why the run ends. Possible until a day after the end of the run.
          */
         patch: operations["agent_run_update"];
         trace?: never;
@@ -3749,7 +3749,7 @@ export interface paths {
         put?: never;
         /**
          * Make the token of a run
-         * @description For a program that works on the task: it may do nothing else, and ends with the run.
+         * @description For a program that works on the task. The token allows nothing else, and is valid until the run ends.
          */
         post: operations["agent_create_run_token"];
         delete?: never;
@@ -3787,7 +3787,7 @@ export interface paths {
         };
         /**
          * List the tags of a board
-         * @description Returns all tags that a task of the board can have, sorted by name. All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
+         * @description Returns all tags that a task of the board can have, sorted by name. The answer has all items, or a part of them with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, and `offset` continues after them.
          */
         get: operations["agent_list_board_tags"];
         put?: never;
@@ -4138,7 +4138,7 @@ export interface paths {
         };
         /**
          * Get the usage of agents
-         * @description Sums of what agents reported to have used: tokens, prices and runs, with idle use apart. It covers the boards of the active organization that the caller may read: all of them, one board, or one group. Callers who may read all boards also get the usage of removed boards and of the main agents of gateways.
+         * @description Sums of the usage that agents reported: tokens, prices and runs, with idle use listed separately. Covers the boards of the active organization that the caller may read: all of them, one board, or one group. Callers who may read all boards also get the usage of removed boards and of the main agents of gateways.
          */
         get: operations["get_metrics_usage"];
         put?: never;
@@ -4216,7 +4216,7 @@ export interface paths {
         head?: never;
         /**
          * Change a budget
-         * @description What was spent stays. After a limit is raised, agents get work again at their next question. A new period or zone starts from zero.
+         * @description What was already spent still counts. After a limit is raised, agents get work again when they next ask for it. A new period or time zone starts from zero.
          */
         patch: operations["update_budget"];
         trace?: never;
@@ -4404,7 +4404,7 @@ export interface paths {
         /**
          * List skill packs
          * @deprecated
-         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues. Deprecated: use the same path under `/api/v1`.
+         * @description The answer has all items, or a part of them with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, and `offset` continues after them. Deprecated: use the same path under `/api/v1`.
          */
         get: operations["list_skill_packs_unversioned"];
         put?: never;
@@ -4429,7 +4429,7 @@ export interface paths {
         };
         /**
          * List skill packs
-         * @description All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.
+         * @description The answer has all items, or a part of them with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, and `offset` continues after them.
          */
         get: operations["list_skill_packs"];
         put?: never;
@@ -4920,7 +4920,7 @@ export interface components {
                 /** @description When they end; on the next day if it is earlier. */
                 until: string;
             } | null;
-            /** @description When what was chosen for the digest is sent, in one message. */
+            /** @description When the notifications that were chosen for the digest are sent, in one message. */
             digest_time?: string;
             /** @description Zone of these times, such as `Europe/Berlin`. */
             time_zone?: string;
@@ -4955,7 +4955,7 @@ export interface components {
              * @default null
              */
             board_ids?: string[] | null;
-            /** @description At most a year ahead, by default 90 days. Null for a key that does not end, by an owner only. */
+            /** @description At most a year ahead, by default 90 days. Null for a key that does not end, which only owners can create. */
             expires_at?: string | null;
         };
         KeyRotate: {
@@ -4964,11 +4964,11 @@ export interface components {
              * @default 24
              */
             overlap_hours?: number;
-            /** @description The new end of the key, as at its creation; when omitted, it stays as it is. */
+            /** @description The new end of the key, with the limits of a creation; when omitted, the end stays as it is. */
             expires_at?: string | null;
         };
         OrganizationCreate: {
-            /** @description Name; the caller's organizations have different names. */
+            /** @description Name. It must differ from the names of the caller's other organizations. */
             name: string;
         };
         OrganizationActivate: {
@@ -4979,7 +4979,7 @@ export interface components {
             organization_id: string;
         };
         OrganizationUpdate: {
-            /** @description New name; the caller's organizations have different names. */
+            /** @description New name. It must differ from the names of the caller's other organizations. */
             name?: string;
         };
         MemberUpdate: {
@@ -5056,7 +5056,7 @@ export interface components {
         SlackConnect: {
             /** @description The token of the app's user: the page OAuth & Permissions of the app shows it. */
             bot_token: string;
-            /** @description By which Slack signs its requests: the page Basic Information of the app shows it. */
+            /** @description The secret with which Slack signs its requests: the page Basic Information of the app shows it. */
             signing_secret: string;
         };
         CustomFieldCreate: {
@@ -5291,7 +5291,7 @@ export interface components {
              */
             max_agents?: number;
             /**
-             * @description Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never.
+             * @description Minutes without a decision after which an approval or question also goes to the next group: followers, the creator of the board, then admins; null for never.
              * @default null
              */
             escalate_after_minutes?: number | null;
@@ -5341,7 +5341,7 @@ export interface components {
             only_lead_can_change_status?: boolean;
             /** @description How many agents the board may have, not counting the lead. */
             max_agents?: number;
-            /** @description Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never. */
+            /** @description Minutes without a decision after which an approval or question also goes to the next group: followers, the creator of the board, then admins; null for never. */
             escalate_after_minutes?: number | null;
         };
         SavedViewsUpdate: {
@@ -5349,7 +5349,7 @@ export interface components {
             views: {
                 /** @description What the person calls the view. No two views of a board have the same name. */
                 name: string;
-                /** @description Filters, order and shape, as the console has them in its address. */
+                /** @description Filters, order and layout, in the form of the query string of the console's address. */
                 query: string;
             }[];
         };
@@ -5711,7 +5711,7 @@ export interface components {
                  * @default null
                  */
                 option?: string | null;
-                /** @description An answer in own words, if the question allows it. */
+                /** @description An answer in the person's own words, if the question allows it. */
                 text?: string | null;
             };
         };
@@ -5775,7 +5775,7 @@ export interface components {
              * @enum {string}
              */
             status?: "pending" | "approved" | "rejected";
-            /** @description For the action `run.permission`: the id of the chosen option of the payload. It must mean the same as the status. */
+            /** @description For the action `run.permission`: the id of the chosen option of the payload. The option must agree with the status. */
             option_id?: string;
             /** @description For the action `question`: the answer. `rejected` means that there is none. */
             answer?: {
@@ -5784,7 +5784,7 @@ export interface components {
                  * @default null
                  */
                 option?: string | null;
-                /** @description An answer in own words, if the question allows it. */
+                /** @description An answer in the person's own words, if the question allows it. */
                 text?: string | null;
             };
         };
@@ -5802,7 +5802,7 @@ export interface components {
              */
             agent_id?: string | null;
             /**
-             * @description The sender, whose way to sign and to name events is used; `generic` for any other.
+             * @description The kind of sender, which decides how requests are signed and how events are named; `generic` for any other.
              * @default generic
              * @enum {string}
              */
@@ -5822,7 +5822,7 @@ export interface components {
             /** @description Agent of the board to notify; null for the lead. */
             agent_id?: string | null;
             /**
-             * @description The sender, whose way to sign and to name events is used; `generic` for any other.
+             * @description The kind of sender, which decides how requests are signed and how events are named; `generic` for any other.
              * @enum {string}
              */
             source?: "generic" | "github" | "gitlab" | "stripe" | "slack" | "linear" | "sentry" | "standard_webhooks";
@@ -5848,7 +5848,7 @@ export interface components {
             since?: string;
         };
         SubscriptionCreate: {
-            /** @description https address of a public host, port 443. Sending a sealed address back as it was shown keeps it. */
+            /** @description https address of a public host, port 443. Sending the shortened address of format `slack` back keeps the stored one. */
             url: string;
             /**
              * @description Whether events are sent. Switching it on again forgets earlier failures.
@@ -5867,7 +5867,7 @@ export interface components {
             format?: "standard" | "slack";
         };
         SubscriptionUpdate: {
-            /** @description https address of a public host, port 443. Sending a sealed address back as it was shown keeps it. */
+            /** @description https address of a public host, port 443. Sending the shortened address of format `slack` back keeps the stored one. */
             url?: string;
             /** @description Whether events are sent. Switching it on again forgets earlier failures. */
             active?: boolean;
@@ -6227,7 +6227,7 @@ export interface components {
             entries: components["schemas"]["UsageEntryWrite"][];
         };
         UsageEntryWrite: {
-            /** @description Names the entry. For seven days, a repeated key of the agent counts nothing. */
+            /** @description Identifies the entry. For seven days, an entry with a key that the agent has used before is not counted. */
             key: string;
             /**
              * Format: date-time
@@ -6354,7 +6354,7 @@ export interface components {
              */
             scope_id?: string;
             /**
-             * @description After what time spending starts from zero; `total` never does.
+             * @description The time after which spending starts from zero again; `total` means never.
              * @default month
              * @enum {string}
              */
@@ -6389,7 +6389,7 @@ export interface components {
              */
             warn_at?: number;
             /**
-             * @description `stop` ends runs at the limit and gives out no task; `warn` only tells.
+             * @description `stop` ends runs at the limit and gives out no task; `warn` only announces it.
              * @default stop
              * @enum {string}
              */
@@ -6397,7 +6397,7 @@ export interface components {
         };
         BudgetUpdate: {
             /**
-             * @description After what time spending starts from zero; `total` never does.
+             * @description The time after which spending starts from zero again; `total` means never.
              * @enum {string}
              */
             period?: "day" | "month" | "total";
@@ -6422,7 +6422,7 @@ export interface components {
             /** @description The share of a limit at which it warns. */
             warn_at?: number;
             /**
-             * @description `stop` ends runs at the limit and gives out no task; `warn` only tells.
+             * @description `stop` ends runs at the limit and gives out no task; `warn` only announces it.
              * @enum {string}
              */
             on_limit?: "stop" | "warn";
@@ -6561,14 +6561,14 @@ export interface components {
         };
         /** @description The inbox of a person. */
         UserInbox: {
-            /** @description What the person was notified, newest first. */
+            /** @description The person's notifications, newest first. */
             items: components["schemas"]["UserNotification"][];
             /** @description Pass it as `cursor` for the next page; null on the last page. */
             next_cursor: string | null;
             /** @description How many are not read, at most 100. */
             unread: number;
         };
-        /** @description Something that a person was notified. */
+        /** @description Something of which a person was notified. */
         UserNotification: {
             /**
              * Format: uuid
@@ -6849,7 +6849,7 @@ export interface components {
             };
             /** @description No channel is used in these hours; what waits is sent when they end. */
             quiet_hours: components["schemas"]["QuietHours"] | null;
-            /** @description When what was chosen for the digest is sent, in one message. */
+            /** @description When the notifications that were chosen for the digest are sent, in one message. */
             digest_time: string;
             /** @description Zone of these times, such as `Europe/Berlin`. */
             time_zone: string;
@@ -6873,7 +6873,7 @@ export interface components {
              * @enum {string}
              */
             type: "email" | "push" | "slack";
-            /** @description The organization whose notifications it sends; null for those of all. */
+            /** @description The organization whose notifications it sends; null for all organizations. */
             organization_id: string | null;
             /** @description What the person calls it, such as a browser; null for e-mail. */
             name: string | null;
@@ -7248,7 +7248,7 @@ export interface components {
             all_boards_read: boolean;
             /** @description Gives the right to write to every board. */
             all_boards_write: boolean;
-            /** @description Token that accepts the invite. Give it to the invited person; only with accounts and a mail server it is sent by mail. */
+            /** @description Token that accepts the invite. Give it to the invited person. It is sent by mail only if accounts and a mail server are set up. */
             token: string;
             /** @description User who created the invite. */
             created_by_user_id: string | null;
@@ -7712,7 +7712,7 @@ export interface components {
             only_lead_can_change_status: boolean;
             /** @description How many agents the board may have, not counting the lead. */
             max_agents: number;
-            /** @description Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never. */
+            /** @description Minutes without a decision after which an approval or question also goes to the next group: followers, the creator of the board, then admins; null for never. */
             escalate_after_minutes: number | null;
             /**
              * Format: date-time
@@ -7963,7 +7963,7 @@ export interface components {
             action_type: string;
             /** @description Reason for the request. */
             description: string | null;
-            /** @description Further data for the decision. Without a `title`, it shows that of the first linked task. */
+            /** @description Further data for the decision. Without a `title`, it gets the title of the first linked task. */
             payload: {
                 [key: string]: unknown;
             } | null;
@@ -8159,7 +8159,7 @@ export interface components {
         SavedView: {
             /** @description What the person calls the view. No two views of a board have the same name. */
             name: string;
-            /** @description Filters, order and shape, as the console has them in its address. */
+            /** @description Filters, order and layout, in the form of the query string of the console's address. */
             query: string;
         };
         /** @description A page of a list. */
@@ -8606,7 +8606,7 @@ export interface components {
             cost_usd: string | null;
             /** @description Number of reports. */
             turns: number;
-            /** @description The same by model. */
+            /** @description The usage of each model. */
             models: {
                 /** @description Name of the model. */
                 model: string;
@@ -8645,7 +8645,7 @@ export interface components {
             /** @description Cursor of the next page, which may have no items; null after the last one. */
             next_cursor: string | null;
         };
-        /** @description Something that happened in a run. Its texts are those of agents and tools. */
+        /** @description Something that happened in a run. Its texts were written by agents and tools. */
         RunStep: {
             /** @description Number of the step in its run. */
             n: number;
@@ -8894,7 +8894,7 @@ export interface components {
             run_id: string | null;
             /** @description Name of the file, without a folder. */
             name: string;
-            /** @description Media type: once the artifact is ready, by its content and not by its name. Other binary types are `application/octet-stream`, and texts that a browser would execute are `text/plain`. */
+            /** @description Media type. Once the artifact is ready, it is detected from the content, not from the name. Binary content that the console does not show is `application/octet-stream`, and text that a browser would execute is `text/plain`. */
             content_type: string;
             /** @description Bytes of the content. */
             size: number;
@@ -8939,7 +8939,7 @@ export interface components {
             run_id: string | null;
             /** @description Name of the file, without a folder. */
             name: string;
-            /** @description Media type: once the artifact is ready, by its content and not by its name. Other binary types are `application/octet-stream`, and texts that a browser would execute are `text/plain`. */
+            /** @description Media type. Once the artifact is ready, it is detected from the content, not from the name. Binary content that the console does not show is `application/octet-stream`, and text that a browser would execute is `text/plain`. */
             content_type: string;
             /** @description Bytes of the content. */
             size: number;
@@ -8967,7 +8967,7 @@ export interface components {
         };
         /** @description How the content of an artifact is uploaded. Then complete the artifact. */
         ArtifactUpload: {
-            /** @description Where to PUT the content. A path is one of this service. */
+            /** @description Where to PUT the content. A path without a host refers to this service. */
             url: string;
             /** @description Headers that the request must have. */
             headers: {
@@ -8993,7 +8993,7 @@ export interface components {
             /** @description The offset that was applied. */
             offset: number;
         };
-        /** @description An artifact in the list of all that an organization stores. */
+        /** @description An artifact in the list of all artifacts of an organization. */
         OrganizationArtifact: {
             /**
              * Format: uuid
@@ -9014,7 +9014,7 @@ export interface components {
             run_id: string | null;
             /** @description Name of the file, without a folder. */
             name: string;
-            /** @description Media type: once the artifact is ready, by its content and not by its name. Other binary types are `application/octet-stream`, and texts that a browser would execute are `text/plain`. */
+            /** @description Media type. Once the artifact is ready, it is detected from the content, not from the name. Binary content that the console does not show is `application/octet-stream`, and text that a browser would execute is `text/plain`. */
             content_type: string;
             /** @description Bytes of the content. */
             size: number;
@@ -9044,7 +9044,7 @@ export interface components {
         ArtifactUsage: {
             /** @description Bytes of all artifacts of the organization, with those that are being uploaded. */
             used: number;
-            /** @description Bytes that they may have together; null if there is no limit. */
+            /** @description Bytes that the artifacts may have together; null if there is no limit. */
             limit: number | null;
         };
         /** @description The files of a diff that a person has reviewed. */
@@ -9113,11 +9113,11 @@ export interface components {
             /** @description How many of them are pending. */
             approvals_pending_count: number;
         };
-        /** @description The room that the webhook payloads of an organization take. */
+        /** @description How much storage the webhook payloads of an organization use. */
         WebhookPayloadUsage: {
             /** @description Bytes of all webhook payloads of the organization, with their headers. */
             used: number;
-            /** @description Bytes that they may have together; null if there is no limit. */
+            /** @description Maximum bytes of all these payloads together; null if there is no limit. */
             limit: number | null;
         };
         /** @description A page of a list. */
@@ -9154,7 +9154,7 @@ export interface components {
             /** @description Full URL to post to; null while BASE_URL is not set. */
             endpoint_url: string | null;
             /**
-             * @description The sender, whose way to sign and to name events is used.
+             * @description The kind of sender, which decides how requests are signed and how events are named.
              * @enum {string}
              */
             source: "generic" | "github" | "gitlab" | "stripe" | "slack" | "linear" | "sentry" | "standard_webhooks";
@@ -9181,9 +9181,9 @@ export interface components {
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
         };
-        /** @description The answer to a request by which a sender only checks the address. */
+        /** @description The answer to a request with which a sender only verifies the address. */
         BoardWebhookChallenge: {
-            /** @description The text of the request, by which the sender checks the address. */
+            /** @description The challenge of the request, returned so that the sender can verify the address. */
             challenge: string;
         };
         /** @description The payload is stored and its notification is on the way. */
@@ -9239,7 +9239,7 @@ export interface components {
             webhook_id: string;
             /** @description The body exactly as it was received: JSON, or a string for any other text. */
             payload: unknown;
-            /** @description Content-Type, User-Agent and X- headers, in lower case, without those of credentials. */
+            /** @description Content-Type, User-Agent and X- headers, with names in lower case. Headers with credentials are left out. */
             headers: {
                 [key: string]: string;
             };
@@ -9257,7 +9257,7 @@ export interface components {
             event_type: string | null;
             /** @description The sender's id of the delivery; a repeat within 7 days is not stored again. */
             delivery_id: string | null;
-            /** @description Whether the agent was notified; null for a payload that is older than this record. */
+            /** @description Whether the agent was notified; null for a payload from before deliveries were recorded. */
             delivery: components["schemas"]["BoardWebhookDelivery"] | null;
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
@@ -9278,9 +9278,9 @@ export interface components {
             status: "queued" | "retrying" | "delivered" | "failed" | "filtered" | "no_target";
             /** @description Attempts so far. */
             attempts: number;
-            /** @description Why the last attempt failed, or why the host of the first one is down. */
+            /** @description Why the last attempt failed. Before the first attempt: why the agent's host is down. */
             last_error: string | null;
-            /** @description What a queued job waits for besides its time. gateway: its host is down, and last_error says why. slot: too many jobs run. lane: an earlier job of the same agent or gateway comes first. */
+            /** @description What a queued job waits for, apart from its due time. gateway: its host is down, and last_error says why. slot: too many jobs run. lane: an earlier job of the same agent or gateway comes first. */
             waits_for: ("gateway" | "slot" | "lane") | null;
             /** @description When the next attempt is due. */
             next_attempt_at: string | null;
@@ -9308,7 +9308,7 @@ export interface components {
             webhook_id: string;
             /** @description The body exactly as it was received: JSON, or a string for any other text. */
             payload: unknown;
-            /** @description Content-Type, User-Agent and X- headers, in lower case, without those of credentials. */
+            /** @description Content-Type, User-Agent and X- headers, with names in lower case. Headers with credentials are left out. */
             headers: {
                 [key: string]: string;
             };
@@ -9326,7 +9326,7 @@ export interface components {
             event_type: string | null;
             /** @description The sender's id of the delivery; a repeat within 7 days is not stored again. */
             delivery_id: string | null;
-            /** @description Whether the agent was notified; null for a payload that is older than this record. */
+            /** @description Whether the agent was notified; null for a payload from before deliveries were recorded. */
             delivery: components["schemas"]["BoardWebhookDelivery"] | null;
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
@@ -9450,7 +9450,7 @@ export interface components {
             ok: boolean;
             /** @description Status of the answer; null when none came. */
             status_code: number | null;
-            /** @description Milliseconds until the answer had come, or the attempt failed. */
+            /** @description Milliseconds until the answer arrived or the attempt failed. */
             duration_ms: number;
             /** @description The first 1,000 characters of the answer. */
             body: string | null;
@@ -9500,7 +9500,7 @@ export interface components {
             occurred_at: string;
             /** @description When it was last sent. */
             last_attempt_at: string | null;
-            /** @description When it is sent next; null when it is not, or is being sent now. */
+            /** @description When it is sent next; null if no attempt follows, or while it is being sent. */
             next_attempt_at: string | null;
             /** @description slot: it waits until other deliveries of the receiver or organization end. */
             waits_for: "slot" | null;
@@ -9553,7 +9553,7 @@ export interface components {
             occurred_at: string;
             /** @description When it was last sent. */
             last_attempt_at: string | null;
-            /** @description When it is sent next; null when it is not, or is being sent now. */
+            /** @description When it is sent next; null if no attempt follows, or while it is being sent. */
             next_attempt_at: string | null;
             /** @description slot: it waits until other deliveries of the receiver or organization end. */
             waits_for: "slot" | null;
@@ -9580,11 +9580,11 @@ export interface components {
             };
             /** @description The last answer; null when none came. */
             response: {
-                /** @description Its status. */
+                /** @description HTTP status of the answer. */
                 status: number;
-                /** @description The first 1,000 characters of its body. */
+                /** @description The first 1,000 characters of the answer's body. */
                 body: string;
-                /** @description Milliseconds until it had come. */
+                /** @description Milliseconds from sending the request until the answer arrived. */
                 duration_ms: number;
             } | null;
         };
@@ -9618,11 +9618,11 @@ export interface components {
             status: "queued" | "running" | "done" | "dead";
             /** @description Attempts so far. */
             attempts: number;
-            /** @description Attempts after which it is given up. */
+            /** @description Attempts after which the job is given up. */
             max_attempts: number;
-            /** @description Why the last attempt failed, or why the host of the first one is down. */
+            /** @description Why the last attempt failed. Before the first attempt: why the host is down that the job waits for. */
             last_error: string | null;
-            /** @description What a queued job waits for besides its time. gateway: its host is down, and last_error says why. slot: too many jobs run. lane: an earlier job of the same agent or gateway comes first. */
+            /** @description What a queued job waits for, apart from its due time. gateway: its host is down, and last_error says why. slot: too many jobs run. lane: an earlier job of the same agent or gateway comes first. */
             waits_for: ("gateway" | "slot" | "lane") | null;
             /** @description What a due job waits for: its host (circuit), or a free slot of its organization, gateway or subscription. */
             held_by: ("circuit" | "organization" | "gateway" | "subscription") | null;
@@ -10052,7 +10052,7 @@ export interface components {
             only_lead_can_change_status: boolean;
             /** @description How many agents the board may have, not counting the lead. */
             max_agents: number;
-            /** @description Minutes without a decision after which an approval or question also goes to the next of followers, maker and admins; null for never. */
+            /** @description Minutes without a decision after which an approval or question also goes to the next group: followers, the creator of the board, then admins; null for never. */
             escalate_after_minutes: number | null;
             /**
              * Format: date-time
@@ -10171,14 +10171,14 @@ export interface components {
             lease: components["schemas"]["HeldTaskLease"] | null;
             /** @description The latest 10 comments on the task, oldest first. */
             comments: components["schemas"]["TaskComment"][];
-            /** @description When to ask again: 0 with a task. */
+            /** @description Seconds after which to ask again; 0 if there is a task. */
             retry_after_seconds: number;
             /**
              * @description Why there is no task, when there is work but no budget for it.
              * @constant
              */
             reason?: "budget_exhausted";
-            /** @description The budgets without room, with `reason`. */
+            /** @description The budgets that have no room; only present with `reason`. */
             budget_ids?: string[];
             /** @description Present when the answer would be too large: the fields of this object that are shortened. */
             truncated_fields?: string[];
@@ -10230,9 +10230,9 @@ export interface components {
             ok: true;
             /** @description Entries that were counted now. */
             accepted: number;
-            /** @description Budgets without room, whose runs were stopped: end the work that belongs to them. Mostly empty. */
+            /** @description Spent budgets whose runs were stopped: end the work under them. Usually empty. */
             exhausted_budget_ids: string[];
-            /** @description Entries whose key was known, so that they were counted before. */
+            /** @description Entries whose key was known, because they were counted before. */
             repeated: number;
         };
         /** @description Who asks the user. */
@@ -10418,12 +10418,12 @@ export interface components {
             changes: components["schemas"]["Change"][];
             /** @description The cursor for the next request, also when there is no change. */
             cursor: string;
-            /** @description Whether more changes can be read at once. */
+            /** @description Whether more changes can be read now. */
             has_more: boolean;
         };
         /** @description An entry of the changes feed: read the item to learn what it is like now. */
         Change: {
-            /** @description Position after this entry, from which a feed or a stream goes on. */
+            /** @description Position after this entry, from which a feed or a stream continues. */
             cursor: string;
             /**
              * @description What has changed. `memory` is an entry of a board's memory.
@@ -10535,7 +10535,7 @@ export interface components {
         MetricComparison: {
             /** @description The range that ends now. */
             primary: components["schemas"]["MetricSeries"];
-            /** @description The time of the same length before it. */
+            /** @description The equally long time before the range. */
             comparison: components["schemas"]["MetricSeries"];
         };
         /** @description Number of tasks in each status at the end of one bucket; the last bucket shows the current numbers. */
@@ -10574,14 +10574,14 @@ export interface components {
         MetricWorkComparison: {
             /** @description The range that ends now. */
             primary: components["schemas"]["MetricWorkSeries"];
-            /** @description The time of the same length before it. */
+            /** @description The equally long time before the range. */
             comparison: components["schemas"]["MetricWorkSeries"];
         };
         /** @description Approvals that wait for a decision. */
         MetricPendingApprovals: {
             /** @description Number of approvals that wait for a decision. */
             total: number;
-            /** @description The newest 10 of them, newest first. */
+            /** @description The newest 10 of these approvals, newest first. */
             items: {
                 /**
                  * Format: uuid
@@ -10712,10 +10712,10 @@ export interface components {
             scope_id: string;
             /** @description Name of the organization, board or agent, or title of the task. */
             scope_name: string;
-            /** @description The board, or that of the task; null for the organization and for agents. */
+            /** @description The board, or the board of the task; null for the organization and for agents. */
             board_id: string | null;
             /**
-             * @description After what time spending starts from zero; `total` never does.
+             * @description The time after which spending starts from zero again; `total` means never.
              * @enum {string}
              */
             period: "day" | "month" | "total";
@@ -10740,7 +10740,7 @@ export interface components {
             /** @description The share of a limit at which it warns. */
             warn_at: number;
             /**
-             * @description `stop` ends runs at the limit and gives out no task; `warn` only tells.
+             * @description `stop` ends runs at the limit and gives out no task; `warn` only announces it.
              * @enum {string}
              */
             on_limit: "stop" | "warn";
@@ -10761,7 +10761,7 @@ export interface components {
                 total_tokens: number;
             };
             /**
-             * @description Whether `spent` has reached a limit, or the share of it that warns.
+             * @description Whether `spent` has reached a limit, or the share of a limit at which it warns.
              * @enum {string}
              */
             state: "ok" | "warned" | "exhausted";
@@ -11000,9 +11000,9 @@ export interface components {
                 "X-Request-Id": string;
                 /** @description Seconds after which the request may be repeated, as a whole number. */
                 "Retry-After": string;
-                /** @description The limits that the request counted toward, by the IETF draft. */
+                /** @description The limits that the request counted toward, in the form of the IETF draft. */
                 "RateLimit-Policy"?: string;
-                /** @description What is left of them, and the seconds until more is. */
+                /** @description What remains of each limit, and the seconds until more is available. */
                 RateLimit?: string;
                 [name: string]: unknown;
             };
@@ -11505,7 +11505,7 @@ export interface operations {
     get_openapi_json: {
         parameters: {
             query?: {
-                /** @description Only what this role calls, with the components that it needs; short for agents. */
+                /** @description Only the operations that this role may call, with the components that they need; shortened for agents. */
                 role?: "agent-lead" | "agent-worker" | "agent-main" | "user";
             };
             header?: never;
@@ -12395,7 +12395,7 @@ export interface operations {
     get_audit_export: {
         parameters: {
             query?: {
-                /** @description A JSON object a line, or comma-separated values with a header. */
+                /** @description One JSON object per line, or comma-separated values with a header. */
                 format?: "ndjson" | "csv";
                 /** @description Only entries from this time on. */
                 since?: string;
@@ -17950,7 +17950,7 @@ export interface operations {
                 offset?: number;
                 /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
                 cursor?: string;
-                /** @description Only payloads of events of this name. */
+                /** @description Only payloads of events with this name. */
                 event_type?: string;
                 /** @description Only payloads with this delivery status. */
                 delivery_status?: "queued" | "retrying" | "delivered" | "failed" | "filtered" | "no_target";
@@ -21197,7 +21197,7 @@ export interface operations {
                 board_id?: string;
                 /** @description Only the boards of this group. */
                 group_id?: string;
-                /** @description Most rows; those with the highest price are returned. It does not apply to days. */
+                /** @description Maximum number of rows; those with the highest price are returned. Days are not limited. */
                 limit?: number;
             };
             header?: never;
@@ -21236,7 +21236,7 @@ export interface operations {
                 board_id?: string;
                 /** @description Only the boards of this group. */
                 group_id?: string;
-                /** @description Most rows; those with the highest price are returned. It does not apply to days. */
+                /** @description Maximum number of rows; those with the highest price are returned. Days are not limited. */
                 limit?: number;
             };
             header?: never;

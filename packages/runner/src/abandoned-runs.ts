@@ -50,7 +50,7 @@ async function deliver({ service, print, signal }: Delivery, journal: Journal): 
     await startStepSender(journal, (from, steps) => service.sendSteps(run_id, from, steps)).finish(signal);
     await tellEnding(service, journal, ending, signal);
     isDone = true;
-    print({ event: "delivered", text: "told the end of a run that was cut off", task_id, run_id });
+    print({ event: "delivered", text: "reported the end of a run that was cut off", task_id, run_id });
   } finally {
     if (isDone) journal.remove();
     else journal.close();
@@ -58,8 +58,8 @@ async function deliver({ service, print, signal }: Delivery, journal: Journal): 
 }
 
 /**
- * Returns how a run ends that was cut off: if its lease still lasts, the task is released, so that another agent can take it at
- * once.
+ * Returns the ending of a run that was cut off. If its lease still lasts, the task is released, so that another agent can take it
+ * at once.
  */
 function toAbandonedEnding(journal: Journal): RunEnding {
   const folder = journal.lines.findLast((line) => line.line === "folder");

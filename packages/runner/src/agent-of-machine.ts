@@ -1,7 +1,7 @@
 import { ApiError, type Client, createClient } from "@board/client";
 import { hostname } from "node:os";
 
-/** The agent as which the runner works. */
+/** The agent that the runner acts as. */
 export interface MachineAgent {
   agent_id: string;
   token: string;
@@ -30,12 +30,15 @@ export async function openMachineAgent(
   const made = await client.post("/api/v1/agents", { body: { name, board_id, is_board_lead: false } }).catch((error: unknown) => {
     if (error instanceof ApiError && error.status === 409)
       throw new Error(
-        `An agent is named ${name} on this board already, and its token is not on this machine. Choose another --name.`,
+        `This board already has an agent named ${name}, and its token is not on this machine. Choose another --name.`,
         { cause: error },
       );
     throw error;
   });
-  if (!made.auth_token) throw new Error("The service made an agent without a token: its board belongs to a gateway with a host.");
+  if (!made.auth_token)
+    throw new Error(
+      `The connection broke before the token of the new agent ${name} arrived, and the service sends it only once. Remove the agent, or choose another --name.`,
+    );
   const agent = { agent_id: made.id, token: made.auth_token, board_id };
   store.store(key, agent);
   return { agent, is_new: true };

@@ -4,7 +4,7 @@ import { addFile, type NewFile } from "./file-upload.ts";
 import { hasCode } from "./retry.ts";
 import type { Step, UsageEntry } from "./step.ts";
 
-/** Requests of one task, under its fence. */
+/** A task that the agent holds, with the fence of its lease. */
 export interface TaskHandle {
   board_id: string;
   task_id: string;
@@ -18,7 +18,7 @@ export interface TakenTask {
   comments: TaskComment[];
 }
 
-/** A request of the runner that a person gives a permission. */
+/** A permission for which the runner asks a person. */
 export interface PermissionRequest {
   run_id: string | null;
   title: string;

@@ -6,7 +6,7 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { setTimeout as pause } from "node:timers/promises";
 import type { BoardService, PermissionAnswer, TaskHandle } from "./board-service.ts";
-import { decideByPolicy, type Policy, type ToolRequest } from "./policy.ts";
+import { decideByPolicy, type Policy, SHELL_SIGNS, type ToolRequest } from "./policy.ts";
 import { isRefusal, untilAnswered } from "./retry.ts";
 import type { StepMapper } from "./session-update.ts";
 import { cutText } from "./step.ts";
@@ -146,9 +146,12 @@ export function openPermissionDesk(options: PermissionOptions): PermissionDesk {
 const POLL_MS = 5_000;
 
 /**
- * Returns what the answer "always" covers: requests for the same kind of tool, and of commands only those with the same first word.
+ * Returns what the answer "always" covers: requests for the same kind of tool, and for a command only commands with the same first
+ * word. A line in which a shell could run further commands is covered only as a whole.
  */
-const kindOf = ({ tool_kind, command }: ToolRequest) => JSON.stringify([tool_kind, command?.trim().split(/\s+/)[0] ?? null]);
+const kindOf = ({ tool_kind, command }: ToolRequest) => JSON.stringify([tool_kind, command && toCovered(command.trim())]);
+
+const toCovered = (line: string) => (SHELL_SIGNS.test(line) ? line : line.split(/\s+/)[0]);
 
 function toOutcome({ status, option }: PermissionAnswer, offered: readonly PermissionOption[]): RequestPermissionOutcome {
   const chosen = offered.find(({ optionId }) => optionId === option);

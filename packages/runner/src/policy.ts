@@ -86,7 +86,7 @@ function doesMatch(rule: Rule, request: ToolRequest, folder: string): boolean {
 }
 
 /** Characters with which a shell runs a second command or writes into files. */
-const SHELL_SIGNS = /[;&|`$<>()\n\r\\]/;
+export const SHELL_SIGNS = /[;&|`$<>()\n\r\\]/;
 
 /**
  * Returns whether a rule matches a command line. A rule that allows `git status` must not match `git status; rm -rf ~`. A rule that
@@ -98,10 +98,7 @@ function doesCommandMatch(prefix: string, line: string, allows: boolean): boolea
   return line.split(/[;&|`()\n\r]|\$\(/).some((command) => begins(command.trim().replaceAll(/\s+/g, " ")));
 }
 
-/**
- * The longest text, in characters, that is compared with a pattern. An agent could send a longer text for which a pattern with many
- * stars takes long.
- */
+/** The longest text, in characters, that is compared with a pattern. With many stars in the pattern, a longer text could take long. */
 const MAX_MATCHED = 1_000;
 
 /**

@@ -155,7 +155,12 @@ export async function runTasks(
   try {
     await deliver();
     if (repository) void removeDoneWorktrees(service, repository, host.print, ended);
-    await Promise.all(Array.from({ length: options.parallel }, slot));
+    const slots = Array.from({ length: options.parallel }, slot);
+    // If one slot fails, the others take no further task, and their agents must have ended before the runner ends.
+    await Promise.all(slots).finally(() => {
+      limit.abort();
+      return Promise.allSettled(slots);
+    });
   } finally {
     limit.abort();
     clearInterval(clock);

@@ -46,7 +46,7 @@ export function toServiceUnit({ name, command, folder, environment, platform = p
         "[Unit]",
         "Description=Works on tasks of a board",
         "[Service]",
-        `ExecStart=${command.map(quoteUnit).join(" ")}`,
+        `ExecStart=${command.map(quoteArgument).join(" ")}`,
         `WorkingDirectory=${folder.replaceAll("%", "%%")}`,
         ...kept.map(([key, value]) => `Environment=${quoteUnit(`${key}=${value}`)}`),
         "Restart=on-failure",
@@ -97,9 +97,12 @@ export function removeServiceUnit({ file }: ServiceUnit): boolean {
   return existed;
 }
 
-/** Quotes an argument of a systemd unit, in which % and $ have a meaning. */
+/** Quotes a value of a systemd unit, in which % has a meaning. */
 const quoteUnit = (text: string): string =>
-  `"${text.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll("%", "%%").replaceAll("$", "$$$$").replaceAll("\n", " ")}"`;
+  `"${text.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll("%", "%%").replaceAll("\n", " ")}"`;
+
+/** Quotes an argument of ExecStart, in which $ has a meaning too. In `Environment`, a doubled $ would stay doubled. */
+const quoteArgument = (text: string): string => quoteUnit(text).replaceAll("$", "$$$$");
 
 const quoteShell = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 

@@ -88,7 +88,7 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
   };
 }
 
-/** The service does not accept these steps, although it may accept each of them alone: one is invalid, or they are too large. */
+/** Returns whether the service refused these steps because one of them is invalid or because they are too large together. */
 const isInvalid = (error: unknown): boolean => error instanceof ApiError && (error.status === 422 || error.status === 413);
 
 /** Returns whether the service is still handling another request about this run. */

@@ -50,7 +50,7 @@ export function cutText(text: string, max: number): string {
 const MAX_TEXT_CHARS = 16_384 + 1;
 const MAX_ITEMS = 200 + 1;
 
-/** A step without what cannot be stored: NUL, half of a surrogate pair, and what is beyond the limits. */
+/** Removes from a step what cannot be stored: NUL, halves of surrogate pairs, and all that exceeds the limits. */
 export function toStorable<T>(value: T): T {
   if (typeof value === "string") return value.replaceAll("\u0000", "").slice(0, MAX_TEXT_CHARS).toWellFormed() as T;
   if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(toStorable) as T;

@@ -215,8 +215,8 @@ const whereKept = (folder: TaskFolder | null): string =>
   folder?.branch ? ` The work so far is on the branch ${folder.branch}.` : "";
 
 /**
- * Returns how a run whose lease is lost ends. Somebody else may hold the task, so no comment is posted. The run says where the work
- * is.
+ * Returns the ending of a run whose lease is lost. Somebody else may hold the task, so no comment is posted. The reason says on
+ * which branch the work is.
  */
 const toLost = (reason: string, folder: TaskFolder | null, links: RunLink[]): RunEnding => ({
   key: crypto.randomUUID(),

@@ -15,7 +15,9 @@ export const isShellScript = (file: string, platform: NodeJS.Platform = process.
 export function toShellCommand(file: string, args: readonly string[], environment: Record<string, string>): ShellCommand {
   const unsafe = args.find((arg) => SHELL_SIGNS.test(arg));
   if (unsafe !== undefined)
-    throw new Error(`Windows starts ${file} by its shell, which would read signs in ${unsafe}. Name the program itself.`);
+    throw new Error(
+      `Windows starts ${file} by its shell, which would interpret characters in ${unsafe}. Name the program itself.`,
+    );
   const quoted = [file, ...args].map((word) => (/^[\w@:./\\=-]+$/.test(word) ? word : `"${word}"`));
   return { file: environment["ComSpec"] ?? "cmd.exe", args: ["/d", "/s", "/c", `"${quoted.join(" ")}"`] };
 }

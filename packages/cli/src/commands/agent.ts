@@ -3,6 +3,7 @@ import { type AddCommands, startRun } from "../cli.ts";
 import { collect } from "../collect.ts";
 import { writePrivateFile } from "../config.ts";
 import { type Connection, connectionLines, quote } from "../connection-lines.ts";
+import { requireSecret } from "../failure.ts";
 import { listAgents } from "../agents.ts";
 import type { Output } from "../output.ts";
 import { PROGRAM, programAnywhere } from "../program.ts";
@@ -46,7 +47,7 @@ export const addAgent: AddCommands = (program, host) => {
   agent
     .command("connect <name>")
     .description("Make an agent, store its token in a file, and print what connects it (admins and leads)")
-    .option("--lead", "it coordinates the board")
+    .option("--lead", "make it the lead, which coordinates the board")
     .option("--token-file <path>", TOKEN_FILE)
     .action(async (name: string, { lead, tokenFile }: ConnectOptions, command) => {
       const { output, openSession } = startRun(command, host);
@@ -55,13 +56,14 @@ export const addAgent: AddCommands = (program, host) => {
       const { auth_token, ...agent } = await session.client.post("/api/v1/agents", {
         body: { name, board_id, is_board_lead: lead === true },
       });
-      const file = storeToken(session, agent.id, auth_token, tokenFile);
+      const remedy = `The agent exists. Give it a new token with "${PROGRAM} agent rotate ${agent.id}".`;
+      const file = storeToken(session, agent.id, requireSecret(auth_token, remedy), tokenFile);
       const connections = connectionLines({ url: session.url, source: { file }, program: programAnywhere.map(quote).join(" ") });
       output.result({ agent, token_file: file, connections }, () => {
         output.line(`Agent ${toSafeLine(agent.name)} is made. Its token is in ${file}`);
         for (const connection of connections) printConnection(output, connection);
         output.line(
-          "\nOf three lines the first connects, the second starts the agent for you to talk to, and the third lets it work alone.",
+          "\nWhere there are three lines, the first connects the agent, the second starts it for a conversation with you, and the third lets it work alone.",
         );
       });
     });
@@ -82,10 +84,10 @@ export const addAgent: AddCommands = (program, host) => {
 };
 
 /**
- * Stores a token in a file and returns its path. It is not printed, because terminals and logs keep what is printed. Only one answer
- * contains it.
+ * Stores a token in a file and returns the path of the file. The token is not printed, because terminals and logs keep what is
+ * printed.
  */
-function storeToken({ config }: Session, agent_id: string, token: string | null, file?: string): string {
+function storeToken({ config }: Session, agent_id: string, token: string, file?: string): string {
   const target = path.resolve(file ?? path.join(config.folder, "agents", `${agent_id}.token`));
   writePrivateFile(target, `${token}\n`);
   return target;

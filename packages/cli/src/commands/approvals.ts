@@ -1,4 +1,5 @@
 import type { Approval } from "@board/client";
+import { InvalidArgumentError } from "commander";
 import { type AddCommands, readText, startRun } from "../cli.ts";
 import { collect } from "../collect.ts";
 import { UsageError } from "../failure.ts";
@@ -33,14 +34,20 @@ interface AskOptions {
   option?: string[];
   text?: boolean;
   task?: string[];
-  confidence?: string;
+  confidence?: number;
+}
+
+function toPercent(text: string): number {
+  const number = Number(text);
+  if (text.trim() === "" || !(number >= 0 && number <= 100)) throw new InvalidArgumentError("It must be a number from 0 to 100.");
+  return number;
 }
 
 export const addApprovals: AddCommands = (program, host) => {
   program
     .command("approvals")
     .description("List the approvals that wait for a decision")
-    .option("--all", "decided ones too")
+    .option("--all", "also the decided ones")
     .action(async ({ all }: { all?: boolean }, command) => {
       const { output, openSession } = startRun(command, host);
       const session = await openSession();
@@ -65,8 +72,8 @@ export const addApprovals: AddCommands = (program, host) => {
     .command("approve <approval>")
     .description("Approve what an agent asks for, or reject it (people)")
     .option("--reject", "reject it")
-    .option("--option <name>", "of a permission or question: the option to choose, by its name or id")
-    .option("--answer <text>", "of a question: the answer in own words")
+    .option("--option <name>", "for a permission or question: the option to choose, by its name or id")
+    .option("--answer <text>", "for a question: the answer in your own words")
     .option("--show", "only show what is asked for")
     .action(async (approval_id: string, { reject, option, answer, show }: ApproveOptions, command) => {
       const { output, openSession } = startRun(command, host);
@@ -104,9 +111,9 @@ export const addApprovals: AddCommands = (program, host) => {
     )
     .requiredOption("-r, --reason <text>", "why; - reads standard input")
     .option("-t, --task <task...>", "ids of the tasks concerned")
-    .option("--option <answer...>", "of the action question: 2 to 4 answers to choose from")
-    .option("--text", "of the action question: also allow an answer in own words")
-    .option("--confidence <percent>", "how sure you are, 0 to 100")
+    .option("--option <answer...>", "for the action question: 2 to 4 answers to choose from")
+    .option("--text", "for the action question: also allow an answer in the person's own words")
+    .option("--confidence <percent>", "how sure you are, 0 to 100", toPercent)
     .action(async (action_type: string, { reason, task, option, text, confidence }: AskOptions, command) => {
       const { output, openSession, stdin } = startRun(command, host);
       const session = await openSession();
@@ -116,7 +123,7 @@ export const addApprovals: AddCommands = (program, host) => {
         ...(task && { task_ids: task }),
         ...(option && { options: option }),
         ...(text && { allow_text: true }),
-        ...(confidence !== undefined && { confidence: Number(confidence) }),
+        ...(confidence !== undefined && { confidence }),
       };
       const params = { path: { board_id: await session.findBoardId() } };
       const created = await session.client.post("/api/v1/boards/{board_id}/approvals", { params, body });

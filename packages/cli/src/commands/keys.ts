@@ -2,6 +2,8 @@ import type { Client } from "@board/client";
 import { type Command, Option } from "commander";
 import { type AddCommands, startRun } from "../cli.ts";
 import { collect } from "../collect.ts";
+import { requireSecret } from "../failure.ts";
+import { PROGRAM } from "../program.ts";
 import { toCount, toIntegerFrom } from "./tasks.ts";
 
 type Key = Awaited<ReturnType<typeof readKey>>;
@@ -48,7 +50,7 @@ export const addKeys: AddCommands = (program, host) => {
     .description("Make a key and print it. It is shown only now")
     .addOption(new Option("-a, --access <access>", "what the key may do").choices(ACCESS).default("write"))
     .option("--boards <id...>", "only these boards, by id")
-    .option("--days <number>", "how long it works", toCount)
+    .option("--days <number>", "number of days for which it works", toCount)
     .option("--personal", "with your own rights")
     .action(async (name: string, { access, days, boards }: CreateOptions, command: Command) => {
       const { output, openSession } = startRun(command, host);
@@ -57,7 +59,9 @@ export const addKeys: AddCommands = (program, host) => {
       const body = { name, access, board_ids: boards ?? null, ...expires_at };
       const personal = command.optsWithGlobals<CreateOptions>().personal === true;
       const made = await client.post(personal ? "/api/v1/users/me/keys" : "/api/v1/keys", { body });
-      output.result(made, () => output.line(made.key ?? ""));
+      const option = personal ? " --personal" : "";
+      const key = requireSecret(made.key, `Revoke it with "${PROGRAM} keys revoke ${made.id}${option}" and create another key.`);
+      output.result(made, () => output.line(key));
     });
 
   keys
@@ -73,7 +77,9 @@ export const addKeys: AddCommands = (program, host) => {
       const rotated = await (personal
         ? client.post("/api/v1/users/me/keys/{key_id}/rotate", call)
         : client.post("/api/v1/keys/{key_id}/rotate", call));
-      output.result(rotated, () => output.line(rotated.key ?? ""));
+      const again = `Run "${PROGRAM} keys rotate ${rotated.id}${personal ? " --personal" : ""}" again.`;
+      const key = requireSecret(rotated.key, again);
+      output.result(rotated, () => output.line(key));
     });
 
   keys

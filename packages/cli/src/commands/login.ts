@@ -14,7 +14,7 @@ export const addLogin: AddCommands = (program, host) => {
     .description(
       "Sign in: by the browser where the service has accounts, else by a token, which is asked for or read from standard input",
     )
-    .option("--browser", "sign in by the browser also where standard input is no terminal")
+    .option("--browser", "sign in by the browser even if standard input is not a terminal")
     .action(async ({ browser }: { browser?: boolean }, command) => {
       const { options, environment, output, stdin } = startRun(command, host);
       const config = readConfig(environment);

@@ -9,7 +9,7 @@ export const addMemory: AddCommands = (program, host) => {
     .command("remember <text>")
     .description("Write to the memory of the board; - reads standard input")
     .option("-t, --tags <tag...>", "tags of the entry")
-    .option("--chat", "a chat message, of which the agents of the board are notified")
+    .option("--chat", "make it a chat message, which notifies the agents of the board")
     .action(async (text: string, { tags = [], chat }: { tags?: string[]; chat?: boolean }, command) => {
       const { output, openSession, stdin } = startRun(command, host);
       const session = await openSession();

@@ -24,7 +24,7 @@ export const addUsage: AddCommands = (program, host) => {
     .description("Show what agents used (people), or report it for a task or as idle use (agents)")
     .addOption(new Option("--by <group>", "what a row stands for").choices(GROUPS).default("day"))
     .addOption(new Option("--range <range>", "time before now").choices(RANGES).default("7d"))
-    .option("-n, --limit <number>", "most rows", toCount, 20);
+    .option("-n, --limit <number>", "maximum number of rows", toCount, 20);
   addUsageOptions(usage).action(async (text: string | undefined, options: ReadOptions & UsageOptions, command) => {
     const { output, openSession, options: global } = startRun(command, host);
     const session = await openSession();

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { Option } from "commander";
 import { namesOfAgents } from "../agents.ts";
 import { type AddCommands, readText, startRun } from "../cli.ts";
@@ -12,6 +13,8 @@ import { heldTask, toCount } from "./tasks.ts";
 
 /** Longest wait of one request to the inbox. */
 const WAIT_SECONDS = 20;
+/** Pause between requests to the inbox, because the service ends a wait early when another program waits for the same agent. */
+const PAUSE_MS = 1_000;
 
 interface InboxOptions {
   wait?: true | number;
@@ -64,8 +67,8 @@ export const addWork: AddCommands = (program, host) => {
 
   program
     .command("inbox")
-    .description("Show what waits for you: messages and tasks of an agent, or what a person was notified")
-    .option("-w, --wait [seconds]", "wait until there is work, at most so many seconds (agents)", toCount)
+    .description("Show what waits for you: the messages and tasks of an agent, or the notifications of a person")
+    .option("-w, --wait [seconds]", "wait until there is work, at most this number of seconds (agents)", toCount)
     .option("--ack", "acknowledge the shown messages, so that they are not shown again")
     .option("--all", "also what was read (people)")
     .action(async ({ wait, ack, all }: InboxOptions, command) => {
@@ -81,7 +84,10 @@ export const addWork: AddCommands = (program, host) => {
         });
       };
       let inbox = await read();
-      while (!inbox.has_work && Date.now() < ends_at) inbox = await read();
+      while (!inbox.has_work && Date.now() < ends_at) {
+        await pause(Math.min(PAUSE_MS, ends_at - Date.now()));
+        inbox = await read();
+      }
       const last = inbox.messages.at(-1);
       if (ack && last) await session.client.post("/api/v1/agent/inbox/ack", { body: { through: last.id } });
       output.result(inbox, () => {

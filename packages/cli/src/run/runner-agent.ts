@@ -6,7 +6,7 @@ import { writePrivateFile } from "../config.ts";
 import type { Session } from "../session.ts";
 
 /**
- * Returns the agent as which the runner works: the agent that is signed in, or one that the signed-in person creates for this
+ * Returns the agent that the runner acts as: the agent that is signed in, or one that the signed-in person creates for this
  * machine.
  */
 export async function findAgent(

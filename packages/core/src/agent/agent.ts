@@ -123,13 +123,15 @@ export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent
   const stored = await toStoredToken(ctx.settings.token_pepper, auth_token);
   const id = crypto.randomUUID();
   return transaction(ctx, async (ctx) => {
-    const { kind } = await requireBoardGateway(ctx, board);
     const [locked] = await ctx.db
-      .select({ max_agents: boards.max_agents })
+      .select({ gateway_id: boards.gateway_id, max_agents: boards.max_agents })
       .from(boards)
       .where(and(eq(boards.id, board.id), actingAs(ctx)))
       .for("update");
     if (!locked) throw notFound();
+    // The board may have moved to another gateway after it was read.
+    const { gateway_id } = locked;
+    const { kind } = await requireBoardGateway(ctx, { ...board, gateway_id });
     if (!is_board_lead) await requireAgentCapacity(ctx, board.id, locked.max_agents);
     // All leads of a board have the same session key, so either of the last two indexes may reject a second lead.
     const conflicts = { agents_name_on_board: agentNameTaken, agents_one_lead: leadTaken, agents_session: leadTaken };
@@ -141,7 +143,7 @@ export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent
           ...stored,
           id,
           board_id: board.id,
-          gateway_id: board.gateway_id,
+          gateway_id,
           is_board_lead,
           ...initialPlace(kind, is_board_lead ? leadSessionKey(board.id) : agentSessionKey(id)),
           lifecycle_generation: 1,

@@ -14,7 +14,7 @@ interface Count {
 const countsOf = memoPerApp(() => ({ minute: 0, of: new Map<string, Count>() }));
 
 /**
- * A process adds its requests to the shared counter whenever they reach this part of the limit. So most requests need no statement.
+ * A process adds its requests to the shared counter each time they reach a tenth of the limit. So most requests need no statement.
  */
 const PARTS = 10;
 

@@ -31,8 +31,8 @@ export const AgentToken = lazyObject(() => ({
 export type AgentToken = z.infer<typeof AgentToken>;
 
 /**
- * Gives an agent a new token. The old token and those of its runs stop working at once in all processes, because each request and
- * each poll of a stream looks the token up. If the agent has a host, a job writes the new token there.
+ * Gives an agent a new token. The old token and the tokens of the agent's runs stop working at once in all processes, because
+ * each request and each poll of a stream looks the token up. If the agent has a host, a job writes the new token there.
  */
 export async function rotateAgentToken(ctx: Context<Admin>, agent_id: string): Promise<AgentToken> {
   for (;;) {

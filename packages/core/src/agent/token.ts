@@ -10,11 +10,15 @@ const HASH_BYTES = 32;
 /** Limits the work of checking a token, because an imported hash may ask for any number of iterations. */
 const MAX_ITERATIONS = 2_000_000;
 
-/** The prefix of run tokens. No agent token begins with it. */
+/** The prefix of run tokens. No agent token that `mintToken` creates begins with it. */
 export const RUN_TOKEN_PREFIX = "run_";
 
 /** Creates an agent token: 32 random bytes as 43 characters of URL-safe Base64. */
-export const mintToken = (): string => randomBytes(TOKEN_BYTES).toString("base64url");
+export function mintToken(): string {
+  const token = randomBytes(TOKEN_BYTES).toString("base64url");
+  // One in 16 million random tokens begins like a run token. It would be looked up only among the tokens of runs.
+  return token.startsWith(RUN_TOKEN_PREFIX) ? mintToken() : token;
+}
 
 /**
  * Returns the digest by which an agent is found from its token. It is keyed with the pepper, so nobody can test a guessed token

@@ -38,7 +38,7 @@ export const UpdateSoul = lazyObject(() => ({
 })).meta({ id: "SoulUpdate" });
 export type UpdateSoul = z.infer<typeof UpdateSoul>;
 
-/** Returns the agent if the caller may read its soul: an agent may read its own, and a lead that of any agent of the board. */
+/** Returns the agent if the caller may read its soul: agents may read their own soul, and a lead every soul of its board. */
 export async function getSoulTarget(ctx: Context<Agent>, board_id: string, agent_id: string): Promise<HostedAgent> {
   const { actor } = ctx;
   const board = await boardFor(ctx, board_id, "read");

@@ -45,7 +45,8 @@ const MAIN_AGENT_LABEL = "Gateway Agent";
 
 /**
  * Asks the user through the main agent of the board's gateway. The answer arrives in the board's memory. If there is no main agent,
- * people get the question as an approval, and the lead gets the answer. A host gets the message too, because it may have the session.
+ * people get the question as an approval, and the lead gets the answer. A host still gets the message, because the session of a
+ * removed main agent may exist there.
  */
 export async function askUser(ctx: Context<Lead>, board_id: string, request: AskUser): Promise<AskUserResponse> {
   const board = await boardFor(ctx, board_id, "write");

@@ -125,8 +125,8 @@ export async function removeEntry(host: Host, session_key: string): Promise<void
 }
 
 /**
- * Aborts the agent's runs and waits, because an aborted run needs time to end. A new run may have started meanwhile, so it aborts
- * again where a run would crash the host.
+ * Aborts the agent's runs and waits, because an aborted run needs time to end. A new run may start in that time. So on hosts that
+ * would crash, runs are aborted again until the agent has no run left.
  */
 async function abortRuns(host: Host, session_key: string): Promise<void> {
   const abort = () => ignoreErrors(isAlreadyRemoved, () => host.call("chat.abort", { sessionKey: session_key }));
@@ -144,8 +144,8 @@ const writeConfig = (host: Host, method: string, params: object): Promise<unknow
   host.retry(method, () => host.withConfigLock(() => host.callOnce(method, params)));
 
 /**
- * Writes and, on hosts that lose writes, verifies the result twice before it writes again. It contains `retryUnknownAgent`, which
- * contains `host.retry`. Each attempt of the innermost retry acquires the config lock; only that retry has a time limit.
+ * Writes and, on hosts that lose writes, verifies the result twice before it writes again. `write` may call `retryUnknownAgent`,
+ * which calls `host.retry`. Only `host.retry` has a time limit, and each of its attempts acquires the config lock.
  */
 async function writeAndVerify(
   host: Host,

@@ -71,7 +71,7 @@ export async function readHostToken(
   return text === null ? null : parse(text);
 }
 
-/** Makes the host process a workspace now and not only before the agent's next run, by an update that changes nothing. */
+/** Sends an update that changes nothing, so that the host processes the workspace now instead of before the agent's next run. */
 async function triggerWorkspaceSetup(host: Host, agent_id: string): Promise<void> {
   const { workspace } = asRecord(await host.call("agents.files.list", { agentId: agent_id })) ?? {};
   if (typeof workspace === "string")

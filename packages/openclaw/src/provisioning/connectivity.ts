@@ -27,9 +27,9 @@ export interface Connectivity {
 const REGISTRATION_PROBE_MS = 10_000;
 
 /**
- * Tests a connection for at most 10 s before it is saved. A host that is unreachable or refuses the credentials is saved as
- * not connected, an unknown version with a warning. An address that is not allowed, and a version or protocol that cannot
- * be used, throw `invalid` (docs/reference/gateways.md#registration-probe).
+ * Tests a connection for at most 10 s before it is saved. A host that is unreachable or refuses the credentials is saved as not
+ * connected, and a host of unknown version with a warning. Throws `invalid` for an address that is not allowed, and for a version
+ * or protocol that cannot be used (docs/reference/gateways.md#registration-probe).
  */
 export async function probeGateway(ctx: Context, target: GatewayTarget): Promise<Connectivity> {
   const checked_at = ctx.now();

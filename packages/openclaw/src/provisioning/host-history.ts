@@ -10,7 +10,7 @@ import type { Page, PageQuery } from "@board/core/lists/page";
 import { gateway_connectivity, HOST_STATES } from "@board/core/schema/gateway.sql";
 import { Id, Instant, lazyObject } from "@board/core/values/wire";
 
-/** Entries of a gateway that are kept. */
+/** Number of entries that are kept for each gateway. */
 const KEPT = 50;
 
 export const ConnectivityChange = lazyObject(() => ({

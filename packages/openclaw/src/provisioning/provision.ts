@@ -38,7 +38,7 @@ interface ProvisionWork {
   job_id: string;
   /** The agent's new token; null keeps the token on the host. */
   secret: string | null;
-  /** The secret is stored already, and null only because it was erased when the job ended before. */
+  /** Whether the agent's new token is stored already. If `secret` is null then, the job has ended before, which erased it. */
   rotates_token: boolean;
   force_bootstrap: boolean;
 }
@@ -160,7 +160,7 @@ async function findToken(
   { secret, rotates_token }: ProvisionWork,
 ): Promise<PlacementToken> {
   if (secret !== null && !rotates_token) return { token: secret, problem: null, is_new: true };
-  // A token that is no longer stored was replaced since, so it must not become valid again.
+  // A token that is no longer stored has been replaced, so it must not become valid again.
   if (secret !== null && (await isTokenOf(ctx, agent, secret))) return { token: secret, problem: null, is_new: false };
   const found = await readAgentToken(ctx, host, agent);
   // The host never got the new token, and nobody has it anymore.

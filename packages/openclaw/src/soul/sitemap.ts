@@ -2,7 +2,8 @@ import { isSoulName, type SoulName } from "./soul-name.ts";
 
 /**
  * Returns the souls in a sitemap, in its order and without duplicates: every `<loc>` whose path ends with `/souls/<handle>/<slug>`.
- * Null when the text is not a sitemap. Patterns that do not backtrack are enough, because only one kind of element is needed.
+ * Null when the text is not a sitemap. Regular expressions that do not backtrack replace an XML parser, because only one kind of
+ * element is needed.
  */
 export function parseSitemap(text: string, base_url: string): SoulName[] | null {
   const xml = withoutComments(text);

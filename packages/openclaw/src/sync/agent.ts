@@ -55,8 +55,8 @@ export async function syncAgent(
 }
 
 /**
- * Chooses the token: the run's new token when tokens are rotated, else the token on the host, and if the host has none the run's
- * new token.
+ * Chooses the token. If tokens are rotated, it is the run's new token. Otherwise it is the token on the host or, if the host has
+ * none, the run's new token.
  */
 async function findToken(ctx: Context, host: Host, subject: TemplateSubject, work: SyncAgentInput): Promise<PlacementToken> {
   const { agent, gateway } = subject;

@@ -96,7 +96,7 @@ async function toFinalOutcome(work: () => Promise<AgentSyncOutcome>): Promise<Ag
   }
 }
 
-/** Runs the steps that follow the files, once for all agents, and ends the run. */
+/** Runs the steps after the files are written, once for all agents, and ends the run. */
 export const finalizeSync: JobHandler<"sync.finish"> = {
   async run(ctx, { run_id }) {
     const open = await findOpenRun(ctx, run_id);

@@ -77,8 +77,8 @@ curl -fsS -m 30 -H "X-Agent-Token: $(get AUTH_TOKEN)" "$(get BASE_URL)/api/v1/ag
 
 - Message a lead: lead_direct_routing, with kind question (an answer is due) or handoff (the work passes on), content, and
   a new correlation_id. A board without a lead gets one.
-- Broadcast to leads (lead_broadcast_routing) what several must know; board_ids names the boards, else all of this gateway
-  are meant. Read results; repeat only what failed.
+- Broadcast to leads (lead_broadcast_routing) what several must know; board_ids names the boards, and without it all boards
+  of this gateway get it. Read results; repeat only what failed.
 - Leads answer in their board's memory, tagged gateway_main and lead_reply (agent_board_memory_discovery, open to you though
   not in your index).
 - LEAD REQUEST: ASK USER: ask on your own channels, the preferred one first; with none, in that board's chat. Pass the
