@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { migrateAccounts } from "@board/local/accounts-migration";
 import { findSecrets, withGeneratedSecrets } from "@board/local/secrets";
@@ -45,6 +45,16 @@ describe("the authentication mode at a start", () => {
   });
 });
 
+test("a start does not change a secret that another process with the same process id has just created", () => {
+  const folder = folderWith("secrets");
+  const used = path.join(folder, "used");
+  writeFileSync(used, "key of the other process\n");
+  // In containers, most processes have the id 1. The other process has linked its draft to the secret and not yet removed it.
+  linkSync(used, path.join(folder, "secrets", `encryption_key.${process.pid}`));
+  withGeneratedSecrets({ DATA_DIR: folder, ...TOKEN });
+  expect(readFileSync(used, "utf8")).toBe("key of the other process\n");
+});
+
 describe("the migration of accounts", () => {
   test("the migration of accounts is refused in an empty folder, and leaves it empty", async () => {
     const folder = temporaryFolder();
@@ -55,7 +65,7 @@ describe("the migration of accounts", () => {
   test.each(["local", "oidc"])("is refused while AUTH_MODE=%s decides", async (mode) => {
     const folder = folderWith("database");
     await expect(migrateAccounts({ DATA_DIR: folder, AUTH_MODE: mode }, "accounts")).rejects.toThrow(
-      `AUTH_MODE=${mode} counts more than the data folder.`,
+      `AUTH_MODE=${mode} takes precedence over the data folder.`,
     );
   });
 });

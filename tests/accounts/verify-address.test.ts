@@ -108,7 +108,7 @@ test("an e-mail address gets a limited number of mails in a minute, no matter ho
   expect((await askForLink(await addMember("four@many.example"), "flooded@example.com")).status).toBe(200);
 });
 
-test("an account without an address of its own gets no link", async () => {
+test("an account whose person has not given an address gets no link", async () => {
   expect((await askForLink(owner)).status).toBe(400);
   expect((await askForLink(openBrowser())).status).toBe(401);
 });

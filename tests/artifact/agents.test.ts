@@ -32,6 +32,14 @@ test("update_task can add a file to the task that the agent hands in, and get_ta
   expect(items).toMatchObject([{ run_id, agent_id: board.worker.id }]);
 });
 
+test.each(["constructor", "notes.__proto__"])("a file that an agent names %s is plain text", async (name) => {
+  const { task_id } = await beginRun();
+  const { use } = await connectMcp(world, board.worker.token);
+  expect(await use("update_task", { task_id, artifact: { name, text: "Done" } })).toMatchObject({ refused: false });
+  const { items } = (await board.call("GET", `${tasks}/${task_id}/artifacts`, board.owner.token)).body;
+  expect(items).toMatchObject([{ name, content_type: "text/plain", size: 4 }]);
+});
+
 test("a refused update leaves no file behind, and a text above 64 KB is refused", async () => {
   const { task_id } = await beginRun();
   const { use } = await connectMcp(world, board.worker.token);

@@ -90,11 +90,24 @@ test.each([
   expect([answer.status, answer.headers.get("content-range"), answer.bytes.toString()]).toEqual([status, shown, text]);
 });
 
+test.each(["bytes=0-", "bytes=-5"])("the range %s of an empty file is answered with 416", async (range) => {
+  const { add, content } = await openTask();
+  const { id } = (await add({ name: "empty.txt", content: "" })).body;
+  const answer = await content(id, { range });
+  expect([answer.status, answer.headers.get("content-range")]).toEqual([416, "bytes */0"]);
+});
+
 test("a file that the client already has is not downloaded again", async () => {
   const { add, content } = await openTask();
   const { id } = (await add({ name: "a.txt", content: base64("a") })).body;
   const tag = (await content(id)).headers.get("etag")!;
   expect((await content(id, { "if-none-match": tag })).status).toBe(304);
+});
+
+test("a file is downloaded if the client has another file or version", async () => {
+  const { add, content } = await openTask();
+  const { id } = (await add({ name: "a.txt", content: base64("a") })).body;
+  for (const tag of ['"other"', `"${sha256("b")}"`]) expect((await content(id, { "if-none-match": tag })).status).toBe(200);
 });
 
 test.each([

@@ -234,7 +234,7 @@ test("a program that exports again and again is recorded once a minute, so that 
   expect(after[0]).toMatchObject({ actor: { type: "key", name: "Reporter" } });
 });
 
-test("a person who deletes their user is recorded as removed in each organization that goes on", async () => {
+test("a person who deletes their user is recorded as removed in each organization that continues to exist", async () => {
   const leaving = await world.member("leaving", home);
   const { status } = await world.call("DELETE", "/api/v1/users/me", { token: leaving.token });
   expect(status).toBe(200);

@@ -67,7 +67,7 @@ test("subscriptions to budget events, admins and the board's lead are notified o
   const { messages } = (await home.inbox(home.lead)).body;
   expect(messages).toMatchObject([
     { kind: "budget.warned", text: expect.stringContaining("Budget: board, 84 of 100 tokens today") },
-    { kind: "budget.exhausted", text: expect.stringContaining("its runs were stopped") },
+    { kind: "budget.exhausted", text: expect.stringContaining("the runs were stopped") },
   ]);
 });
 
@@ -156,7 +156,7 @@ test("a limit lowered to what was spent, or a warning that comes earlier, is ann
   expect(received()).toHaveLength(3);
 });
 
-test("a new budget of nothing is announced as spent", async () => {
+test("a new budget with a limit of zero is announced as spent", async () => {
   const { owner, board_id } = home;
   await subscribe(owner);
   const { id } = await send("POST", "/api/v1/budgets", owner, { scope: "board", scope_id: board_id, limit: { cost_usd: "0" } });

@@ -52,10 +52,23 @@ test.each([
   ["a price with an exponent", { limit: { cost_usd: "1e9" } }],
   ["an unknown zone", { limit: { runs: 1 }, timezone: "Mars/Base" }],
   ["an offset as zone", { limit: { runs: 1 }, timezone: "+02:00" }],
+  ["a zone that JavaScript knows and PostgreSQL does not", { limit: { runs: 1 }, timezone: "AET" }],
   ["a warning beyond the limit", { limit: { runs: 1 }, warn_at: 1.1 }],
   ["a board without an id", { limit: { runs: 1 }, scope: "board" }],
 ])("a budget with %s is refused", async (_what, body) => {
   expect((await create({ scope: "organization", ...body })).status).toBe(422);
+});
+
+test("a change to a zone that PostgreSQL does not know is refused, and the budget stays as it was", async () => {
+  const { body } = await create({ scope: "organization", limit: { runs: 1 } });
+  expect((await patch(body.id, { timezone: "AET" })).status).toBe(422);
+  expect((await get(body.id)).body).toEqual(body);
+});
+
+test("the state of a budget says that it warns as soon as the warning is announced", async () => {
+  const { body } = await create({ scope: "board", scope_id: home.board_id, limit: { total_tokens: 100 }, warn_at: 0.55 });
+  await report({ input_tokens: 55 });
+  expect((await get(body.id)).body).toMatchObject({ spent: { total_tokens: 55 }, state: "warned" });
 });
 
 test("usage is counted in the budgets of organization, board, agent and task, and in no other", async () => {

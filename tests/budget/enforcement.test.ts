@@ -189,7 +189,7 @@ test("a spent budget that is changed from warning to stopping stops the runs und
   expect(await status()).toBe("stopped");
 });
 
-test("a new budget of nothing stops the runs under it", async () => {
+test("a new budget with a limit of zero stops the runs under it", async () => {
   const task = await addTask(world, home);
   expect((await next()).body.task.id).toBe(task.id);
   await create({ scope: "agent", scope_id: home.worker.id, limit: { cost_usd: "0" } });

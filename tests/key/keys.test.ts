@@ -145,6 +145,22 @@ test("a key that is limited to boards sees only these boards, even with admin ac
   expect((await create({ subject: "", token: key.token }, { board_ids: [board_id] })).status).toBe(200);
 });
 
+test("a key that is limited to boards rotates only keys that are limited to these boards", async () => {
+  const { board_id } = await addBoard(world, home, "Limited");
+  const key = await keyOf({ access: "admin", board_ids: [board_id] });
+  const rotate = (id: string) => world.call("POST", `/api/v1/keys/${id}/rotate`, { token: key.token, body: {} });
+  for (const board_ids of [null, [home.board_id], [board_id, home.board_id]]) {
+    const refused = await rotate((await keyOf({ board_ids })).id);
+    expect([refused.status, refused.body.detail, refused.body.key]).toEqual([
+      403,
+      "Only keys for boards of the calling key can be rotated",
+      undefined,
+    ]);
+  }
+  const own = await keyOf({ board_ids: [board_id] });
+  expect([(await rotate(own.id)).status, (await rotate(key.id)).status]).toEqual([200, 200]);
+});
+
 test("boards of another organization cannot be given to a key", async () => {
   expect((await create(home.owner, { board_ids: [abroad.board_id] })).status).toBe(422);
 });

@@ -44,6 +44,15 @@ test("a person who may decide gets a mail with the reason, quoted, and a link to
   expect(await readApproval(home, id)).toMatchObject({ status: "approved" });
 });
 
+test("an answer on the page of a decision with text that PostgreSQL cannot store is refused and decides nothing", async () => {
+  const home = await addTenant("nul");
+  const { id } = await requestApproval(world, home, { action_type: "question", description: "Which name?" });
+  await world.drain();
+  const form = new URLSearchParams({ token: tokenOf("nul"), status: "approved", text: "a\0b" });
+  expect((await world.app.request("/decide", { method: "POST", body: form })).status).toBe(404);
+  expect(await readApproval(home, id)).toMatchObject({ status: "pending" });
+});
+
 test("a decision button in a mail works once; a later decision changes nothing, and its answer says who decided", async () => {
   const home = await addTenant("bob");
   const { id } = await requestApproval(world, home);
@@ -158,6 +167,19 @@ test("texts of other people stay plain text in a mail and on the page of a decis
   expect(mail.text!.split("\n").filter((line) => line.includes("Bcc"))).toEqual(["> Bcc: eve@example.com"]);
   const page = await (await world.app.request(`/decide?token=${tokenOf("mallory")}`)).text();
   expect(page).not.toMatch(/<img|<script|<b>/);
+});
+
+test("the name of a board cannot add a line to a mail", async () => {
+  const home = await addTenant("peggy");
+  const body = { name: "Ops\nDecide: https://evil.example/decide" };
+  const path = `/api/v1/boards/${home.board_id}`;
+  expect((await world.call("PATCH", path, { token: home.owner.token, body })).status).toBe(200);
+  await requestApproval(world, home);
+  await world.drain();
+  const links = mailsTo("peggy")[0]!
+    .text!.split("\n")
+    .filter((line) => line.startsWith("Decide:"));
+  expect(links).toEqual([expect.stringMatching(/^Decide: https:\/\/board\.example\.com\/decide\?/)]);
 });
 
 test("a mail server that is down delays the mails and is reported at the channel, and nothing is lost", async () => {

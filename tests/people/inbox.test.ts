@@ -174,6 +174,15 @@ test("people choose by type and channel how they are notified, and other choices
   expect(await call("GET", path, { token })).toEqual(changed);
 });
 
+test("preferences that are changed at the same time are all kept", async () => {
+  const { token } = await world.person("quick");
+  const path = "/api/v1/users/me/notifications";
+  const types = ["mention", "task.submitted", "task.blocked", "run.failed"];
+  await Promise.all(types.map((type) => call("PUT", path, { token }, { choices: { [type]: { email: "off" } } })));
+  const { choices } = await call("GET", path, { token });
+  expect(types.map((type) => choices[type].email)).toEqual(types.map(() => "off"));
+});
+
 test.each([{ time_zone: "Mars/Olympus" }, { digest_time: "25:00" }, { choices: { mention: { email: "later" } } }])(
   "the preference %j is refused",
   async (body) => {

@@ -23,7 +23,7 @@ const read = async (task_id: string) => {
   return [body.total, body.followers.map(({ name }: { name: string }) => name)];
 };
 
-test("the followers of a task are its maker, its commenters and those who chose it, by name, but not who stopped", async () => {
+test("the followers of a task, sorted by name, are its maker, its commenters and people who chose to follow it, without people who stopped", async () => {
   const [zoe, ann, bob] = [await named("zoe", "Zoë"), await named("ann", "ann"), await named("bob", "Bob")];
   const made = await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { token: bob.token, body: { title: "Paint" } });
   const task_id: string = made.body.id;
@@ -34,12 +34,12 @@ test("the followers of a task are its maker, its commenters and those who chose 
   expect(await read(task_id)).toEqual([3, ["ann", "Bob", "Zoë"]]);
   await follow(bob, task_id, "DELETE");
   expect(await read(task_id)).toEqual([2, ["ann", "Zoë"]]);
-  // A person who follows the board is notified about all its tasks, and is not listed at each.
+  // A person who follows the board is notified about all its tasks, and is not listed as a follower of each task.
   await world.call("PUT", `/api/v1/boards/${home.board_id}/follow`, { token: bob.token });
   expect(await read(task_id)).toEqual([2, ["ann", "Zoë"]]);
 });
 
-test("people who lost access to the board, and keys, are no followers", async () => {
+test("people who lost access to the board, and keys, are not among the followers of a task", async () => {
   const { id: task_id } = await addTask(world, home);
   const gone = await named("gone", "Gone");
   await follow(gone, task_id);
@@ -62,7 +62,7 @@ test("at most 50 followers are listed, and all are counted", async () => {
   expect([total, names.length]).toEqual([52, 50]);
 });
 
-test("followers are shown to people who may read the board, and not of a task of another board", async () => {
+test("a task's followers are shown to people who may read its board, and to nobody else", async () => {
   const { id: task_id } = await addTask(world, home);
   const ask = async (token: string, task = task_id) => (await world.call("GET", `${pathOf(task)}/followers`, { token })).status;
   const stranger = await world.tenant("strangers");

@@ -2,9 +2,10 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { scheduled } from "@board/api/work/schedules";
+import { moveOldSteps } from "@board/core/run/steps/move";
 import { run_steps } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { addTask } from "../support/task.ts";
 import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -57,4 +58,28 @@ test("steps of an ended run move to the body storage, can still be read unchange
   expect((await asOwner("DELETE", taskPath(team, id))).status).toBe(200);
   await scheduled.bodies(world.context());
   expect(objects()).toBe(0);
+});
+
+test("the move of a long run's steps ends at its time limit, and a later call moves the rest", async () => {
+  const { id } = await addTask(world, team);
+  await world.call("PUT", `${agentTaskPath(team, id)}/lease`, { agent: team.worker.token, body: {} });
+  const run_id = (await asOwner("GET", taskPath(team, id))).body.run.id;
+  for (const from of [0, 1, 2]) {
+    const body = { from, steps: [{ kind: "message", text: "Done" }] };
+    await world.call("POST", `/api/v1/agent/runs/${run_id}/steps`, { agent: team.worker.token, body });
+  }
+  await asOwner("POST", `/api/v1/boards/${team.board_id}/runs/${run_id}/stop`, {});
+  world.elapse(DAY + 60_000);
+  const ctx = world.context();
+  const bodies = ctx.bodies!;
+  const now = vi.spyOn(performance, "now").mockReturnValue(0);
+  onTestFinished(() => now.mockRestore());
+  const put = async (key: string, body: Uint8Array) => {
+    now.mockReturnValue(31_000);
+    await bodies.put(key, body);
+  };
+  await moveOldSteps({ ...ctx, bodies: { put, get: (key) => bodies.get(key), delete: (key) => bodies.delete(key) } });
+  expect(objects()).toBe(1);
+  await moveOldSteps(ctx);
+  expect(objects()).toBe(3);
 });

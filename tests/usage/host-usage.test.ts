@@ -92,6 +92,17 @@ test("a host that is still counting is asked again, and the usage that it report
   expect(callsOf(host, "sessions.usage")).toHaveLength(3);
 });
 
+test("a price that a host reports later than the tokens is counted too", async () => {
+  session().counting = "usage";
+  tell(["opus", { input: 100, output: 10 }]);
+  await read();
+  expect((await figures()).idle).toMatchObject({ input_tokens: 100, cost_usd: null });
+  delete session().counting;
+  tell(["opus", { input: 100, output: 10, totalCost: 0.25 }]);
+  await read();
+  expect((await figures()).idle).toMatchObject({ input_tokens: 100, output_tokens: 10, cost_usd: "0.25" });
+});
+
 test("an agent whose host reports nothing is shown as not reported, and the host is not asked again without reason", async () => {
   host.faults.failures = [
     { method: "sessions.usage", error: { code: "INVALID_REQUEST", message: "unknown method: sessions.usage" }, times: 9 },

@@ -45,7 +45,7 @@ const NO_KEY = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Returns the API key for the tokens of an authorization. Without consent in this request, it returns a key that does not exist, so
- * that the library asks again. Otherwise a program could pretend to be one with an earlier consent.
+ * that the library asks the person. Otherwise a program could pretend to be another one, to which the person agreed earlier.
  */
 export async function keyOfConsent(db: Db, connections: Connections, account_id: unknown, scopes: string[]): Promise<string> {
   const chosen = await agreed.get();

@@ -54,7 +54,7 @@ export const emailLink = (sendMail: SendMail, origin: string, attempts: Pick<Att
           const identifier = toEmailIdentifier(ctx.body.token);
           const stored = await internalAdapter.findVerificationValue(identifier);
           const claim = stored && stored.expiresAt > new Date() ? Claim.parse(JSON.parse(stored.value)) : null;
-          // Another account's attempt must not use up the link, so it is checked before the link is consumed.
+          // Another account's attempt must not use up the link, so the account is compared before the link is consumed.
           if (claim && claim.account_id !== user.id)
             throw new APIError("FORBIDDEN", { message: "The link is for another account. Sign in with that account." });
           if (claim?.from !== user.email || !(await internalAdapter.consumeVerificationValue(identifier)))

@@ -24,7 +24,7 @@ export const SCOPES = ["read", "write", "offline_access"] as const;
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
-/** This is also how much time a person has to sign in and agree. */
+/** How long an authorization code is valid. It is also how much time a person has to sign in and agree. */
 const CODE_SECONDS = 600;
 /** A client that did not receive the answer to a token refresh may repeat the refresh for this long. */
 const REPEAT_SECONDS = 30;

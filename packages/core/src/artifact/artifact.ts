@@ -24,7 +24,7 @@ export const Artifact = lazyObject(() => ({
   content_type: z
     .string()
     .describe(
-      "Media type: once the artifact is ready, by its content and not by its name. Other binary types are `application/octet-stream`, and texts that a browser would execute are `text/plain`.",
+      "Media type. Once the artifact is ready, it is detected from the content, not from the name. Binary content that the console does not show is `application/octet-stream`, and text that a browser would execute is `text/plain`.",
     ),
   size: z.int().describe("Bytes of the content."),
   sha256: z.string().describe("SHA-256 of the content, in hex digits."),

@@ -18,13 +18,13 @@ export const ArtifactNote = lazyObject(() => ({
 export type ArtifactNote = z.infer<typeof ArtifactNote>;
 
 /** The text type for each file extension, because an agent sends no media type. Browsers execute none of these types. */
-const TYPES: Readonly<Record<string, string>> = {
-  md: "text/markdown",
-  csv: "text/csv",
-  diff: "text/x-diff",
-  patch: "text/x-diff",
-  json: "application/json",
-};
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ["md", "text/markdown"],
+  ["csv", "text/csv"],
+  ["diff", "text/x-diff"],
+  ["patch", "text/x-diff"],
+  ["json", "application/json"],
+]);
 
 export function createNoteArtifact(
   ctx: CallerContext,
@@ -32,6 +32,6 @@ export function createNoteArtifact(
   task_id: string,
   { name, text }: ArtifactNote,
 ): Promise<Artifact> {
-  const content_type = TYPES[name.split(".").at(-1)!.toLowerCase()] ?? "text/plain";
+  const content_type = TYPES.get(name.split(".").at(-1)!.toLowerCase()) ?? "text/plain";
   return createArtifact(ctx, board_id, task_id, { name, content_type, content: Buffer.from(text).toString("base64") });
 }

@@ -15,12 +15,12 @@ import { Artifact, artifactColumns, type ArtifactRow, toArtifact } from "./artif
 export const OrganizationArtifact = lazyObject(() => ({
   ...Artifact.shape,
   task_title: z.string().describe("Title of the task."),
-})).meta({ id: "OrganizationArtifact", description: "An artifact in the list of all that an organization stores." });
+})).meta({ id: "OrganizationArtifact", description: "An artifact in the list of all artifacts of an organization." });
 export type OrganizationArtifact = z.infer<typeof OrganizationArtifact>;
 
 export const ArtifactUsage = lazyObject(() => ({
   used: z.int().describe("Bytes of all artifacts of the organization, with those that are being uploaded."),
-  limit: z.int().nullable().describe("Bytes that they may have together; null if there is no limit."),
+  limit: z.int().nullable().describe("Bytes that the artifacts may have together; null if there is no limit."),
 })).meta({ id: "ArtifactUsage", description: "The room that the artifacts of an organization take." });
 export type ArtifactUsage = z.infer<typeof ArtifactUsage>;
 

@@ -13,7 +13,7 @@ const MAX_CONCURRENT = 8;
 /** Time limit of one run. The next run deletes the remaining objects. */
 const MAX_RUN_MS = 20_000;
 
-/** Returns a condition on `artifacts`: whether the content was never uploaded. It matches the condition of the partial index. */
+/** Returns a condition on `artifacts`: whether the upload is not completed. It is the same as the condition of the partial index. */
 export const isUnfinished = () => sql`status = 'uploading'`;
 
 interface Orphan {
@@ -49,7 +49,7 @@ export async function removeOrphanedFiles(ctx: Context): Promise<void> {
   if (failure !== null) warn(ctx, failure);
 }
 
-/** Logs a failure of the file storage. The next run tries the same objects again. */
+/** Logs a failure of the file storage. The objects are claimed for an hour, and a run after that tries them again. */
 function warn(ctx: Context, error: unknown): void {
   if (!(error instanceof BodyStorageError)) throw error;
   ctx.log.warn("artifact.files_not_deleted", error.message);

@@ -9,7 +9,7 @@ import { fileKeyOf, withFiles } from "./file-key.ts";
 const UPLOAD_MS = 900_000;
 
 export const ArtifactUpload = lazyObject(() => ({
-  url: z.string().describe("Where to PUT the content. A path is one of this service."),
+  url: z.string().describe("Where to PUT the content. A path without a host refers to this service."),
   headers: z.record(z.string(), z.string()).describe("Headers that the request must have."),
   authenticated: z
     .boolean()

@@ -7,7 +7,10 @@ import { type AuditEvent, readAuditEvents } from "./audit.ts";
 import { recordExport } from "./record.ts";
 
 export const AuditExportQuery = lazyObject(() => ({
-  format: z.enum(["ndjson", "csv"]).default("ndjson").describe("A JSON object a line, or comma-separated values with a header."),
+  format: z
+    .enum(["ndjson", "csv"])
+    .default("ndjson")
+    .describe("One JSON object per line, or comma-separated values with a header."),
   since: InstantInput.optional().describe("Only entries from this time on."),
   after: QueryInteger(0, 999_999_999_999).default(0).describe("Only entries after the one with this `seq`."),
 }));
@@ -67,7 +70,7 @@ export async function exportAuditEvents(ctx: Context<Admin>, query: AuditExportQ
   await recordExport(ctx, "audit.exported", { format, after, since });
   const toText = format === "csv" ? toCsvRow : toLine;
   const encoder = new TextEncoder();
-  // The header of the first part is enough, so that the parts together are one file.
+  // Only the first part has the header, so that the parts can be joined to one file.
   const header = format === "csv" && after === 0 ? toCsvLine(CSV_HEADER) : "";
   async function* lines() {
     if (header) yield encoder.encode(header);

@@ -38,7 +38,7 @@ const selectReached = preparedQuery((db) =>
 /**
  * Announces that budgets have reached their warning or their limit, once per period and in the caller's transaction: in the
  * activity log, to subscriptions, to people, and to the lead of the board. A budget of an organization or an agent is announced
- * on a board on which it was spent. If there is none, for example for idle use of a main agent, only the lead is left out.
+ * on a board on which it was spent, or on the agent's board. Without a board, as for a main agent, only the lead is left out.
  */
 export async function announceBudgets(
   ctx: Context<User | Agent>,
@@ -81,7 +81,7 @@ export async function announceBudgets(
   ]);
 }
 
-/** The boards with their leads, by id. The lock keeps the boards until the rows that refer to them are stored. */
+/** Returns the boards with their leads, by id. The lock keeps the boards until the rows that refer to them are stored. */
 async function readPlaces(ctx: Context, organization_id: string, board_ids: readonly string[]) {
   const places = new Map<string | null, { board: typeof boards.$inferSelect; lead: ReturnType<typeof findBoardLead> }>();
   if (board_ids.length === 0) return places;
@@ -114,13 +114,13 @@ function leadText(board_name: string, budget: Budget, isExhausted: boolean, isSp
     `Budget: ${describe(budget)}`,
     "",
     isExhausted
-      ? `Take action: none; ${effectOf(budget, isSpent)}. Tell those who wait for the work.`
+      ? `Take action: tell those who wait for the work that ${effectOf(budget, isSpent)}.`
       : "Take action: let the most important tasks come first, and start nothing that can wait.",
   ].join("\n");
 }
 
 function effectOf({ on_limit }: Budget, isSpent: boolean): string {
   if (on_limit === "warn") return "work goes on";
-  const running = isSpent ? "its runs were stopped, and" : "running work goes on, but";
-  return `${running} no task is given out until a person raises it or it resets`;
+  const running = isSpent ? "the runs were stopped, and" : "running work goes on, but";
+  return `${running} no task is given out until a person raises the budget or it resets`;
 }

@@ -51,8 +51,8 @@ export const Budget = lazyObject(() => ({
   scope: z.enum(BUDGET_SCOPES).describe("What the budget is for."),
   scope_id: Id.describe("Id of the organization, board, agent or task."),
   scope_name: z.string().describe("Name of the organization, board or agent, or title of the task."),
-  board_id: Id.nullable().describe("The board, or that of the task; null for the organization and for agents."),
-  period: z.enum(BUDGET_PERIODS).describe("After what time spending starts from zero; `total` never does."),
+  board_id: Id.nullable().describe("The board, or the board of the task; null for the organization and for agents."),
+  period: z.enum(BUDGET_PERIODS).describe("The time after which spending starts from zero again; `total` means never."),
   timezone: z.string().describe("IANA name of the zone in which days and months begin."),
   limit: z
     .object({
@@ -68,12 +68,14 @@ export const Budget = lazyObject(() => ({
     })
     .describe("What is set aside for each running run."),
   warn_at: z.number().describe("The share of a limit at which it warns."),
-  on_limit: z.enum(ON_LIMIT).describe("`stop` ends runs at the limit and gives out no task; `warn` only tells."),
+  on_limit: z.enum(ON_LIMIT).describe("`stop` ends runs at the limit and gives out no task; `warn` only announces it."),
   spent: z
     .object({ ...sumsOf("of this period"), runs: z.int().describe("Runs that agents began in this period.") })
     .describe("What was spent since the period or the budget began."),
   reserved: z.object(sumsOf("set aside for running runs")).describe("What is set aside now."),
-  state: z.enum(["ok", "warned", "exhausted"]).describe("Whether `spent` has reached a limit, or the share of it that warns."),
+  state: z
+    .enum(["ok", "warned", "exhausted"])
+    .describe("Whether `spent` has reached a limit, or the share of a limit at which it warns."),
   resets_at: Instant.nullable().describe("When the period ends; null when it does not."),
   created_at: Instant.describe("When the budget was created. Earlier usage does not count."),
   updated_at: Instant.describe("When the budget last changed."),
@@ -122,6 +124,10 @@ type Row = Omit<typeof budgets.$inferSelect, "limit_cost_usd" | "reserve_cost_us
   next_reset: string | null;
 };
 
+const EXACT_DIGITS = 15;
+/** Removes the rounding error of a product, so that the state agrees with the exact comparison in the database. */
+const withoutRounding = (product: number): number => Number(product.toPrecision(EXACT_DIGITS));
+
 export function toBudget(row: Row, now: Date): Budget {
   const isOver = row.resets_at !== null && row.resets_at <= now;
   const spent = isOver
@@ -130,7 +136,7 @@ export function toBudget(row: Row, now: Date): Budget {
   const limit = { cost_usd: row.limit_cost_usd, total_tokens: row.limit_total_tokens, runs: row.limit_runs };
   const reaches = (share: number) =>
     (["cost_usd", "total_tokens", "runs"] as const).some(
-      (name) => limit[name] !== null && Number(spent[name]) >= Number(limit[name]) * share,
+      (name) => limit[name] !== null && Number(spent[name]) >= withoutRounding(Number(limit[name]) * share),
     );
   return {
     id: row.id,

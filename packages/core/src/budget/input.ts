@@ -25,8 +25,8 @@ const Timezone = z
 const WarnAt = z.number().min(0.01).max(1).describe("The share of a limit at which it warns.");
 
 const fields = {
-  period: z.enum(BUDGET_PERIODS).describe("After what time spending starts from zero; `total` never does."),
-  on_limit: z.enum(ON_LIMIT).describe("`stop` ends runs at the limit and gives out no task; `warn` only tells."),
+  period: z.enum(BUDGET_PERIODS).describe("The time after which spending starts from zero again; `total` means never."),
+  on_limit: z.enum(ON_LIMIT).describe("`stop` ends runs at the limit and gives out no task; `warn` only announces it."),
 };
 
 export const BudgetQuery = lazyObject(() => ({

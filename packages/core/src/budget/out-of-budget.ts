@@ -11,8 +11,8 @@ interface Spender {
 }
 
 /**
- * Checks whether the tokens or dollars of a budget that stops runs are spent, and the budget counts everything that the agent
- * does. A limit of runs does not count, because work without a run does not use it.
+ * Checks whether the tokens or dollars of the agent's own budget, or of the budget of its board or organization, are spent, if that
+ * budget stops runs. A limit of runs does not count, because work without a run does not use it.
  */
 export async function isOutOfBudget(ctx: Context, { id, organization_id, board_id }: Spender): Promise<boolean> {
   const found = await ctx.db.execute(sql`

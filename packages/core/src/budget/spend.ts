@@ -36,8 +36,8 @@ const locking = preparedQuery(
 
 /**
  * Locks the budgets that usage on these tasks and boards counts toward. Call it first in a transaction, before tasks are locked.
- * Agents that take a task lock in the opposite order, so this transaction waits only briefly for tasks, and is repeated if it does
- * not get the locks.
+ * When an agent takes a task, the task is locked before the budgets. So that the two do not deadlock, this transaction waits only
+ * briefly for tasks, and is repeated if it does not get them.
  */
 export async function lockBudgets(ctx: Context<Agent>, places: readonly Place[]): Promise<void> {
   const values = { ...agentValues(ctx), now: ctx.now().toISOString(), places: JSON.stringify(places) };
@@ -77,7 +77,7 @@ const spending = preparedQuery(
     where changed.warned or changed.exhausted`,
 );
 
-/** Adds what was spent to the locked budgets, and returns those that have now reached their warning or limit. */
+/** Adds what was spent to the locked budgets. Returns those whose warning or limit is reached, now or earlier. */
 export async function spend(ctx: Context<Agent>, spent: readonly Spent[]): Promise<ReachedBudget[]> {
   if (spent.length === 0) return [];
   const rows = spent.map(({ board_id, task_id, total_tokens, cost_usd }) => ({ board_id, task_id, total_tokens, cost_usd }));

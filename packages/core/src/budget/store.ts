@@ -19,7 +19,8 @@ import { markReached, type ReachedBudget } from "./reached.ts";
 import { auditBudget, recordBudgetEvent } from "./record.ts";
 
 /**
- * The maximum number of budgets of an organization, including those of tasks. Each usage report looks up only the few that apply.
+ * The maximum number of budgets of an organization, including the budgets of tasks. Each usage report looks up only the few that
+ * apply.
  */
 const MAX_BUDGETS = 10_000;
 
@@ -78,7 +79,7 @@ export async function getBudget(ctx: Context<Member>, budget_id: string): Promis
   return toBudget(row, ctx.now());
 }
 
-/** A budget whose access is already checked. */
+/** Returns a budget. The caller must have checked the access. */
 export async function readBudget(ctx: Context, organization_id: string, budget_id: string): Promise<Budget> {
   const [row] = await selectBudget(ctx, isIn(organization_id, budget_id));
   if (!row) throw notFound();
@@ -102,12 +103,27 @@ export async function insertBudget(ctx: Context<User | Agent>, organization_id: 
     .where(eq(budgets.organization_id, organization_id));
   if (room!.total >= MAX_BUDGETS)
     throw new DomainError("conflict", `An organization can have ${MAX_BUDGETS} budgets. Remove those that are no longer needed.`);
+  await requireTimezone(ctx, input.timezone);
   const budget_id = await insertRow(ctx, organization_id, { ...fields, ...limitColumns(limit), ...reserveColumns(reserve) });
   const resets_at = sql`budget_period_end(${input.period}, ${input.timezone}, ${toTimestamp(ctx.now())})`;
   await ctx.db.insert(budget_spending).values({ budget_id, resets_at });
   const budget = await readBudget(ctx, organization_id, budget_id);
   await recordBudgetEvent(ctx, "budget.created", budget);
   return { budget, reached: await markReached(ctx, budget_id) };
+}
+
+/** The SQLSTATE of an invalid parameter, such as an unknown time zone. */
+const UNKNOWN_ZONE = "22023";
+
+/** Throws if PostgreSQL does not know a time zone that passed the validation, because JavaScript knows more of them. */
+async function requireTimezone(ctx: Context, timezone: string): Promise<void> {
+  if (timezone === "UTC") return;
+  try {
+    await ctx.db.execute(sql`select ${toTimestamp(ctx.now())} at time zone ${timezone}`);
+  } catch (error) {
+    if ((error as { cause?: { code?: string } }).cause?.code !== UNKNOWN_ZONE) throw error;
+    throw new DomainError("invalid", "timezone must be an IANA name, such as Europe/Berlin");
+  }
 }
 
 type Columns = Omit<typeof budgets.$inferInsert, "organization_id">;
@@ -176,6 +192,7 @@ export async function changeBudget(
   const sent = { ...fields, ...limitColumns(limit ?? {}), ...reserveColumns(reserve ?? {}) };
   const changes = changedFields(stored, sent, isSameValue);
   if (isEmpty(changes)) return { budget: before, reached: [], before: null };
+  if (changes.timezone !== undefined) await requireTimezone(ctx, changes.timezone);
   await ctx.db.update(budgets).set(changes).where(isOwn(ctx, budget_id));
   if ("period" in changes || "timezone" in changes) await beginPeriod(ctx, budget_id);
   const reached = await markReached(ctx, budget_id);

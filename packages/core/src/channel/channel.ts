@@ -13,7 +13,7 @@ import { parseLink } from "./signed-link.ts";
 export const Channel = lazyObject(() => ({
   id: Id.describe("Id of the channel."),
   type: z.enum(CHANNEL_TYPES).describe("How the person is notified."),
-  organization_id: Id.nullable().describe("The organization whose notifications it sends; null for those of all."),
+  organization_id: Id.nullable().describe("The organization whose notifications it sends; null for all organizations."),
   name: z.string().nullable().describe("What the person calls it, such as a browser; null for e-mail."),
   active: z.boolean().describe("Whether anything is sent by it."),
   disabled_reason: z.string().nullable().describe("Why it was switched off; null when it was not."),
@@ -131,7 +131,7 @@ export async function unsubscribe(ctx: Context, token: string): Promise<void> {
   if (!claims) throw notFound();
   await ctx.db
     .update(channels)
-    .set({ active: false, disabled_reason: "The person stopped these messages by their link." })
+    .set({ active: false, disabled_reason: "The person used the link in a message to stop these messages." })
     .where(and(eq(channels.id, claims.channel_id), channels.active));
 }
 

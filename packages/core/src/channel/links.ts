@@ -6,8 +6,8 @@ import type { ItemLinks } from "./message.ts";
 export type Linked = Pick<Due, "approval" | "subject_id" | "board_id" | "task_id" | "user_id" | "organization_id">;
 
 /**
- * Returns the links of a message: to the page in the console, and to the page on which the person decides if there is something to
- * decide.
+ * Returns the links of a message: one to a page in the console and, if there is something to decide, one to the page on which the
+ * person decides.
  */
 export function linksOf(ctx: Context, due: Linked): ItemLinks {
   const token = decisionTokenOf(ctx, due);

@@ -1,6 +1,7 @@
 import type { Context } from "../context/context.ts";
 import type { NotificationFacts } from "../people/notification-text.ts";
 import { toText, toTitle } from "../people/notification-text.ts";
+import { oneLine } from "../values/wire.ts";
 
 /** A notification as a channel shows it. */
 export interface ChannelItem {
@@ -22,7 +23,7 @@ export interface ItemLinks {
 export const toItem = (facts: NotificationFacts, links: ItemLinks): ChannelItem => ({
   title: toTitle(facts),
   text: toText(facts),
-  board_name: facts.board_name,
+  board_name: facts.board_name === null ? null : oneLine(facts.board_name),
   ...links,
 });
 

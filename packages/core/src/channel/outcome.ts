@@ -92,7 +92,7 @@ async function storeResult(ctx: Context, outcomes: readonly Outcome[]): Promise<
   await storeHealth(ctx, channel_ids, error, wait_until);
 }
 
-/** Stores whether channels work. A channel that has only failed for five days is switched off, and the console says why. */
+/** Stores whether channels work. A channel on which every attempt has failed for five days is switched off, with the reason. */
 async function storeHealth(
   ctx: Context,
   channel_ids: readonly string[],
@@ -114,7 +114,7 @@ async function storeHealth(
       retry_at: wait_until,
       last_error: error,
       active: sql`not (${isOver})`,
-      disabled_reason: sql`case when ${isOver} then ${`It only failed for five days. Last error: ${error}`}::text end`,
+      disabled_reason: sql`case when ${isOver} then ${`Every attempt of the last five days failed. Last error: ${error}`}::text end`,
     })
     .where(areOwn);
 }

@@ -78,7 +78,7 @@ async function whenFree(ctx: Context, kind: ChannelKind, organization_id: string
 
 const countChannels = (claimed: readonly Claimed[]) => new Set(claimed.map(({ channel_id }) => channel_id)).size;
 
-/** Claims all due deliveries of some channels. Channels with a notification that cannot wait for a digest come first. */
+/** Claims due deliveries of a limited number of channels, first those with a notification that cannot wait for a digest. */
 async function claimDue(ctx: Context, { type }: ChannelKind, organization_id: string): Promise<Claimed[]> {
   const now = ctx.now().toISOString();
   const isDue = sql`organization_id = ${organization_id} and type = ${type} and status = 'pending'

@@ -27,7 +27,9 @@ const MAX_TOKENS = 5;
 
 const ExpiresAt = InstantInput.nullable()
   .optional()
-  .describe(`At most a year ahead, by default ${DEFAULT_DAYS} days. Null for a key that does not end, by an owner only.`);
+  .describe(
+    `At most a year ahead, by default ${DEFAULT_DAYS} days. Null for a key that does not end, which only owners can create.`,
+  );
 
 export const CreateKey = lazyObject(() => ({
   name: NonEmpty(MAX_NAME).describe("What the key is for, for example the program that uses it."),
@@ -49,7 +51,7 @@ export const RotateKey = lazyObject(() => ({
   overlap_hours: Integer(0, MAX_OVERLAP_HOURS).default(24).describe("Hours for which the previous key still works."),
   expires_at: InstantInput.nullable()
     .optional()
-    .describe("The new end of the key, as at its creation; when omitted, it stays as it is."),
+    .describe("The new end of the key, with the limits of a creation; when omitted, the end stays as it is."),
 })).meta({ id: "KeyRotate" });
 export type RotateKey = z.infer<typeof RotateKey>;
 
@@ -96,7 +98,8 @@ function insertKey(
       organization_id,
       (board_ids ?? []).map((board_id) => ({ board_id })),
     );
-    await requireWithinOwnBoards(ctx, board_ids);
+    if (!(await mayGiveBoards(ctx, board_ids)))
+      throw new DomainError("forbidden", "Only boards of the calling key can be given to a new key");
     const id = await createServiceUser(ctx, organization_id, name);
     await ctx.db.insert(api_keys).values({
       id,
@@ -134,16 +137,15 @@ async function requireRoom(ctx: Context<Member>, organization_id: string): Promi
     );
 }
 
-/** Throws if the calling key is limited to boards and the new key would not be limited to some of these boards. */
-async function requireWithinOwnBoards(ctx: Context<Member>, board_ids: readonly string[] | null): Promise<void> {
-  if (!ctx.actor.key) return;
+/** Returns false if the calling key is limited to boards, and a key for `board_ids` would not be limited to some of these boards. */
+async function mayGiveBoards(ctx: Context<Member>, board_ids: readonly string[] | null): Promise<boolean> {
+  if (!ctx.actor.key) return true;
   const [own] = await ctx.db
     .select({ board_ids: api_keys.board_ids })
     .from(api_keys)
     .where(keyCondition(ctx, ctx.actor.user_id, "any"));
   const limits = own?.board_ids;
-  if (limits && !board_ids?.every((id) => limits.includes(id)))
-    throw new DomainError("forbidden", "Only boards of the calling key can be given to a new key");
+  return !limits || board_ids?.every((id) => limits.includes(id)) === true;
 }
 
 /** Gives a key a new token. Earlier tokens work until the overlap ends, or until their own expiry if that is sooner. */
@@ -153,11 +155,13 @@ export function rotateKey(ctx: Context<Member>, key_id: string, owner: KeyOwner,
   const ends_at = addMs(ctx.now(), overlap_hours * (DAY_MS / 24));
   return transaction(ctx, async (ctx) => {
     const [stored] = await ctx.db
-      .select({ id: api_keys.id })
+      .select({ board_ids: api_keys.board_ids })
       .from(api_keys)
       .where(keyCondition(ctx, key_id, owner))
       .for("no key update");
     if (!stored) throw notFound();
+    if (!(await mayGiveBoards(ctx, stored.board_ids)))
+      throw new DomainError("forbidden", "Only keys for boards of the calling key can be rotated");
     await ctx.db
       .update(api_key_tokens)
       .set({ ends_at })

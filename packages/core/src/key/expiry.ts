@@ -10,7 +10,7 @@ import { users } from "../schema/organization.sql.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
 import { oneLine } from "../values/wire.ts";
 
-/** How many days before a key expires its creator and the admins are notified. */
+/** How many days before the expiry of a key its creator and the admins are notified. */
 const WARNINGS = [2, 14] as const;
 const BATCH = 500;
 

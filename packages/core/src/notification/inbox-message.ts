@@ -33,7 +33,7 @@ interface UndeliveredMessage {
   task_id: string | null;
 }
 
-/** Stores a message that the host did not accept in the agent's inbox. Does nothing if no agent has this session any more. */
+/** Stores in the agent's inbox a message that the host did not accept. Does nothing if no agent has this session any more. */
 export async function storeUndelivered(ctx: Context, message: UndeliveredMessage): Promise<void> {
   const [agent] = await ctx.db
     .select({ agent_id: agents.id, board_id: agents.board_id, organization_id: gateways.organization_id })

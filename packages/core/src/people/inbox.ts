@@ -37,11 +37,11 @@ export const UserNotification = lazyObject(() => ({
     .describe("Who did it."),
   created_at: Instant.describe("When the person was notified."),
   read_at: Instant.nullable().describe("When the person read it."),
-})).meta({ id: "UserNotification", description: "Something that a person was notified." });
+})).meta({ id: "UserNotification", description: "Something of which a person was notified." });
 export type UserNotification = z.infer<typeof UserNotification>;
 
 export const UserInbox = lazyObject(() => ({
-  items: z.array(UserNotification).describe("What the person was notified, newest first."),
+  items: z.array(UserNotification).describe("The person's notifications, newest first."),
   next_cursor: z.string().nullable().describe("Pass it as `cursor` for the next page; null on the last page."),
   unread: z.int().describe(`How many are not read, at most ${MAX_UNREAD}.`),
 })).meta({ id: "UserInbox", description: "The inbox of a person." });

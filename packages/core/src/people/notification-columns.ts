@@ -17,8 +17,8 @@ const notification = user_notifications;
 const cut = (text: string) => sql.raw(`left(${text}, ${MAX_CHARS})`);
 
 /**
- * The columns of a notification and of its subject. Each look-up also compares the organization or board, so that nothing from a
- * different organization or board is shown.
+ * The columns of a notification and of its subject. Except for the names of people and agents, each look-up also compares the
+ * organization or board, so that nothing from a different organization or board is shown.
  */
 export const notificationColumns = {
   ...getTableColumns(user_notifications),

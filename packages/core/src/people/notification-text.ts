@@ -20,7 +20,7 @@ export interface NotificationFacts {
   board_name: string | null;
   task_title: string | null;
   actor_name: string | null;
-  /** The name of the agent or gateway, or the host name of the subscription's receiver. */
+  /** The name of the agent, gateway or key, or the host name of the subscription's receiver. */
   subject_name: string | null;
   /** The action or question to decide. */
   approval: AskedApproval | null;

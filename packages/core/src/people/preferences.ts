@@ -2,7 +2,8 @@ import { eq } from "drizzle-orm";
 import * as z from "zod";
 import { ALERT_TYPES, type AlertType } from "../context/alert.ts";
 import type { User } from "../context/actor.ts";
-import type { Context } from "../context/context.ts";
+import { type Context, transaction } from "../context/context.ts";
+import { lockUser } from "../organization/lock.ts";
 import { CHANNEL_TYPES, type ChannelType } from "../schema/channel.sql.ts";
 import { users } from "../schema/organization.sql.ts";
 import { notification_preferences } from "../schema/people.sql.ts";
@@ -48,7 +49,7 @@ const SentQuietHours = lazyObject(() => ({
 const QUIET = "No channel is used in these hours; what waits is sent when they end.";
 
 const Times = lazyObject(() => ({
-  digest_time: TimeOfDay.describe("When what was chosen for the digest is sent, in one message."),
+  digest_time: TimeOfDay.describe("When the notifications that were chosen for the digest are sent, in one message."),
   time_zone: z
     .string()
     .max(MAX_ZONE)
@@ -111,8 +112,14 @@ async function readRow(ctx: Context<User>) {
   return { row: found?.row ?? null, zone: found?.zone ?? null };
 }
 
-/** Changes the preferences that were sent and keeps the others. */
-export async function updatePreferences(ctx: Context<User>, input: UpdatePreferences): Promise<NotificationPreferences> {
+/** Changes the preferences that were sent and keeps the others. The lock keeps a concurrent change from being overwritten. */
+export const updatePreferences = (ctx: Context<User>, input: UpdatePreferences): Promise<NotificationPreferences> =>
+  transaction(ctx, async (ctx) => {
+    await lockUser(ctx, ctx.actor.user_id);
+    return storePreferences(ctx, input);
+  });
+
+async function storePreferences(ctx: Context<User>, input: UpdatePreferences): Promise<NotificationPreferences> {
   const { row, zone } = await readRow(ctx);
   const before = toPreferences(row, zone);
   const changed = (input.choices ?? {}) as Partial<Record<string, Partial<Record<string, Choice>>>>;

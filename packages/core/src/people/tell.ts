@@ -17,8 +17,8 @@ import { toAlertEvents } from "./alert-event.ts";
 import { readAudience, isDecision, PAGE } from "./audience.ts";
 
 /**
- * Stores an alert in the inboxes of the people whom it concerns, and sends it to subscriptions. Each job notifies at most one page of them and enqueues the next
- * job, so that a board with thousands of followers does not delay other work.
+ * Stores an alert in the inboxes of the people whom it concerns, and sends it to subscriptions. Each job notifies at most one page
+ * of these people and enqueues the next job, so that a board with thousands of followers does not delay other work.
  */
 export const tellPeople = (schedule: ScheduleDeliveries): JobHandler<"people.tell"> => ({
   async run(ctx, payload) {
@@ -45,8 +45,8 @@ export const tellPeople = (schedule: ScheduleDeliveries): JobHandler<"people.tel
 /** Schedules deliveries of new notifications outside the console, in the transaction that stores the notifications. */
 type ScheduleDeliveries = (ctx: Context, alert: Alert, stored: readonly Stored[]) => Promise<void>;
 
-/** When to ask the next group if nobody has decided; null if the board asks no other group. */
 interface Escalation {
+  /** When the next group is asked if nobody has decided; null if the board asks no further group. */
   after_minutes: number | null;
   /** When the approval last changed. A later job compares this time, to detect that the approval was decided and reopened. */
   pending_since: string;

@@ -115,7 +115,7 @@ function openAddress(ctx: Context, sealed: Uint8Array | null): ReturnType<typeof
   try {
     return parseAddress(ctx, sealed!);
   } catch {
-    const text = "The address of this browser cannot be read, because ENCRYPTION_KEY is another one. Subscribe again.";
+    const text = "The address of this browser cannot be read, because ENCRYPTION_KEY has changed. Subscribe again.";
     throw new PushError(text, { is_transient: false, retry_after_ms: null });
   }
 }

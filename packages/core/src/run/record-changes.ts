@@ -4,7 +4,7 @@ import type { Context } from "../context/context.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { type RUN_ADDITIONS, runs } from "../schema/run.sql.ts";
 
-/** How often steps and usage of a run write an entry of the changes feed. */
+/** The shortest time between two entries of the changes feed that steps and usage of a run write. */
 const recordInterval = sql.raw("interval '2 seconds'");
 
 /**
@@ -18,10 +18,10 @@ export function recordAddition(kind: (typeof RUN_ADDITIONS)[number], now: SQL): 
     unrecorded = case when ${isTooSoon} then ${marked} end`;
 }
 
-/** Writes the entries of the changes feed for additions after which nothing more was added to their runs. */
+/** Writes the entries of the changes feed for additions that are still only marked, because their runs got no later addition. */
 export async function recordAdditions(ctx: Context<System>): Promise<void> {
   const now = toTimestamp(ctx.now());
-  // A run that is locked is being changed, and is recorded by that change or next time.
+  // A locked run is being changed at this moment. That change writes the entry, or the next call does.
   await ctx.db.execute(sql`
     update ${runs} set steps_recorded_at = ${now}, unrecorded = null
     where id in (

@@ -16,7 +16,8 @@ const MAX_REASON = 500;
 export const LATE_MS = DAY_MS;
 
 /**
- * https and git addresses without spaces and control characters. Other schemes could run code in the page that shows the address.
+ * Matches https and git addresses without spaces and control characters. An address with another scheme, such as `javascript:`,
+ * could run code in the page that shows it.
  */
 const ADDRESS = /^(?:https:\/\/|ssh:\/\/|git:\/\/|git\+ssh:\/\/|git@[\w.-]+:)[^\s\p{C}]+$/u;
 

@@ -26,7 +26,7 @@ const counts = {
 
 export const RunUsage = lazyObject(() => ({
   ...counts,
-  models: z.array(z.object({ model: z.string().describe("Name of the model."), ...counts })).describe("The same by model."),
+  models: z.array(z.object({ model: z.string().describe("Name of the model."), ...counts })).describe("The usage of each model."),
 })).meta({ id: "RunUsage", description: "What a run has used, as its agent reported it." });
 
 export const RunClient = lazyObject(() => ({

@@ -33,7 +33,7 @@ export const ConnectSlack = lazyObject(() => ({
     .string()
     .trim()
     .regex(/^[0-9a-f]{32,128}$/i, valueError("signing_secret must be hex digits"))
-    .describe("By which Slack signs its requests: the page Basic Information of the app shows it."),
+    .describe("The secret with which Slack signs its requests: the page Basic Information of the app shows it."),
 })).meta({ id: "SlackConnect" });
 export type ConnectSlack = z.infer<typeof ConnectSlack>;
 
@@ -115,10 +115,7 @@ function open({ settings }: Context, sealed: Uint8Array): string {
   try {
     return unseal(settings.encryption_key, sealed);
   } catch {
-    throw new SlackError(
-      "The secrets of the app cannot be read, because ENCRYPTION_KEY is another one. Connect it again.",
-      "app",
-    );
+    throw new SlackError("The secrets of the app cannot be read, because ENCRYPTION_KEY has changed. Connect it again.", "app");
   }
 }
 

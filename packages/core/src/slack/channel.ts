@@ -79,7 +79,7 @@ function openAddress({ settings }: Context, sealed: Uint8Array | null): SlackAdd
   try {
     return Address.parse(JSON.parse(unseal(settings.encryption_key, sealed!)));
   } catch {
-    throw new SlackError("The Slack user cannot be read, because ENCRYPTION_KEY is another one. Link it again.", "message");
+    throw new SlackError("The Slack user cannot be read, because ENCRYPTION_KEY has changed. Link it again.", "message");
   }
 }
 

@@ -25,8 +25,8 @@ export const SlackLink = lazyObject(() => ({
 export type SlackLink = z.infer<typeof SlackLink>;
 
 /**
- * Creates the command with which a person links a Slack user. The person copies it to Slack. A link in the other direction could be
- * sent to somebody else, who would hand over their decisions by opening it.
+ * Creates the command with which a person links a Slack user. The person copies it to Slack. If Slack created a link to open in the
+ * console instead, its receiver could send it to somebody else, who would hand over their decisions by opening it.
  */
 export async function createSlackLink(ctx: Context<Member>): Promise<SlackLink> {
   const { user_id, active } = ctx.actor;

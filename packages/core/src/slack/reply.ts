@@ -4,7 +4,7 @@ import type { SlackReplyPayload } from "../job/kinds.ts";
 import { findDecided } from "./decided.ts";
 import { answerByUrl } from "./web-api.ts";
 
-/** Answers a pressed button. Replaces the message by the decision, or explains only to this person why nothing was decided. */
+/** Answers a pressed button. Replaces the message by the decision, or tells only this person why nothing was decided. */
 export const replyToSlack: JobHandler<"slack.reply"> = {
   async run(ctx, payload, { secret: url }) {
     if (url === null) return;
@@ -19,7 +19,7 @@ async function toReply(ctx: Context, payload: SlackReplyPayload): Promise<object
   if (payload.outcome === "not_valid")
     return toNote(`This button is not valid any more. The console shows what waits: ${service_url}`);
   const decided = await findDecided(ctx, payload);
-  return decided ? { replace_original: true, ...decided } : toNote("This does not exist any more.");
+  return decided ? { replace_original: true, ...decided } : toNote("This approval does not exist any more.");
 }
 
 const toNote = (text: string) => ({ response_type: "ephemeral", replace_original: false, text });

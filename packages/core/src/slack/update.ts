@@ -22,7 +22,7 @@ import { callSlack, SlackError } from "./web-api.ts";
 const MAX_MESSAGES = 50;
 const MAX_UPDATING_MS = 20_000;
 
-/** Replaces the messages of an organization whose decisions were made elsewhere, or whose buttons have expired. */
+/** Replaces an organization's messages if their decisions were made elsewhere or their buttons have expired. */
 export const updateSlackMessages: JobHandler<"slack.update"> = {
   async run(ctx, { organization_id }, { lane }) {
     // A job without a lane only enqueues a job with a lane. The jobs of a lane run one at a time, so a message is never replaced by

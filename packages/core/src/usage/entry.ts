@@ -48,6 +48,6 @@ export const ReportedUsage = lazyObject(() => ({
   ok: z.literal(true).describe("All entries are counted."),
   accepted: z.int().describe("Entries that were counted now."),
   exhausted_budget_ids: z.array(Id).describe("Spent budgets whose runs were stopped: end the work under them. Usually empty."),
-  repeated: z.int().describe("Entries whose key was known, so that they were counted before."),
+  repeated: z.int().describe("Entries whose key was known, because they were counted before."),
 })).meta({ id: "UsageReport", description: "What became of reported usage." });
 export type ReportedUsage = z.infer<typeof ReportedUsage>;

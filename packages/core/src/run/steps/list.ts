@@ -13,7 +13,7 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 /** How many batches one statement reads. A batch may have a megabyte. */
 const BATCHES = 10;
-/** The maximum number of batches to read for one answer. It matters if only few of their steps are of the requested kind. */
+/** The maximum number of batches to read for one answer. It is reached only if few steps are of the requested kind. */
 const MAX_BATCHES = 100;
 
 export const StepQuery = lazyObject(() => ({

@@ -22,10 +22,11 @@ export async function moveOldSteps(ctx: Context): Promise<void> {
   const { body_storage } = ctx.settings;
   if (!ctx.bodies || !body_storage || body_storage.days === 0) return;
   const start = performance.now();
+  const shouldStop = () => performance.now() - start > MAX_RUN_MS;
   try {
-    while (performance.now() - start < MAX_RUN_MS) {
+    while (!shouldStop()) {
       const found = await findEnded(ctx);
-      for (const run of found) await moveRun(ctx, run, body_storage.min_bytes);
+      for (const run of found) await moveRun(ctx, run, body_storage.min_bytes, shouldStop);
       if (found.length < BATCH_SIZE) return;
     }
   } catch (error) {
@@ -47,12 +48,20 @@ const findEnded = async (ctx: Context): Promise<EndedRun[]> =>
       order by run.ended_at limit ${BATCH_SIZE}`),
   );
 
-async function moveRun(ctx: Context, { id, organization_id }: EndedRun, min_bytes: number): Promise<void> {
+async function moveRun(
+  ctx: Context,
+  { id, organization_id }: EndedRun,
+  min_bytes: number,
+  shouldStop: () => boolean,
+): Promise<void> {
   const large = await ctx.db
     .select({ first: run_steps.first })
     .from(run_steps)
     .where(and(eq(run_steps.run_id, id), isNotNull(run_steps.body), sql`${run_steps.body_bytes} >= ${min_bytes}`));
-  for (const { first } of large) await moveBatch(ctx, organization_id, id, first);
+  for (const { first } of large) {
+    if (shouldStop()) return;
+    await moveBatch(ctx, organization_id, id, first);
+  }
   await ctx.db
     .update(runs)
     .set({ steps_moved_at: ctx.now(), updated_at: sql`${runs.updated_at}` })

@@ -109,5 +109,5 @@ export const Step = steps("returned", () => ({
   n: z.int().describe("Number of the step in its run."),
   at: Instant.describe("When it happened."),
   truncated: z.literal(true).optional().describe("Present when a text or a list of the step was cut."),
-})).meta({ id: "RunStep", description: "Something that happened in a run. Its texts are those of agents and tools." });
+})).meta({ id: "RunStep", description: "Something that happened in a run. Its texts were written by agents and tools." });
 export type Step = z.output<typeof Step>;

@@ -57,7 +57,10 @@ interface Batch {
   is_last: boolean;
 }
 
-/** Appends a batch. Returns false if an earlier batch is missing, the run can get no more steps, or the batch does not fit. */
+/**
+ * Appends a batch. Returns false if the number of stored steps is not `first`, the run can get no more steps, or the batch does not
+ * fit.
+ */
 async function append(ctx: Context<Agent>, run_id: string, { first, steps, is_last }: Batch): Promise<boolean> {
   const body = await pack(steps);
   const count = steps.length;
