@@ -95,7 +95,7 @@ alarm("SchedulesStopped", serviceMetric("JobAge", "SampleCount", tickMinutes * 6
 
 // Two periods, because posts that waited for a host raise the percentile once, when the host comes back.
 alarm("DeliveriesSlow", serviceMetric("IngestLag", "p99", FIVE_MINUTES), {
-  summary: "One in a hundred webhook posts, or the only ones, reached the agent later than the target of five seconds",
+  summary: "At least one in a hundred webhook posts reached its agent later than the target of five seconds",
   section: "Deliveries take long",
   threshold: 5_000,
   periods: { of: 3, breaching: 2 },

@@ -1,3 +1,4 @@
+import { createPublicFiles } from "@board/api/edge/public-file";
 import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
@@ -138,4 +139,18 @@ test.each(["br", "gzip"] as const)("the largest answer encoded as %s fits a Lamb
   const LARGEST_LAMBDA_ANSWER = 6 * 1024 ** 2;
   const { length } = (await compress(encoding, noise(LARGEST_ANSWER))).toString("base64");
   expect(length).toBeLessThan(LARGEST_LAMBDA_ANSWER);
+});
+
+test("a public file whose encoded version could not be read is read again for the next request", async () => {
+  let reads = 0;
+  const file = await createPublicFiles()("index.html", async () => ({
+    headers: { "content-type": "text/html", "cache-control": "no-cache" },
+    bytes: Buffer.from("page"),
+    async readEncoded() {
+      if (++reads === 1) throw new Error("too many open files");
+      return Buffer.from("encoded");
+    },
+  }));
+  await expect(file.read("br")).rejects.toThrow("too many open files");
+  expect(Buffer.from((await file.read("br")).bytes).toString()).toBe("encoded");
 });

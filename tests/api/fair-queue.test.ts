@@ -1,5 +1,10 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { createFairQueue, type FairQueueLimits, QueueFullError } from "@board/core/values/fair-queue";
 import { expect, test } from "vitest";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 const LIMITS: FairQueueLimits = { running: [2, 2, 1], waiting: 0, waiting_of_group: 0, group_units_per_second: 0 };
 
@@ -91,4 +96,18 @@ test("a group that has used up its units per second waits while other groups run
   expect(desk.started).toEqual(["large", "quiet"]);
   await later;
   expect(desk.started).toEqual(["large", "quiet", "later"]);
+});
+
+test("refused work with invented keys takes no memory", async () => {
+  const queue = createFairQueue({ ...LIMITS, running: [1], waiting_of_group: 1 });
+  void queue.enter(["known", "busy", "x"]);
+  void queue.enter(["known", "busy", "x"]);
+  const refuse = async (count: number) => {
+    for (let n = 0; n < count; n++) await queue.enter(["known", "busy", crypto.randomUUID()]).catch(() => {});
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = await refuse(1_000);
+  // If they stayed in memory, this many keys would take about 24 MB.
+  expect((await refuse(30_000)) - before).toBeLessThan(3_000_000);
 });

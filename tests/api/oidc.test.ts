@@ -52,7 +52,7 @@ test.each<[string, () => Promise<string>]>([
   ["without a subject", () => claims({ sub: undefined })],
   ["with an empty subject", () => claims({ sub: "" })],
   ["with a blank subject", () => claims({ sub: "  " })],
-  ["with a subject that is no text", () => claims({ sub: 7 })],
+  ["with a subject that is not text", () => claims({ sub: 7 })],
   ["without a signature, alg none", async () => `${encode({ alg: "none" })}.${(await parts()).payload}.`],
   ["without a signature", async () => `${(await parts()).header}.${(await parts()).payload}.`],
   ["signed with the public key as an HS256 secret, as PEM", () => hs256(publicPem())],
@@ -82,7 +82,7 @@ test.each<[string, () => Promise<string>]>([
       return `${header}.${encode({ ...body, sub: "admin" })}.${signature}`;
     },
   ],
-  ["that is no JWT", async () => "not-a-token"],
+  ["that is not a JWT", async () => "not-a-token"],
   ["that only looks like a JWT", async () => "a.b.c"],
 ])("a token is refused: a token %s", async (_what, make) => {
   const lines = world.log.length;

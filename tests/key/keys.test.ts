@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { setupWorld } from "../support/fixtures.ts";
+import { actAsMainAgent } from "../support/main-agent.ts";
 import { addTask } from "../support/task.ts";
 import type { Person, Tenant } from "../support/world.ts";
 
@@ -159,6 +160,41 @@ test("a key that is limited to boards rotates only keys that are limited to thes
   }
   const own = await keyOf({ board_ids: [board_id] });
   expect([(await rotate(own.id)).status, (await rotate(key.id)).status]).toEqual([200, 200]);
+});
+
+test("a key that is limited to boards gives nobody access to other boards, and administers only keys and agents of its boards", async () => {
+  const { board_id } = await addBoard(world, home, "Alone");
+  const { token } = await keyOf({ access: "admin", board_ids: [board_id] });
+  const member = await world.member("limited", home);
+  const { id } = (await world.call("GET", "/organizations/me/member", { token: member.token })).body;
+  const invite = { invited_email: "all@example.com", all_boards_write: true };
+  const main = await actAsMainAgent(world, home.gateway_id);
+  for (const [method, path, body] of [
+    ["POST", "/organizations/me/invites", invite],
+    ["GET", "/organizations/me/invites"],
+    ["PUT", `/organizations/me/members/${id}/access`, { all_boards_write: true }],
+    ["PATCH", `/organizations/me/members/${id}`, { role: "admin" }],
+    ["POST", "/api/v1/subscriptions", { url: "https://93.184.215.14/" }],
+    ["GET", "/api/v1/jobs"],
+    ["GET", "/api/v1/audit"],
+    ["POST", `/api/v1/agents/${main.id}/token`],
+  ] as const) {
+    const answer = await world.call(method, path, { token, ...(body && { body }) });
+    expect([method, path, answer.status, answer.body.detail]).toEqual([
+      method,
+      path,
+      403,
+      "Only keys for all boards can do this",
+    ]);
+  }
+  const other = await keyOf({});
+  const revoke = (key_id: string) => world.call("DELETE", `/api/v1/keys/${key_id}`, { token });
+  expect((await revoke(other.id)).body.detail).toBe("Only keys for boards of the calling key can be revoked");
+  expect((await revoke((await keyOf({ board_ids: [board_id] })).id)).status).toBe(200);
+  const agent = await world.call("POST", "/api/v1/agents", { token, body: { name: "Helper", board_id, is_board_lead: true } });
+  expect(agent.status).toBe(200);
+  const promoted = await world.call("PATCH", `/api/v1/agents/${agent.body.id}`, { token, body: { is_gateway_main: true } });
+  expect([promoted.status, promoted.body.detail]).toEqual([403, "Only keys for all boards can do this"]);
 });
 
 test("boards of another organization cannot be given to a key", async () => {

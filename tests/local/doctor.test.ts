@@ -198,7 +198,7 @@ describe("the doctor's check of a gateway", () => {
     expect(refused).toMatchObject([
       {
         state: "warning",
-        found: expect.stringMatching(/^127\.0\.0\.1:9 is no public https host/),
+        found: expect.stringMatching(/^127\.0\.0\.1:9 is not a public https host/),
         remedy: expect.stringContaining("SUBSCRIPTION_ALLOWED_HOSTS"),
       },
     ]);
@@ -277,7 +277,7 @@ test("the doctor reports an issuer whose keys cannot be read", async () => {
 });
 
 test("the doctor warns when any token of the issuer is accepted", async () => {
-  const accepted = "warning: any token of the issuer is accepted, also one that was issued for another service";
+  const accepted = "warning: any token of the issuer is accepted, even one that was issued for another service";
   expect(describeFindings(await runDoctor({ OIDC_AUDIENCE: "" }), "sign-in")).toContain(accepted);
   const limited = describeFindings(await runDoctor({ OIDC_AUDIENCE: "", OIDC_AUTHORIZED_PARTIES: "web" }), "sign-in");
   expect(limited).not.toContain(accepted);
@@ -291,7 +291,7 @@ test("the doctor warns when MCP clients cannot sign people in, because no audien
 });
 
 test("the doctor warns when e-mail addresses are accepted although nothing says that they are verified", async () => {
-  const believed = "warning: e-mail addresses are believed also when the issuer does not say that it verified them";
+  const believed = "warning: e-mail addresses are trusted even when the issuer does not say that it verified them";
   expect(describeFindings(await runDoctor({ OIDC_REQUIRE_VERIFIED_EMAIL: "off" }), "sign-in")).toContain(believed);
   expect(describeFindings(await runDoctor({}), "sign-in")).not.toContain(believed);
 });

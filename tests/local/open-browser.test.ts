@@ -46,7 +46,7 @@ describe.runIf(process.platform === "linux")("the browser of the first start", (
     expect(existsSync(page)).toBe(false);
   });
 
-  test("may be missing, which ends nothing", async () => {
+  test("may be missing, which does not end the service", async () => {
     expect(() => open({ DISPLAY: ":0", PATH: temporaryFolder() })).not.toThrow();
     // The error of a missing program arrives after the call, and an error that nobody handles fails the test.
     await setImmediate();

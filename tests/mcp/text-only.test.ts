@@ -64,14 +64,14 @@ test("a client that reads only texts does a whole task: inbox, next task, commen
 
   // The decision comes to the worker's inbox, where its own task is still shown with the fence.
   const heard = await asWorker("check_inbox");
-  const message_id = find(heard.said, `^Message ${ID} \\(approval\\.resolved\\) of the service about task ${task_id}`);
+  const message_id = find(heard.said, `^Message ${ID} \\(approval\\.resolved\\) from the service about task ${task_id}`);
   expect(heard.quoted.join("\n")).toContain("Decision: approved");
   expect(find(heard.said, `${ID} \\[in_progress\\].* lease with fence ${fence} until`)).toBe(task_id);
   expect(find(heard.said, `ack_through ${ID}`)).toBe(message_id);
   expect((await asWorker("check_inbox", { ack_through: message_id })).said).not.toContain("Message ");
   const submitted = await asWorker("update_task", { task_id, fence, status: "review", comment: "14 lamps" });
   expect(find(submitted.said, `^Task ${ID} \\[review\\]`)).toBe(task_id);
-  expect(submitted.said).toContain("For work, call next_task.");
+  expect(submitted.said).toContain("To get work, call next_task.");
   expect((await asWorker("next_task")).said).toMatch(/^No task\. Ask again in \d+ seconds\.$/);
   expect((await asWorker("check_inbox")).said).toMatch(/^No work\. Check again in \d+ seconds\.$/);
 

@@ -60,7 +60,7 @@ export const groups = {
   },
   users: { routes: anyMethodBelow("/api/v1/users", "/api/v1/auth"), ...defaultSize },
   audit: { routes: anyMethodBelow("/api/v1/audit"), ...defaultSize, enqueues: false },
-  /** People sign in, with AUTH_MODE=accounts. Hashing a password needs much memory, and a processor that comes with memory. */
+  /** Sign-in with AUTH_MODE=accounts. Hashing a password takes memory and CPU time, and Lambda gives more CPU with more memory. */
   accounts: {
     routes: ["ANY /api/auth/{proxy+}", "GET /.well-known/oauth-authorization-server/api/auth"],
     memory_mb: 1024,

@@ -9,8 +9,8 @@ const HELP = `Gives each person of a service an account, instead of one shared t
   npm run accounts:migrate            from the next start on, people have accounts
   npm run accounts:migrate -- --back  from the next start on, the shared token signs in again
 
-The shared user of the token becomes the first owner. Stop the service first. The choice is stored in DATA_DIR; AUTH_MODE counts
-more, so processes that share a database by DATABASE_URL set AUTH_MODE=accounts instead.`;
+The shared user of the token becomes the first owner. Stop the service first. The choice is stored in DATA_DIR. AUTH_MODE takes
+precedence over it, so set AUTH_MODE=accounts instead for processes that share a database by DATABASE_URL.`;
 
 async function main(): Promise<void> {
   const { help, back } = readArguments();

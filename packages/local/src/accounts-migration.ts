@@ -12,7 +12,7 @@ export async function migrateAccounts(environment: NodeJS.ProcessEnv, mode: Fold
   const present = findMode(environment, folder);
   if (present.by === "setting" && present.mode !== mode)
     throw new SettingsError(
-      `AUTH_MODE=${present.mode} counts more than the data folder. Remove it or set it to ${mode}, and try again.`,
+      `AUTH_MODE=${present.mode} takes precedence over the data folder. Remove it or set it to ${mode}, and try again.`,
     );
   if (present.by === "new folder")
     throw new SettingsError(`There is no service in ${folder} yet. Its first start chooses accounts, unless AUTH_MODE is set.`);
@@ -36,11 +36,11 @@ function checkForth(people: People): string[] {
   const elsewhere = [...people].filter(([issuer]) => issuer !== LOCAL_IDENTITY.issuer && issuer !== ACCOUNTS_ISSUER);
   if (elsewhere.length > 0)
     throw new SettingsError(
-      `${toPeople(sum(elsewhere))} of this service would have no way in, because an identity provider knows them${toNames(elsewhere)}. Go on with AUTH_MODE=oidc.`,
+      `${toPeople(sum(elsewhere))} of this service would have no way in, because they sign in with an identity provider${toNames(elsewhere)}. Keep AUTH_MODE=oidc.`,
     );
   return [
     "People have accounts from the next start on. The shared user is the first owner, with all boards.",
-    "The start prints a link that signs in as this owner once. Programs go on with the token that they have.",
+    "The next start prints a link that signs in as this owner once. Programs keep using the token that they have.",
   ];
 }
 

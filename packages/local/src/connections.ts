@@ -53,7 +53,7 @@ export function limitConnections(server: Server, { budgets, trusted_proxies }: S
 export function limitPipelining(listener: RequestListener, { budgets }: Settings, log: Log): RequestListener {
   const warn = atIntervals((event, message) => log.warn(event, message));
   return answerInOrder(listener, budgets, () =>
-    warn("http.pipelining_limited", "Connections are closed, because the limit connection_waiting_requests is reached in them"),
+    warn("http.pipelining_limited", "Connections that reach the limit connection_waiting_requests are closed"),
   );
 }
 

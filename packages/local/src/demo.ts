@@ -55,14 +55,14 @@ const printSection = (title: string, text: string) => printLine(`\n${styleText("
 
 const introduction = (url: string, signIn: ReturnType<typeof signInLines>) => `\
   External systems post to webhooks. Each post is stored before the 202
-  response, and waits in the inbox of the lead agent Iris. Iris makes tasks of
-  it, which Milo and Juno take by MCP, each under a lease. A task is done only
+  response, and waits in the inbox of the lead agent Iris. Iris turns it into
+  tasks, which Milo and Juno take over MCP, each under a lease. A task is done only
   after Iris has reviewed it and you have approved it; the demo approves for
   you. Iris is offline for a while: watch what happens to the posts. Rex crashes
   with a task, which another worker takes when the lease of Rex has ended. Nova
   is a coding agent that "board run" starts in a repository: its card shows each
   step, it waits for your click before it runs a command, and hands in a branch.
-  Otto finds no end with a task and reports the tokens that it uses: its budget
+  Otto never finishes its task, and reports the tokens that it uses: its budget
   stops it, and another worker takes the task.
 
   console    ${signIn.console}
@@ -95,7 +95,7 @@ async function runDemo(demo: Demo, board: DemoBoard, folder: string, seconds: nu
   const scenario = runScenario(demo, board, seconds).then(async () => {
     while (!(await isComplete(demo, board.board_id))) await demo.wait(CHECK_MS);
   });
-  // Otto stops when its budget is spent. It is in one promise with the person, who goes on, so that the demo continues.
+  // Otto stops when its budget is spent, which must not end the demo. It therefore shares a promise with the person, who continues.
   const people = Promise.all([runPerson(demo, board), runSpender(demo, board)]);
   await Promise.race([scenario, runLead(demo, board), people, ...workers, ...runner]);
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { SettingsError } from "@board/core/config/settings";
@@ -41,7 +42,7 @@ export function readMark(folder: string): FolderMode | null {
 export function writeMark(folder: string, mode: FolderMode): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   // The file is renamed when it is complete, so that a killed process leaves no empty mark.
-  const draft = `${markFile(folder)}.${process.pid}`;
+  const draft = `${markFile(folder)}.${randomUUID()}`;
   writeFileSync(draft, `${mode}\n`);
   renameSync(draft, markFile(folder));
 }

@@ -26,7 +26,7 @@ const HELP = `Starts the service. Without settings it uses an embedded database 
   DATABASE_URL  a PostgreSQL database instead of the embedded one
   AUTH_MODE     how people sign in, by default with accounts of this service; local means one shared token
 
-The settings come from the environment; docs/settings.md lists all. npm run doctor checks them. Ctrl-C stops the service.`;
+The settings come from the environment; docs/settings.md lists them all. npm run doctor checks them. Ctrl-C stops the service.`;
 
 async function main(): Promise<void> {
   answerHelp("start", HELP);

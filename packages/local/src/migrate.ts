@@ -3,12 +3,12 @@ import { parseDatabaseSettings } from "@board/core/config/settings";
 import { dataFolder } from "./secrets.ts";
 import { answerHelp, exitWithError, printLine, toStartError } from "./terminal.ts";
 
-const HELP = `Brings the schema of a PostgreSQL database to this version, and ends. A start does the same; this is for a step before an
-update, so that no process of the new version waits for it. It can be repeated, and several may run at once.
+const HELP = `Brings the schema of a PostgreSQL database to this version, and ends. Every start does the same. Run this as a step before
+an update, so that no process of the new version has to wait. It can be repeated, and several may run at once.
 
   npm run migrate
 
-The database is the one of DATABASE_URL. It needs the right to create tables, and no pooler in between.`;
+It uses the database in DATABASE_URL. The user needs the right to create tables, and the connection must not use a pooler.`;
 
 async function main(): Promise<void> {
   answerHelp("run migrate", HELP);

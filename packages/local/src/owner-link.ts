@@ -10,7 +10,7 @@ export async function createOwnerLink(environment: NodeJS.ProcessEnv, email: str
   const settings = parseSettings(withGeneratedSecrets(environment), "local");
   if (settings.auth.mode !== "accounts")
     throw new SettingsError(
-      `Only accounts have links, and people sign in by AUTH_MODE=${settings.auth.mode}. npm run accounts:migrate changes that.`,
+      `Sign-in links exist only with AUTH_MODE=accounts, and this service has AUTH_MODE=${settings.auth.mode}. npm run accounts:migrate changes that.`,
     );
   return asOperator(settings, async (createContext) => {
     const { openAccounts } = await import("@board/accounts/accounts");

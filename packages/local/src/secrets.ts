@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { findMode, writeMark } from "./folder-mode.ts";
@@ -81,8 +81,9 @@ function readOrCreate(file: string, generate: () => string): string {
   const existing = readIfExists(file);
   if (existing !== null) return existing;
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  // The secret is written to a draft that is then linked, so that a killed process cannot leave an empty secret behind.
-  const draft = `${file}.${process.pid}`;
+  // The secret is written to a draft that is then linked, so that a killed process cannot leave an empty secret behind. Processes in
+  // different containers may have the same id, so the name of the draft is random.
+  const draft = `${file}.${randomUUID()}`;
   writeFileSync(draft, `${generate()}\n`, { mode: OWNER_ONLY });
   try {
     linkSync(draft, file);

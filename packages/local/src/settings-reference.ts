@@ -19,7 +19,7 @@ const DEPLOYMENT_SETTINGS = [
   [
     "API_REQUESTS_PER_SECOND",
     "`500` in production, `50` elsewhere",
-    "Requests per second that API Gateway admits, twice as many in a burst; each route of public webhooks gets half. Others get 429.",
+    "Requests per second that API Gateway admits, twice as many in a burst; each route of public webhooks gets half. Requests above the limit get 429.",
   ],
   ["API_DOMAIN", "none", "Domain of the API. If unset, API Gateway assigns the address."],
   [

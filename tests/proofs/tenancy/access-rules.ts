@@ -39,8 +39,9 @@ const ownBoard = (caller: Caller): Verdict =>
   caller.is === "user" ? boardAtHome("write")(caller) : caller.own ? "through" : 403;
 const ownRun = ({ home, name }: Caller): Verdict => (home && name === "worker" ? "through" : 404);
 const ownerOfKey = ({ home, role }: Caller): Verdict => (home && role === "owner" ? "through" : 404);
-/** Refuses a key that is limited to some boards, because the answer would also show other boards. */
-const keyForAllBoards = ({ key, home, reads }: Caller): Verdict => (key && home && reads.length === 1 ? 403 : "through");
+const isKeyForOneBoard = ({ key, home, reads }: Caller): boolean => key !== undefined && home && reads.length === 1;
+/** Expects that a key for one board changes no key for all boards. */
+const otherKey = (caller: Caller): Verdict => (!caller.home ? 404 : isKeyForOneBoard(caller) ? 403 : "through");
 const byGateway = ({ gateway_id }: Known) => `?gateway_id=${gateway_id}`;
 const byBoard = ({ board_id }: Known) => `?board_id=${board_id}`;
 
@@ -106,14 +107,13 @@ export const INPUTS: Record<string, Input> = {
     rule: bodyReference,
   },
   "PATCH /organizations/me/custom-fields/{field_id}": { body: () => ({ label: "New" }) },
-  "GET /api/v1/audit": { rule: keyForAllBoards },
-  "GET /api/v1/audit/export": { rule: keyForAllBoards },
   "POST /api/v1/keys": {
     body: ({ board_id }) => ({ name: "New", access: "read", board_ids: [board_id] }),
     // A key can give access only to boards that it is limited to itself.
     rule: (caller) => (caller.home && caller.key && !caller.reads.includes("home") ? 403 : bodyReference(caller)),
   },
-  "POST /api/v1/keys/{key_id}/rotate": { body: () => ({}) },
+  "POST /api/v1/keys/{key_id}/rotate": { body: () => ({}), rule: otherKey },
+  "DELETE /api/v1/keys/{key_id}": { rule: otherKey },
   "POST /api/v1/users/me/keys": {
     body: ({ board_id }) => ({ name: "New", access: "read", board_ids: [board_id] }),
     rule: bodyReference,
@@ -276,14 +276,19 @@ export function verdictOf(endpoint: Endpoint, path: string, caller: Caller): Ver
 const isKnown = ({ spec: { as } }: Endpoint, { is }: Caller): boolean =>
   is !== "nobody" && (is === "user" ? as.users : as.agents);
 
-/** Checks whether keys are refused: no key may do what only a person may do, and a key with read access may change nothing. */
-function isRefusedToKey({ method, paths, spec }: Endpoint, { key }: Caller): boolean {
+/**
+ * Checks whether keys are refused: no key may do what only a person may do, a key with read access may change nothing, and a key
+ * for one board may administer only keys and agents.
+ */
+function isRefusedToKey({ method, paths, spec }: Endpoint, caller: Caller): boolean {
   const path = paths[0]!;
+  const { key } = caller;
   if (!key || path === "/mcp" || path === "/api/v1/auth/bootstrap") return false;
   if (path === "/api/v1/users/me" && method === "GET") return false;
   const isOfPerson = /^\/api\/v1\/users\/me|follow$|saved-views$|reviewed-files$|\/onboarding/.test(path);
   if (isOfPerson || (spec.as.name === "USER" && path.startsWith("/organizations"))) return true;
-  return key === "read" && method !== "GET";
+  const affectsAllBoards = spec.as.name.startsWith("ADMIN") && !/^\/api\/(v1\/(keys|agents)|souls-directory)/.test(path);
+  return (key === "read" && method !== "GET") || (key === "admin" && affectsAllBoards && isKeyForOneBoard(caller));
 }
 
 /** Checks whether a caller's credential and role permit the operation, regardless of its path. */

@@ -37,7 +37,8 @@ export function mountAccounts(app: Hono<Env>, load: LoadAccounts): void {
     const request = new Request(raw.url, { method: raw.method, headers, ...body });
     const { ctx, runtime } = c.var;
     const received_at = performance.now();
-    // With limits apart, the answer does not show how often others tried to sign in to an account.
+    // The limits that the sign-in counts stay out of the answer's headers. They would show how often others tried to sign in to an
+    // account.
     const answer = await (await load()).handle({ ...ctx, limits: new Map() }, request);
     if (hasPendingWakeups(ctx.pendingWakeups)) await runtime.relay(ctx);
     if (SENDS_MAIL.has(path) || (path === PASSWORD_PATH && answer.status === 401)) await pause(untilNextStep(received_at));

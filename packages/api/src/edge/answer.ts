@@ -4,7 +4,7 @@ import { shorten } from "./shorten.ts";
 
 /** The description of a list that is a plain array. */
 export const ARRAY_DESCRIPTION =
-  "All of them, or a part with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, with which `offset` continues.";
+  "The answer has all items, or a part of them with `limit` and `offset`. An array that would be too large ends early; the header X-Limit then has the number of its items, and `offset` continues after them.";
 
 /** The answer of an operation that sets the status or headers itself. */
 export class Answer {

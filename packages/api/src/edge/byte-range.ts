@@ -14,7 +14,8 @@ export function requestedRange(headers: Headers, size: number, tag: string): Byt
   if (first === undefined || last === undefined || (first === "" && last === "")) return null;
   const condition = headers.get("if-range");
   if (condition !== null && condition !== tag) return null;
-  if (first === "") return Number(last) === 0 ? "unsatisfiable" : { start: Math.max(0, size - Number(last)), end: size };
+  if (first === "")
+    return size === 0 || Number(last) === 0 ? "unsatisfiable" : { start: Math.max(0, size - Number(last)), end: size };
   const start = Number(first);
   if (last !== "" && Number(last) < start) return null;
   return start >= size ? "unsatisfiable" : { start, end: last === "" ? size : Math.min(size, Number(last) + 1) };

@@ -9,8 +9,11 @@ export const toEntityTag = (text: string | Uint8Array, encoding: Encoding | null
 export const encodedTag = (tag: string, encoding: Encoding | null): string =>
   encoding ? `${tag.slice(0, -1)}-${encoding}"` : tag;
 
-/** Matches `"tag-br"`, and also `W/"tag-br"`, into which a proxy changes the tag when it encodes an answer itself. */
-const ENTITY_TAG = /^(?:W\/)?"([\w-]{43})(?:-(?:br|gzip))?"$/;
+/**
+ * Matches `"tag-br"`, and also `W/"tag-br"`, into which a proxy changes the tag when it encodes an answer itself. The tag is a
+ * digest: of an answer in Base64, or of a task's file in hexadecimal digits.
+ */
+const ENTITY_TAG = /^(?:W\/)?"([\w-]{43}|[\da-f]{64})(?:-(?:br|gzip))?"$/;
 
 /**
  * Finds a tag in an If-None-Match header that belongs to the same text as `tag`, in any encoding, else returns null. The caller
@@ -21,7 +24,7 @@ export function findMatchingTag(header: string | undefined, tag: string): string
   if (header.trim() === "*") return tag;
   const text = digestOf(tag);
   const sent = header.split(",").map((part) => part.trim());
-  return sent.find((candidate) => digestOf(candidate) === text) ?? null;
+  return sent.find((candidate) => text !== undefined && digestOf(candidate) === text) ?? null;
 }
 
 /** A strong tag. Proxies turn the tags of texts that they encode into weak tags, and a weak tag does not allow a write. */

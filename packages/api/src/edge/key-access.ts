@@ -1,4 +1,5 @@
 import type { Actor } from "@board/core/context/actor";
+import { requireKeyForAllBoards } from "@board/core/organization/board-rights";
 import { DomainError } from "@board/core/values/errors";
 import type { Endpoint } from "../endpoint.ts";
 
@@ -12,6 +13,12 @@ const WHO_AM_I = "GET /api/v1/users/me";
 const OF_A_PERSON = /^\/api\/v1\/users\/me\b|\/(?:follow|saved-views|reviewed-files|onboarding)\b/;
 const ORGANIZATIONS = /^\/(?:api\/v1\/)?organizations\b/;
 
+/**
+ * Paths of the operations of admins that check the caller's access to each board themselves. All others affect the whole
+ * organization.
+ */
+const CHECKS_BOARDS = /^\/api\/(?:v1\/(?:keys|agents)|souls-directory)\b/;
+
 /** Operations that are not GET and still count as reads. The tools behind `/mcp` check the access to the board themselves. */
 const READS: ReadonlySet<string> = new Set(["POST /api/v1/auth/bootstrap", "POST /mcp"]);
 
@@ -22,11 +29,13 @@ export function isOnlyForPeople({ method, paths, spec }: Endpoint): boolean {
   return OF_A_PERSON.test(path) || (spec.as.name === "USER" && ORGANIZATIONS.test(path));
 }
 
-/** Throws `forbidden` if a key calls what only people may call, or if a key with read access changes something. */
+/** Throws `forbidden` if the caller is a key that may not call the operation at all, whatever its input. */
 export function requireAllowedToKey(endpoint: Endpoint, actor: Actor): void {
   if (actor.type !== "user" || !actor.key) return;
-  const { method, paths } = endpoint;
+  const { method, paths, spec } = endpoint;
   if (isOnlyForPeople(endpoint)) throw new DomainError("forbidden", "Only people can do this, not keys");
   if (actor.key.access === "read" && method !== "GET" && !READS.has(`${method} ${paths[0]}`))
     throw new DomainError("forbidden", "Only keys with write access can change anything");
+  if (actor.key.access === "admin" && spec.as.name.startsWith("ADMIN") && !CHECKS_BOARDS.test(paths[0]!))
+    requireKeyForAllBoards(actor);
 }

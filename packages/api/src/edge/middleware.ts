@@ -17,8 +17,8 @@ export function pathLogFields(c: HonoContext): LogFields {
 }
 
 /**
- * Returns the caller for the log. A user's active organization is logged only if the operation works on it. For a board, its own
- * organization is logged once the board was read.
+ * Returns the caller for the log. A user's active organization is logged only if the operation works on it. An operation on a board
+ * logs the board's organization as soon as it has read the board.
  */
 export function actorLogFields(actor: Actor, role: Role): LogFields {
   if (actor.type === "user")

@@ -13,7 +13,7 @@ export interface PublicFile {
 /** Returns the file with a name. `load` runs once per name and process, and again after a failure. */
 export type PublicFiles = (name: string, load: () => Promise<PublicFile>) => Promise<EncodedFile>;
 
-/** A file and its encodings. Each encoding is created when it is first requested. */
+/** A file and its encodings. Each encoding is created when it is first requested, and again after a failure. */
 export interface EncodedFile {
   file: PublicFile;
   /** Returns the bytes in an encoding, with their tag. */
@@ -50,8 +50,11 @@ function encodeOnce(file: PublicFile): EncodedFile {
   return {
     file,
     read(encoding) {
-      const made = encodings.get(encoding) ?? make(encoding);
+      const known = encodings.get(encoding);
+      if (known) return known;
+      const made = make(encoding);
       encodings.set(encoding, made);
+      made.catch(() => encodings.delete(encoding));
       return made;
     },
   };

@@ -208,7 +208,7 @@ const HINTS = {
     when_not_to_use: ["Any task will do: take the next task instead", "You comment anyway: that renews the lease"],
     side_effects: ["The task is in progress and yours until the lease ends"],
     negative_guidance: ["After 409 task_already_claimed, choose another task and do not retry"],
-    routing_policy: ["Replace the fence that you send as X-Task-Fence by the new one"],
+    routing_policy: ["From then on, send the new fence as X-Task-Fence"],
   },
   agent_task_lease_return: {
     roles: ["lead", "worker"],

@@ -37,7 +37,7 @@ function questionText(approval: Approval): string[] {
   const answer = answerTextOf(approval);
   return [
     ...options.map((option) => `Option ${JSON.stringify(option)}`),
-    ...(allow_text ? ["An answer in own words is allowed."] : []),
+    ...(allow_text ? ["A free-text answer is also allowed."] : []),
     ...(answer === null ? [] : ["", "Answer:", answer]),
   ];
 }

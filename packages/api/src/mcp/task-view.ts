@@ -114,5 +114,7 @@ function holderText({ lease, status }: Task, caller: Caller): string[] {
   if (caller.type !== "agent") return [];
   if (lease?.agent_id === caller.agent_id)
     return [`The lease is yours: send fence ${lease.fence} with every write to this task. A comment renews it.`];
-  return caller.is_board_lead || status === "in_progress" ? [] : ["You do not work on it. For work, call next_task."];
+  return caller.is_board_lead || status === "in_progress"
+    ? []
+    : ["You are not working on this task. To get work, call next_task."];
 }

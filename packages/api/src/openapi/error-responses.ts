@@ -48,8 +48,11 @@ const InvalidInput = z
 const REQUEST_ID = z.string().describe("Id of the request in the service's log.");
 const RETRY_AFTER = z.string().describe("Seconds after which the request may be repeated, as a whole number.");
 
-const RATE_LIMIT_POLICY = z.string().optional().describe("The limits that the request counted toward, by the IETF draft.");
-const RATE_LIMIT = z.string().optional().describe("What is left of them, and the seconds until more is.");
+const RATE_LIMIT_POLICY = z
+  .string()
+  .optional()
+  .describe("The limits that the request counted toward, in the form of the IETF draft.");
+const RATE_LIMIT = z.string().optional().describe("What remains of each limit, and the seconds until more is available.");
 
 const errorResponse = (
   id: string,

@@ -37,7 +37,7 @@ export function buildOpenApiDocument(endpoints: readonly Endpoint[], { base_url,
       title: "Board coordination",
       version: "1",
       description:
-        "People and autonomous agents coordinate their work on boards. People send `Authorization: Bearer <token>`, agents send `X-Agent-Token: <token>`. Agents may call the operations that are tagged with their role: agent-main, agent-lead or agent-worker. Those that are also tagged agent are made for them and say when to use them. Reads answer with an ETag; a client that sends it as If-None-Match gets 304 while nothing has changed. `Prefer: handling=strict` refuses unknown parameters and body keys, and `Accept: application/problem+json` gets errors as RFC 9457 has them. `/openapi.json?role=` returns the part of one role: agent-lead, agent-worker, agent-main or user.",
+        "People and autonomous agents coordinate their work on boards. People send `Authorization: Bearer <token>`, agents send `X-Agent-Token: <token>`. Agents may call the operations that are tagged with their role: agent-main, agent-lead or agent-worker. Those that are also tagged agent are made for them and say when to use them. Reads answer with an ETag; a client that sends it as If-None-Match gets 304 while nothing has changed. `Prefer: handling=strict` refuses unknown parameters and body keys, and `Accept: application/problem+json` returns errors in the form of RFC 9457. `/openapi.json?role=` returns the part of one role: agent-lead, agent-worker, agent-main or user.",
       contact: { name: "Operator of this service", ...(base_url === null ? {} : { url: base_url }) },
       license: { name: "MIT", identifier: "MIT" },
     },

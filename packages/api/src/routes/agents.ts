@@ -104,7 +104,7 @@ export const agents = [
       operation_id: "rotate_agent_token",
       summary: "Rotate the token of an agent",
       description:
-        "The old token and those of the agent's runs stop working immediately. Only this response contains the new token; an agent on a host gets it there, in the background, and is then started again.",
+        "The old token and the tokens of the agent's runs stop working immediately. Only this response contains the new token; an agent on a host gets it there, in the background, and is then started again.",
       secrets: ["auth_token"],
       returns: AgentToken,
     },

@@ -30,7 +30,7 @@ export const artifacts = [
     {
       as: userOrAgent,
       summary: "List artifacts of a task",
-      description: "Oldest first, with those whose upload is not complete.",
+      description: "Oldest first, including artifacts whose upload is not complete.",
       authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id),
       query: longPageQuery(),
       returns: pageOf(Artifact),
@@ -44,7 +44,7 @@ export const artifacts = [
       as: userOrAgent,
       summary: "Add an artifact to a task",
       description:
-        "A content of at most 262,144 bytes may be sent along. For any other, the answer has an address in `upload`: PUT the content there, then complete the artifact. An artifact that is not complete after a day is removed. Answers 413 for a file that is too large, and 409 with `used` and `limit` when the task or the organization has no room.",
+        "Content of at most 262,144 bytes may be sent in the body. Without it, the answer has an address in `upload`: PUT the content there, then complete the artifact. An artifact that is not complete after a day is removed. Answers 413 for a file that is too large, and 409 with `used` and `limit` when the task or the organization has no room.",
       errors: [409],
       authorize: (ctx, params) => getTask(ctx, params.board_id, params.task_id, "write"),
       body: CreateArtifact,
@@ -59,7 +59,8 @@ export const artifacts = [
     {
       as: member,
       summary: "List artifacts of the organization",
-      description: "Those on the boards that the caller may read, largest first, with those whose upload is not complete.",
+      description:
+        "Artifacts on the boards that the caller may read, largest first, including those whose upload is not complete.",
       query: longPageQuery(),
       returns: pageOf(OrganizationArtifact),
     },
@@ -71,7 +72,8 @@ export const artifacts = [
     {
       as: member,
       summary: "Get the room that artifacts take",
-      description: "The bytes that count for the limit of the organization, with those on boards that the caller may not read.",
+      description:
+        "The bytes that count toward the limit of the organization, including artifacts on boards that the caller may not read.",
       returns: ArtifactUsage,
     },
     (ctx) => getArtifactUsage(ctx),
@@ -86,7 +88,7 @@ export const artifacts = [
       as: userOrAgent,
       summary: "Get the content of an artifact",
       description:
-        "The bytes, always as a file to save, with `Range` and `If-None-Match`. Where files are in a bucket, the answer is a redirect to an address that may be used for a few minutes without credentials.",
+        "Returns the bytes as a download, and supports `Range` and `If-None-Match`. If files are stored in a bucket, the answer redirects to an address that works for a few minutes without credentials.",
       errors: [409],
       calls_out: true,
       media_type: "application/octet-stream",
@@ -101,7 +103,8 @@ export const artifacts = [
     {
       as: userOrAgent,
       summary: "Upload the content of an artifact",
-      description: "For an artifact whose `upload` names this address. A content of another size or SHA-256 is refused.",
+      description:
+        "For an artifact whose `upload` names this address. Content with another size or SHA-256 than announced is refused.",
       errors: [409],
       authorize: (ctx, params) => requireUploading(ctx, params.board_id, params.artifact_id),
       calls_out: true,
@@ -148,7 +151,7 @@ export const artifacts = [
     {
       as: user,
       summary: "Get reviewed files",
-      description: "Which files of a diff the calling person has reviewed.",
+      description: "Returns which files of a diff the calling person has reviewed.",
       returns: ReviewedFiles,
     },
     (ctx, { params }) => getReviewedFiles(ctx, params.board_id, params.artifact_id),
@@ -159,7 +162,7 @@ export const artifacts = [
     {
       as: user,
       summary: "Set reviewed files",
-      description: "Replaces the list of the calling person. Who may read the diff may do this.",
+      description: "Replaces the list of the calling person, who must be allowed to read the diff.",
       authorize: (ctx, params) => getArtifact(ctx, params.board_id, params.artifact_id),
       body: SetReviewedFiles,
       returns: ReviewedFiles,

@@ -51,7 +51,7 @@ export const budgets = [
       as: member,
       summary: "Change a budget",
       description:
-        "What was spent stays. After a limit is raised, agents get work again at their next question. A new period or zone starts from zero.",
+        "What was already spent still counts. After a limit is raised, agents get work again when they next ask for it. A new period or time zone starts from zero.",
       conditional: budgetResource,
       errors: [403],
       authorize: (ctx, params) => getBudget(ctx, params.budget_id),

@@ -58,4 +58,7 @@ export const unsubscribePage = (token: string): Response =>
   );
 
 export const unsubscribedPage = (): Response =>
-  toPage("Stopped", "<h1>Stopped</h1><p>No more such mails are sent. The settings in the console start them again.</p>");
+  toPage(
+    "Stopped",
+    "<h1>Stopped</h1><p>You will get no more of these mails. You can turn them on again in the settings of the console.</p>",
+  );

@@ -4,6 +4,7 @@ import { DecisionResult, previewDecision, UseDecision, useDecision } from "@boar
 import { InvalidInput, notFound } from "@board/core/values/errors";
 import { lazyObject } from "@board/core/values/wire";
 import * as z from "zod";
+import { findUnstorable } from "../edge/body.ts";
 import { endpoint, type HttpExchange } from "../endpoint.ts";
 import { decidedPage, decisionPage, unsubscribedPage, unsubscribePage } from "./decision-pages.ts";
 
@@ -25,9 +26,9 @@ export const decisions = [
     "/api/v1/decisions",
     {
       as: anyone,
-      summary: "Decide by the button of a message",
+      summary: "Decide with a button in a message",
       description:
-        "The token stands for one person for a day and counts once. The first decision of an approval wins; a later one learns who decided.",
+        "The token identifies one person, is valid for a day and can be used once. Only the first decision on an approval counts; the answer to a later one says who decided.",
       errors: [403, 404],
       body: UseDecision,
       returns: DecisionResult,
@@ -47,7 +48,7 @@ export const decisions = [
       ...(option || text ? { answer: { option, text } } : {}),
     };
     const parsed = UseDecision.safeParse(sent);
-    if (!parsed.success) throw notFound();
+    if (!parsed.success || findUnstorable(sent, []) !== null) throw notFound();
     try {
       return decidedPage(await useDecision(ctx, parsed.data));
     } catch (error) {

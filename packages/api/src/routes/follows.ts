@@ -35,13 +35,23 @@ export const taskFollows = [
   endpoint(
     "PUT",
     TASK,
-    { as: user, summary: "Follow a task", description: "Its maker and its commenters follow it already.", returns: Following },
+    {
+      as: user,
+      summary: "Follow a task",
+      description: "People who created the task or commented on it follow it already.",
+      returns: Following,
+    },
     (ctx, { params }) => setTaskFollowing(ctx, params.board_id, params.task_id, true),
   ),
   endpoint(
     "DELETE",
     TASK,
-    { as: user, summary: "Stop following a task", description: "Also as its maker or commenter.", returns: Following },
+    {
+      as: user,
+      summary: "Stop following a task",
+      description: "Also stops it for people who created the task or commented on it.",
+      returns: Following,
+    },
     (ctx, { params }) => setTaskFollowing(ctx, params.board_id, params.task_id, false),
   ),
   endpoint(

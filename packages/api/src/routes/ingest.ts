@@ -13,7 +13,7 @@ export const ingest = [
       operation_id: "post_board_webhook_payload",
       summary: "Post a payload",
       description:
-        "Accepts JSON, text or form data. The payload is stored and added to the board memory; the agent of the webhook is notified in the background. A webhook with a secret requires the signature of its source. A delivery that was stored within 7 days is not stored again: the answer names its payload and has `Idempotent-Replayed: true`. 200 answers a request by which Slack only checks the address.",
+        "Accepts JSON, text or form data. The payload is stored and added to the board memory; the agent of the webhook is notified in the background. A webhook with a secret requires the signature of its source. A delivery that was stored within 7 days is not stored again: the answer names its payload and has `Idempotent-Replayed: true`. A request with which Slack only checks the address is answered with 200.",
       lenient_params: true,
       returns: WebhookChallenge,
       accepted: WebhookAccepted,

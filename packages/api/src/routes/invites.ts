@@ -29,7 +29,8 @@ export const invites = [
       as: admin,
       summary: "Create an invite",
       errors: [409],
-      description: "No email is sent: pass the token on to the invited person. Invites do not expire.",
+      description:
+        "With accounts and a mail server, the invited person gets the token by e-mail; otherwise pass it on. Invites do not expire.",
       body: CreateInvite,
       returns: Invite,
     },

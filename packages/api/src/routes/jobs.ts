@@ -34,7 +34,7 @@ export const jobs = [
       as: admin,
       operation_id: "redrive_jobs",
       summary: "Redrive dead jobs",
-      description: "Queues all dead jobs that match again, oldest first, with all their attempts.",
+      description: "Queues all matching dead jobs again, oldest first. Each gets all its attempts again.",
       errors: [409],
       body: RedriveJobs,
       returns: JobsRedriven,
@@ -47,7 +47,7 @@ export const jobs = [
     {
       as: admin,
       summary: "Redrive a dead job",
-      description: "Queues the job again with all its attempts.",
+      description: "Queues the job again. It gets all its attempts again.",
       errors: [409],
       returns: Job,
     },

@@ -55,7 +55,12 @@ export const keys = [
   endpoint(
     "DELETE",
     item,
-    { as: admin, summary: "Revoke a key", description: "Also a personal one. It ends at once.", returns: Ok },
+    {
+      as: admin,
+      summary: "Revoke a key",
+      description: "Also revokes personal keys. The key stops working at once.",
+      returns: Ok,
+    },
     async (ctx, { params }) => {
       await revokeKey(ctx, params.key_id, "any");
       return ok;
@@ -82,7 +87,7 @@ export const ownKeys = [
       operation_id: "create_personal_key",
       summary: "Create a personal key",
       description:
-        "The key has the caller's rights in the active organization, cut to its access and boards. It ends with the membership.",
+        "The key has the caller's rights in the active organization, limited to the access and boards in the body. It ends with the membership.",
       errors: [403, 409, 422],
       secrets: ["key"],
       body: CreateKey,

@@ -30,7 +30,7 @@ export const metrics = [
       summary: "Get the usage of agents",
       errors: [404],
       description:
-        "Sums of what agents reported to have used: tokens, prices and runs, with idle use apart. It covers the boards of the active " +
+        "Sums of the usage that agents reported: tokens, prices and runs, with idle use listed separately. Covers the boards of the active " +
         "organization that the caller may read: all of them, one board, or one group. Callers who may read all boards also get the " +
         "usage of removed boards and of the main agents of gateways.",
       query: UsageQuery,

@@ -40,7 +40,10 @@ const CONTENT_SECURITY_POLICY =
 
 const ROLES = ["agent-lead", "agent-worker", "agent-main", "user"] as const satisfies readonly DocumentRole[];
 const DocumentQuery = lazyObject(() => ({
-  role: z.enum(ROLES).optional().describe("Only what this role calls, with the components that it needs; short for agents."),
+  role: z
+    .enum(ROLES)
+    .optional()
+    .describe("Only the operations that this role may call, with the components that they need; shortened for agents."),
 }));
 
 /** The OpenAPI document, and the API reference page that shows it. */

@@ -46,7 +46,7 @@ export const runs = [
     {
       as: userOrAgent,
       summary: "List steps of a run",
-      description: "What happened in the run, as its agent or the program that runs it tells.",
+      description: "What happened in the run, as reported by its agent or by the program that runs the agent.",
       authorize: (ctx, params) => getRun(ctx, params.board_id, params.run_id),
       query: StepQuery,
       returns: StepPage,
@@ -60,7 +60,7 @@ export const runs = [
       as: userOrAgent,
       summary: "Stop a run",
       description:
-        "The agent loses the task, which returns to the inbox without an assignee. Its next write under the fence is refused with `task_lease_lost` and the reason `stopped`, and it gets a message. For people who may write to the board, and its lead.",
+        "The agent loses the task, which returns to the inbox without an assignee. Its next write under the fence is refused with `task_lease_lost` and the reason `stopped`, and it gets a message. Only people who may write to the board, and its lead, may do this.",
       errors: [403, 409],
       authorize: (ctx, params) => requireStoppable(ctx, params.board_id, params.run_id),
       body: StopRun,

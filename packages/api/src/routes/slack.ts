@@ -19,7 +19,7 @@ export const slackApp = [
       as: admin,
       summary: "Connect a Slack app",
       description:
-        "Stores the secrets of an app that an admin made in a workspace. Slack is asked to which workspace the token belongs. With another workspace, people link their Slack users again.",
+        "Stores the secrets of an app that an admin made in a workspace. The service asks Slack which workspace the token belongs to. If the workspace changes, people must link their Slack users again.",
       errors: [422],
       calls_out: true,
       body: ConnectSlack,
@@ -33,7 +33,7 @@ export const slackApp = [
     {
       as: admin,
       summary: "Remove the Slack app",
-      description: "Nobody is notified by Slack any more, and the links of people end.",
+      description: "Nobody is notified through Slack any more, and the links to Slack users are removed.",
       errors: [404],
       returns: Ok,
     },
@@ -52,7 +52,8 @@ export const slackLink = [
     {
       as: member,
       summary: "Link your Slack user",
-      description: "Makes a command that you send in Slack within ten minutes. It links the Slack user that sends it, once.",
+      description:
+        "Creates a command that you send in Slack within ten minutes. It works once, and links the Slack user that sends it to you.",
       errors: [409],
       returns: SlackLink,
     },
@@ -67,8 +68,8 @@ export const slackRequests = [
     "/api/v1/slack/interactions",
     {
       as: anyone,
-      summary: "Take a button of Slack",
-      description: "Slack calls it when somebody presses a button. The message is then replaced by who decided.",
+      summary: "Handle a button in Slack",
+      description: "Slack calls this when somebody presses a button. The message then shows who decided.",
       errors: [403],
       returns: Ok,
     },
@@ -82,8 +83,8 @@ export const slackRequests = [
     "/api/v1/slack/commands",
     {
       as: anyone,
-      summary: "Take a command of Slack",
-      description: "Slack calls it when somebody sends the command of the app.",
+      summary: "Handle a command in Slack",
+      description: "Slack calls this when somebody sends the command of the app.",
       errors: [403],
       returns: CommandReply,
     },

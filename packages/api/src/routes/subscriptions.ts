@@ -115,7 +115,7 @@ function subscriptionsOf<A extends User & Actor>(
       {
         as: role,
         summary: `Rotate the secret of a subscription of ${of}`,
-        description: "The old secret signs too for 24 hours.",
+        description: "For 24 hours, messages are also signed with the old secret.",
         secrets: ["secret"],
         returns: SubscriptionWithSecret,
       },
@@ -162,7 +162,7 @@ function subscriptionsOf<A extends User & Actor>(
       {
         as: role,
         summary: `Send a delivery of a subscription of ${of} again`,
-        description: "Whatever its status; the event id stays the same.",
+        description: "Works for a delivery of any status. The event id stays the same.",
         status: 202,
         errors: [409],
         returns: Delivery,

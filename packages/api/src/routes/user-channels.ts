@@ -33,7 +33,8 @@ export const userChannels = [
     {
       as: user,
       summary: "Remove a channel",
-      description: "A browser, for example. What waits to be sent by it is not sent. E-mail can only be switched off.",
+      description:
+        "For example, a browser. Messages that are waiting for this channel are not sent. E-mail can only be switched off.",
       errors: [404, 409],
       returns: Ok,
     },
@@ -54,7 +55,7 @@ export const userChannels = [
     {
       as: user,
       summary: "Get the key for web push",
-      description: "It is made at the first call and stays the same.",
+      description: "The key is created by the first request and stays the same.",
       returns: PushKey,
     },
     (ctx) => getPushKey(ctx),
@@ -66,7 +67,7 @@ export const userChannels = [
       as: user,
       summary: "Be notified in a browser",
       description:
-        "Stores the push subscription of a browser as one of your channels. The same subscription again is the same channel, and is taken from another person who was signed in there.",
+        "Stores the push subscription of a browser as one of your channels. Sending the same subscription again changes nothing, except that a subscription of another person who was signed in there becomes yours.",
       errors: [409, 422],
       body: CreatePushSubscription,
       returns: Channel,

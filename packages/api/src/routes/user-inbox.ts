@@ -11,7 +11,8 @@ export const userInbox = [
     {
       as: user,
       summary: "Get your inbox",
-      description: "What you were notified in all organizations, newest first. Boards that you may no longer read are left out.",
+      description:
+        "Your notifications from all organizations, newest first, without those about boards that you may no longer read.",
       query: UserInboxQuery,
       returns: UserInbox,
     },
@@ -35,7 +36,7 @@ export const userInbox = [
     {
       as: user,
       summary: "Change how you are notified",
-      description: "What is left out stays.",
+      description: "Omitted fields keep their values.",
       body: UpdatePreferences,
       returns: NotificationPreferences,
     },

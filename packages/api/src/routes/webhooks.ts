@@ -29,7 +29,8 @@ export const webhooks = [
     {
       as: member,
       summary: "Get the room that webhook payloads take",
-      description: "The bytes that count for the limit of the organization, with those on boards that the caller may not read.",
+      description:
+        "The bytes that count toward the limit of the organization, including payloads on boards that the caller may not read.",
       returns: PayloadUsage,
     },
     (ctx) => getPayloadUsage(ctx),
@@ -116,7 +117,7 @@ export const webhooks = [
       as: user,
       operation_id: "redeliver_board_webhook_payloads",
       summary: "Redeliver payloads",
-      description: "Notifies the agent once more of all payloads with a delivery status, oldest first.",
+      description: "Notifies the agent again of all payloads that have the given delivery status, oldest first.",
       authorize: (ctx, params) => getWebhook(ctx, params.board_id, params.webhook_id, "write"),
       body: RedeliverPayloads,
       returns: Redelivered,
@@ -131,7 +132,7 @@ export const webhooks = [
       as: user,
       operation_id: "redeliver_board_webhook_payload",
       summary: "Redeliver a payload",
-      description: "Notifies the agent once more of the payload, whatever became of it before.",
+      description: "Notifies the agent of the payload again, whatever its delivery status is.",
       returns: Redelivered,
       status: 202,
     },

@@ -23,7 +23,7 @@ export function createOidcVerifier(settings: OidcAuth, log: Log): UserVerifier {
     isWarned = true;
     log.warn(
       "auth.email_unverified",
-      "A token does not say that its e-mail address is verified, so the address is not believed: let the issuer send email_verified, or set OIDC_REQUIRE_VERIFIED_EMAIL=off if it verifies all addresses",
+      "A token does not say that its e-mail address is verified, so the address is not trusted: let the issuer send email_verified, or set OIDC_REQUIRE_VERIFIED_EMAIL=off if it verifies all addresses",
     );
   };
   return async (token) => {

@@ -18,7 +18,7 @@ export function createUserVerifier({ auth }: Pick<Settings, "auth">, log: Log, a
   if (acceptsAnyAudience(auth))
     log.warn(
       "settings.oidc_audience_unset",
-      "Any token of the issuer is accepted, also one that was issued for another service: set OIDC_AUDIENCE or OIDC_AUTHORIZED_PARTIES",
+      "Any token of the issuer is accepted, even one that was issued for another service: set OIDC_AUDIENCE or OIDC_AUTHORIZED_PARTIES",
     );
   let oidc: Promise<UserVerifier> | undefined;
   return async (token) => {

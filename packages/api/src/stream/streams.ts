@@ -18,7 +18,7 @@ import { createLeaseRegistry } from "@board/core/stream/lease-registry";
 import { createProcessRegistry, type StreamLease } from "@board/core/stream/registry";
 import { readBatch, type Source } from "@board/core/stream/source";
 import type { Context as HonoContext } from "hono";
-import { organizationOf, type StreamRequest, reauthenticate } from "../sign-in/authenticate.ts";
+import { credentialOf, organizationOf, type StreamRequest, reauthenticate } from "../sign-in/authenticate.ts";
 import type { BatchFollow, Env, Follow, Runtime, StreamOpener } from "../runtime.ts";
 import { formatRetry, formatEvent, openConnection, PING_MS, SSE_HEADERS } from "./sse-connection.ts";
 import type { UserVerifier } from "../sign-in/verified-identity.ts";
@@ -170,7 +170,8 @@ export function createStreamOpener(runtime: Runtime, verifyUser: UserVerifier): 
     for (const name of ["since", "cursor", "client_id"]) url.searchParams.delete(name);
     const kind = url.pathname + url.search;
     const organization_id = organizationOf(role, c.var.ctx.actor);
-    const key = digestOf([kind, organization_id, headers.get("authorization"), headers.get("x-agent-token")]);
+    // Streams with the same key share one renewal, so the key must distinguish all callers, including those with a session cookie.
+    const key = digestOf([kind, organization_id, credentialOf(c.var.ctx, role, headers)]);
     const renew = (grants: readonly RequestGrant[]) => renewGrants(role, batchFollow, grants);
     return { key, kind, renew, headers, organization_id };
   }

@@ -46,7 +46,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     remove: removeJobs,
     batch: 5_000,
   },
-  // Counters per minute are needed for ten minutes. The minute of a counter per day is the end of its day.
+  // A counter is removed ten minutes after the time in its column `minute`. For a counter per day, that time is the end of the day.
   "rate counters": { table: rate_counters, since: rate_counters.minute, days: 10 / (24 * 60), batch: 5_000 },
   "template sync runs": { table: sync_runs, since: sync_runs.created_at, days: 7, batch: 5_000 },
   "pack syncs": { table: skill_pack_syncs, since: skill_pack_syncs.created_at, days: 7, batch: 5_000 },

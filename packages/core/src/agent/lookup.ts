@@ -1,5 +1,6 @@
 import { and, eq, getTableColumns, isNull, or, type SQL } from "drizzle-orm";
 import { type BoardRow, boardFor, readableBoards } from "../organization/access.ts";
+import { requireKeyForAllBoards } from "../organization/board-rights.ts";
 import type { Admin, Agent, Lead } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { actingAs } from "../db/change-actor.ts";
@@ -55,6 +56,7 @@ export async function findAgentFor(ctx: Context<Admin>, agent_id: string): Promi
     return null;
   }
   if (found.agent.board_id) await boardFor(ctx, found.agent.board_id, "write");
+  else requireKeyForAllBoards(ctx.actor);
   return found;
 }
 

@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray } from "drizzle-orm";
 import * as z from "zod";
 import { type BoardRow, boardFor } from "../organization/access.ts";
+import { requireKeyForAllBoards } from "../organization/board-rights.ts";
 import { type Admin, mainSessionKey } from "../context/actor.ts";
 import { storeBoardEvents } from "../subscription/board-event.ts";
 import { boards } from "../schema/board.sql.ts";
@@ -95,6 +96,7 @@ async function findDestination(ctx: Context<Admin>, found: HostedAgent, sent: Up
   const { board_id, is_gateway_main } = sent;
   const isMain = agent.board_id === null;
   if (is_gateway_main === true) {
+    requireKeyForAllBoards(ctx.actor);
     const gateway_id = board_id ? (await getWritableBoard(ctx, gateway, board_id)).gateway_id : agent.gateway_id;
     const kind = await gatewayKind(ctx, { gateway_id, organization_id: gateway.organization_id });
     if (kind === "pull") throw noHost();

@@ -33,7 +33,7 @@ export const bodyStorageSettings = {
   WEBHOOK_BODY_STORAGE: place
     .optional()
     .describe(
-      "Where bodies of old webhook payloads are kept; when unset, in the database. A bucket on Lambda; of a compatible service with AWS_ENDPOINT_URL_S3.",
+      "Where bodies of old webhook payloads are kept; when unset, in the database. On Lambda it must be a bucket. AWS_ENDPOINT_URL_S3 names the address of an S3-compatible service.",
     ),
   WEBHOOK_BODY_DAYS: wholeNumber(30, 36_500).describe(
     "Days after which a body moves to WEBHOOK_BODY_STORAGE; 0 = no further bodies move, and moved ones stay readable.",

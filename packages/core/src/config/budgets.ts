@@ -21,7 +21,8 @@ export const BUDGETS = {
   webhook_total_refusals_per_minute: {
     default: 1_200,
     max: 1_000_000_000,
-    describe: "Refused posts per signed webhook and clock minute; beyond it, addresses with a refusal get 429. 0 = no limit.",
+    describe:
+      "Refused posts per signed webhook and clock minute; above it, addresses that were refused before get 429. 0 = no limit.",
   },
   organization_payload_bytes: {
     default: 1_073_741_824,
@@ -37,7 +38,7 @@ export const BUDGETS = {
     default: 4_294_967_296,
     max: 500_000_000_000,
     describe:
-      "Bytes of texts that members and agents store in an organization, such as tasks, comments and memory, with 200 a row, 0 = no limit. They never expire, so it must suffice for years.",
+      "Bytes of texts that members and agents store in an organization, such as tasks, comments and memory, plus 200 per row, 0 = no limit. The texts never expire, so the limit must suffice for years.",
   },
   artifact_max_bytes: {
     default: 26_214_400,
@@ -69,31 +70,31 @@ export const BUDGETS = {
     default: 8,
     max: 1_000_000,
     describe:
-      "Requests of one organization, and from one address without a credential, that a process works on at a time, 0 = no limit. More would take the database and the memory of large answers from others.",
+      "Requests of one organization, and from one address without a credential, that a process works on at a time, 0 = no limit. It keeps one organization from using up the database and the memory for large answers.",
   },
   running_requests: {
     default: 32,
     max: 1_000_000,
     describe:
-      "Requests that a process works on at a time, 0 = no limit. Organizations take turns, so it says how many others a request can find at work.",
+      "Requests that a process works on at a time, 0 = no limit. Organizations take turns, so it is also the number of running requests that a new request may have to wait for.",
   },
   waiting_requests: {
     default: 4_000,
     max: 1_000_000,
     describe:
-      "Requests that may wait in a process, 0 = no limit. The next one gets 503, unless none of its organization waits. Each holds about 5 KB.",
+      "Requests that may wait in a process, 0 = no limit. The next one gets 503, unless no other request of its organization is waiting. Each holds about 5 KB.",
   },
   connection_waiting_requests: {
     default: 1_000,
     max: 100_000,
     describe:
-      "Requests that a client of the local server may send in one connection before their answers, which come one after the other. At the next one the connection is closed. 0 = no limit.",
+      "Requests that a client of the local server may send on one connection without waiting for the answers, which come one after the other. The next one closes the connection. 0 = no limit.",
   },
   organization_answer_bytes_per_second: {
     default: 67_108_864,
     max: 500_000_000_000,
     describe:
-      "Bytes of answers a second that a process makes for an organization, over two seconds; above it, its next requests wait. 0 = no limit. Making answers is what reads cost most.",
+      "Bytes of answers per second that a process creates for an organization, averaged over two seconds; above it, the next requests of the organization wait. 0 = no limit. Creating the answer is the most expensive part of a read.",
   },
   organization_lookups: {
     default: 4,
@@ -105,13 +106,14 @@ export const BUDGETS = {
     default_in_functions: 10,
     max: 100_000,
     describe:
-      "Open streams of a user or agent, 0 = no limit. In local mode everybody is one user, and a page of a dashboard holds three a board; in functions, where each costs, the default is 10.",
+      "Open streams of a user or agent, 0 = no limit. In local mode everybody is one user, and a page of a dashboard opens three per board; in functions, where each stream costs money, the default is 10.",
   },
   streams_per_organization: {
     default: 1_000,
     default_in_functions: 50,
     max: 100_000,
-    describe: "Open streams on the rows of an organization, 0 = no limit. In functions, where each costs, the default is 50.",
+    describe:
+      "Open streams on the rows of an organization, 0 = no limit. In functions, where each stream costs money, the default is 50.",
   },
   inbox_waits_per_organization: {
     default: 500,
@@ -122,12 +124,12 @@ export const BUDGETS = {
   agent_file_max_chars: {
     default: 400_000,
     max: 5_000_000,
-    describe: "Most characters of one file that is rendered for an agent. Hosts cut files at 20,000.",
+    describe: "Maximum number of characters of one file that is rendered for an agent. Hosts cut files at 20,000.",
   },
   agent_files_max_chars: {
     default: 1_000_000,
     max: 10_000_000,
-    describe: "Most characters of all files that are rendered for an agent.",
+    describe: "Maximum number of characters of all files that are rendered for an agent.",
   },
   organization_running_jobs: {
     default: 16,
@@ -180,13 +182,14 @@ export const BUDGETS = {
     min: 1_000_000,
     default: 4_000_000,
     max: 5_500_000,
-    describe: "Most bytes of an answer; larger ones are shortened and say so. A Lambda cannot return more than 6 MB.",
+    describe:
+      "Maximum size of an answer in bytes; larger answers are shortened, and show that they were. A Lambda cannot return more than 6 MB.",
   },
   onboarding_max_bytes: {
     min: 1_000_000,
     default: 2_000_000,
     max: 4_000_000,
-    describe: "Most bytes of the messages of an onboarding session. Above it, no message is accepted.",
+    describe: "Maximum number of bytes of all messages of an onboarding session. Above it, no message is accepted.",
   },
   request_body_bytes: {
     default: 67_108_864,
@@ -206,7 +209,7 @@ export const BUDGETS = {
   request_body_bytes_per_second: {
     default: 1_024,
     max: 1_000_000_000,
-    describe: "Slowest accepted pace of a request body over five seconds, 0 = any.",
+    describe: "Minimum speed of a request body in bytes per second, measured over five seconds, 0 = any.",
   },
   max_connections: {
     default: 10_000,

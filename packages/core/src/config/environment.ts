@@ -42,7 +42,9 @@ export const Environment = lazyObject(() => ({
   AUTH_MODE: z
     .enum(["local", "oidc", "accounts"])
     .default("local")
-    .describe("How users sign in. When unset, a local server takes accounts in a new DATA_DIR, and what that folder says later."),
+    .describe(
+      "How users sign in. When unset, a local server uses accounts in a new DATA_DIR, and stores the mode there for later starts.",
+    ),
   LOCAL_AUTH_TOKEN: z
     .string()
     .refine((text) => !FORBIDDEN_TOKENS.includes(text.toLowerCase()), { error: "must not be a placeholder" })
@@ -67,7 +69,7 @@ export const Environment = lazyObject(() => ({
     .enum(["on", "off"])
     .default("on")
     .describe(
-      "Whether an e-mail address, which opens invites, is believed only when the token says that it is verified (`email_verified`). With `off`, also when it says nothing.",
+      "Whether an e-mail address, with which a person can accept invites, is trusted only when the token says that it is verified (`email_verified`). With `off`, it is also trusted when the token says nothing.",
     ),
   CONSOLE_OIDC_CLIENT_ID: z
     .string()
@@ -90,7 +92,7 @@ export const Environment = lazyObject(() => ({
   SOULS_DIRECTORY_URL: httpsUrl.optional().describe("URL of a remote souls directory; the built-in directory when unset."),
   ENCRYPTION_KEY: base64Key.describe("Encrypts secrets in the database. A local server generates one."),
   TOKEN_PEPPER: base64Key.describe("HMAC key of the digests by which agent tokens are found. A local server generates one."),
-  ACTIVITY_READERS: z.enum(["admin", "member"]).default("admin").describe("Least role that may read the activity list."),
+  ACTIVITY_READERS: z.enum(["admin", "member"]).default("admin").describe("Lowest role that may read the activity list."),
   ACTIVITY_RETENTION_DAYS: wholeNumber(0, 36_500).describe(
     "Days for which activity events other than comments are kept, 0 = forever.",
   ),

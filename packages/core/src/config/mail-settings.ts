@@ -20,7 +20,7 @@ export const mailSettings = {
     .optional()
     .meta({ rule: "smtp:// or smtps:// URL", secret: true })
     .describe(
-      "Mail server: `smtp://user:password@host:587`, or `smtps://…:465`. When unset, no mail is sent. Amazon SES has such an address too.",
+      "Mail server: `smtp://user:password@host:587`, or `smtps://…:465`. When unset, no mail is sent. Amazon SES offers such an address too.",
     ),
   MAIL_FROM: z
     .string()

@@ -11,7 +11,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   OUTBOUND_QUEUE_URL: "Set QUEUE_URLS instead.",
   PROBES_QUEUE_URL: "Set QUEUE_URLS instead.",
   SYNCS_QUEUE_URL: "Set QUEUE_URLS instead.",
-  WEBHOOK_BODY_MIN_BYTES: "Bodies from 16,384 bytes move to a bucket, and all to a folder.",
+  WEBHOOK_BODY_MIN_BYTES: "Bodies of at least 16,384 bytes move to a bucket, and bodies of any size move to a folder.",
   WEBHOOK_BODY_STORAGE_ENDPOINT: "Set AWS_ENDPOINT_URL_S3 instead.",
 };
 

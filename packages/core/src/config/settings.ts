@@ -34,7 +34,7 @@ export interface Settings {
   readonly cors_origins: readonly string[];
   readonly trusted_proxies: readonly string[];
   readonly budgets: Budgets;
-  /** Whether answers may be streamed. Behind API Gateway, a Lambda's answer is collected first, and may have 6 MB. */
+  /** Whether answers may be streamed. Behind API Gateway, a Lambda's answer is collected first, and may have at most 6 MB. */
   readonly streamed_answers: boolean;
   /**
    * Blank if the variable is set to a blank value; the default does not apply then (docs/reference/gateways.md#minimum-version).

@@ -196,7 +196,9 @@ const insertToken = (ctx: Context, key_id: string, key: string) =>
 /** Revokes a key. This takes effect at once in all processes, because each request and each poll of a stream looks the key up. */
 export function revokeKey(ctx: Context<Member>, key_id: string, owner: KeyOwner): Promise<void> {
   return transaction(ctx, async (ctx) => {
-    const { name, access, organization_id } = await readKey(ctx, key_id, owner);
+    const { name, access, board_ids, organization_id } = await readKey(ctx, key_id, owner);
+    if (!(await mayGiveBoards(ctx, board_ids)))
+      throw new DomainError("forbidden", "Only keys for boards of the calling key can be revoked");
     const condition = keyCondition(ctx, key_id, owner);
     const revoked = await ctx.db.delete(api_keys).where(condition).returning({ id: api_keys.id });
     if (revoked.length === 0) throw notFound();

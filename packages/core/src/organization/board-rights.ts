@@ -1,10 +1,11 @@
 import { and, eq, or, type Placeholder, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
-import type { Member } from "../context/actor.ts";
+import type { Member, User } from "../context/actor.ts";
 import type { StoredRights } from "../context/prefetched-board.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
 import { boards } from "../schema/board.sql.ts";
 import { organization_members } from "../schema/organization.sql.ts";
+import { DomainError } from "../values/errors.ts";
 
 /*
  * A person's rights to a board come from the membership in the board's organization and from an access row for that membership
@@ -28,6 +29,13 @@ export const mayRead = (rights: StoredRights | null): boolean =>
 
 /** Returns whether the membership alone gives the right to read every board of the organization. */
 export const mayReadAll = ({ active }: Member): boolean => active.all_boards_read || active.all_boards_write;
+/**
+ * Throws `forbidden` for a key that is limited to some boards. Such a key could, for example, invite a person to the other boards.
+ */
+export function requireKeyForAllBoards({ key, active }: User): void {
+  if (key && !(active && (active.all_boards_read || active.all_boards_write)))
+    throw new DomainError("forbidden", "Only keys for all boards can do this");
+}
 export const mayWriteAll = ({ active }: Member): boolean => active.all_boards_write;
 
 /** `mayReadAll` as a condition, for a query in which the memberships have the alias `member`. */

@@ -105,11 +105,12 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
     if (wait_ms !== Number.POSITIVE_INFINITY) timer = setTimeout(startWaiting, Math.ceil(wait_ms));
   }
 
-  function requireRoom(path: readonly Node[]): void {
+  function findRefusal(path: readonly Node[]): QueueFullError | null {
     const { queued } = path[GROUP_LEVEL] ?? root;
     const { waiting, waiting_of_group } = limits;
-    if (waiting_of_group > 0 && queued >= waiting_of_group) throw new QueueFullError("group", waiting_of_group);
-    if (waiting > 0 && queued > 0 && root.queued >= waiting) throw new QueueFullError("all", waiting);
+    if (waiting_of_group > 0 && queued >= waiting_of_group) return new QueueFullError("group", waiting_of_group);
+    if (waiting > 0 && queued > 0 && root.queued >= waiting) return new QueueFullError("all", waiting);
+    return null;
   }
 
   function createSlot(path: readonly Node[]): QueueSlot {
@@ -134,7 +135,12 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
         change(path, 1, 0);
         return createSlot(path);
       }
-      requireRoom(path);
+      const refusal = findRefusal(path);
+      if (refusal) {
+        // A client can invent keys, so the nodes of refused work must not stay in memory.
+        forgetIdle(path);
+        throw refusal;
+      }
       change(path, 0, 1);
       await new Promise<void>((start) => {
         path.at(-1)!.waiting.push({ path, start });

@@ -23,7 +23,7 @@ function checkAudience(auth: OidcAuth): Finding[] {
     warning("sign-in", "tokens of people are refused at /mcp, because their audience is not checked", `${remedy}.`),
   ];
   if (!acceptsAnyAudience(auth)) return findings;
-  const found = "any token of the issuer is accepted, also one that was issued for another service";
+  const found = "any token of the issuer is accepted, even one that was issued for another service";
   return [...findings, warning("sign-in", found, `${remedy}, or OIDC_AUTHORIZED_PARTIES to its clients.`)];
 }
 
@@ -33,8 +33,8 @@ const checkEmails = ({ require_verified_email }: OidcAuth): Finding[] =>
     : [
         warning(
           "sign-in",
-          "e-mail addresses are believed also when the issuer does not say that it verified them",
-          "Let the issuer send email_verified and unset OIDC_REQUIRE_VERIFIED_EMAIL, unless it verifies all addresses: they open invites.",
+          "e-mail addresses are trusted even when the issuer does not say that it verified them",
+          "Let the issuer send email_verified and unset OIDC_REQUIRE_VERIFIED_EMAIL, unless it verifies all addresses: a person can accept the invites of a trusted address.",
         ),
       ];
 

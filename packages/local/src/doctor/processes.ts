@@ -4,7 +4,7 @@ import { type Finding, ok, warning } from "./finding.ts";
 
 const CHECK = "processes";
 /**
- * Each process compares times that others have written for leases, rates and schedules with its own clock, so the clocks must
+ * Each process compares its clock with times that other processes have written, for leases, rates and schedules. So the clocks must
  * agree.
  */
 const CLOCK_WARNING_MS = 2_000;

@@ -30,5 +30,7 @@ export async function checkReceivers(ctx: Pick<Context, "db" | "settings">): Pro
     await Promise.all(receivers.slice(at, at + CONCURRENT_CHECKS).map(check));
   if (refused.size === 0) return [ok(CHECK, `${pluralize(receivers.length, "receiver")} may be posted to`)];
   const remedy = "Add the host to SUBSCRIPTION_ALLOWED_HOSTS if every organization may post there and read its answers.";
-  return [...refused].toSorted().map((host) => warning(CHECK, `${host} is no public https host, so it gets no events`, remedy));
+  return [...refused]
+    .toSorted()
+    .map((host) => warning(CHECK, `${host} is not a public https host, so it gets no events`, remedy));
 }

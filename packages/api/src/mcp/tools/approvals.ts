@@ -20,7 +20,7 @@ function toResult(approval: Approval) {
   return { data: { approval: { id, board_id, status, action_type, task_ids } }, text };
 }
 
-const WAIT = "Do not act on it before the decision, which comes to check_inbox.";
+const WAIT = "Do not act on it before the decision, which check_inbox will show.";
 
 const { action_type: action } = CreateApproval.shape;
 
@@ -28,7 +28,7 @@ export const requestApproval = tool({
   title: "Ask for approval",
   name: "request_approval",
   description:
-    "Asks a person before an irreversible, costly or external act, or as the board requires. Action `question` gets an answer.",
+    "Asks a person before an irreversible, costly or external act, or as the board requires. Use action `question` to get an answer.",
   as: agent,
   for_runs: true,
   // Simple types keep the list of tools short. The values are checked by the schema of the operation.

@@ -47,8 +47,8 @@ function inboxText({ inbox, authors }: Awaited<ReturnType<typeof getInbox>>, { i
     ...messages.flatMap((message) => {
       const { id, kind, text, task_id, created_at } = message;
       const about = task_id === null ? "" : ` about task ${task_id}`;
-      const of = authorText(authors.get(id) ?? null);
-      return fenced(`Message ${id} (${kind}) of ${of}${about}, ${created_at}`, beginningOfMessage(text, WAY));
+      const author = authorText(authors.get(id) ?? null);
+      return fenced(`Message ${id} (${kind}) from ${author}${about}, ${created_at}`, beginningOfMessage(text, WAY));
     }),
     ...(last ? [`Unread messages: ${counts.messages}. When you have acted on these, send ack_through ${last.id}.`] : []),
     ...(is_board_lead
@@ -67,7 +67,7 @@ export const nextTask = tool({
   description: "Takes the best task for you and starts it under a lease, or renews yours. Send its fence with later writes.",
   as: agent,
   input: TakeNextTask.partial(),
-  about: { tags: "Slugs", lease_seconds: "Default 900; comments renew it", parallel: "Another, though you hold one" },
+  about: { tags: "Slugs", lease_seconds: "Default 900; comments renew it", parallel: "Take another although you hold one" },
   output: z.object({
     task: TaskView.nullable(),
     lease: HeldLease.nullable(),

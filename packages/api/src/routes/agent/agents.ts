@@ -76,7 +76,8 @@ export const agentAgents = [
       summary: "Get an agent's SOUL.md",
       calls_out: true,
       errors: [502],
-      description: "Returns the current text on the host. An agent may read its own, the lead that of any agent of the board.",
+      description:
+        "Returns the current text on the host. An agent may read its own, and the lead may read the text of any agent of the board.",
       authorize: (ctx, params) => getSoulTarget(ctx, params.board_id, params.agent_id),
       returns: Soul,
       agent: "agent_board_soul_lookup",

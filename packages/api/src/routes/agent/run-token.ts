@@ -10,7 +10,7 @@ export const agentRunToken = [
     {
       as: agent,
       summary: "Make the token of a run",
-      description: "For a program that works on the task: it may do nothing else, and ends with the run.",
+      description: "For a program that works on the task. The token allows nothing else, and is valid until the run ends.",
       errors: [404, 409],
       returns: RunToken,
       secrets: ["token"],

@@ -16,7 +16,8 @@ export const agentRuns = [
     {
       as: agent,
       summary: "Update your run",
-      description: "Names the program that works, its results, or why it ends. Possible until a day after the end of the run.",
+      description:
+        "Stores which program works on the task, its results, or why the run ends. Possible until a day after the end of the run.",
       operation_id: "agent_run_update",
       errors: [409],
       authorize: (ctx, params) => readOwnRun(ctx, params.run_id),
