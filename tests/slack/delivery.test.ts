@@ -117,6 +117,16 @@ test("while Slack asks the app to wait, the app waits as long as Slack says, and
   expect((await world.call("GET", APP, { token: home.owner.token })).body).toMatchObject({ last_error: null, retry_at: null });
 });
 
+test("the app waits an hour at most, even if Slack asks for years", async () => {
+  const home = await addTenant("gil");
+  slack.refuse({ status: 429, headers: { "retry-after": "999999999" } });
+  await ask(home);
+  slack.refuse(null);
+  world.elapse(61 * 60_000);
+  await world.drain();
+  expect(slack.messagesTo(home.slack_user)).toHaveLength(1);
+});
+
 test("a revoked token is shown to admins, and all messages arrive after it has been replaced", async () => {
   const home = await addTenant("hal");
   slack.refuse({ error: "token_revoked" });

@@ -156,13 +156,13 @@ async function sendOne(sender: Sender, message: readonly Due[], sent: Sent): Pro
   } catch (error) {
     if (!(error instanceof ExpectedFailure)) throw error;
     const isStop = error.is_unreachable || error.is_waiting;
-    const until = addMs(sent.now, Math.max(error.retry_after_ms ?? 0, SERVER_WAIT_MS));
+    const asked = Math.min(error.retry_after_ms ?? 0, MAX_ASKED_MS);
+    const until = addMs(sent.now, Math.max(asked, SERVER_WAIT_MS));
     if (isStop) sent.stopped = { failure: error.message, until };
     // A receiver that only asks the service to wait has not failed.
     if (error.is_waiting) sent.left.push(...message.map(({ delivery_id }) => delivery_id));
     else {
       const wait = error.is_transient ? WAITS_MS[Math.max(...message.map(({ attempts }) => attempts))] : undefined;
-      const asked = Math.min(error.retry_after_ms ?? 0, MAX_ASKED_MS);
       const retry_at = wait === undefined ? null : addMs(sent.now, Math.max(wait, asked));
       const wait_until = retry_at ?? addMs(sent.now, WAITS_MS[0]!);
       sent.outcomes.push({ message, error: error.message, retry_at, wait_until, write: null });
