@@ -91,7 +91,9 @@ export const Environment = lazyObject(() => ({
   ),
   SOULS_DIRECTORY_URL: httpsUrl.optional().describe("URL of a remote souls directory; the built-in directory when unset."),
   ENCRYPTION_KEY: base64Key.describe("Encrypts secrets in the database. A local server generates one."),
-  TOKEN_PEPPER: base64Key.describe("HMAC key of the digests by which agent tokens are found. A local server generates one."),
+  TOKEN_PEPPER: base64Key.describe(
+    "HMAC key of the digests by which tokens and keys are found, and of signed links that decide approvals. A local server generates one.",
+  ),
   ACTIVITY_READERS: z.enum(["admin", "member"]).default("admin").describe("Lowest role that may read the activity list."),
   ACTIVITY_RETENTION_DAYS: wholeNumber(0, 36_500).describe(
     "Days for which activity events other than comments are kept, 0 = forever.",
