@@ -17,12 +17,15 @@ const UNSAFE_IN_PATH = /[\0- "#<>?\\^`{|}\x7f]|%(?![\da-f]{2})/gi;
  */
 const encodePath = (path: string) => path.replaceAll(UNSAFE_IN_PATH, encodeURIComponent);
 
-/** Percent-encodes a value with characters above U+00FF, which a header of a web request cannot contain. */
-const toHeaderValue = (value: string) => (/[^\0-\xff]/.test(value) ? encodeURIComponent(value) : value);
+/** Percent-encodes a value with characters that a header of a web request cannot contain: line breaks, and all above U+00FF. */
+const toHeaderValue = (value: string) => (/[\0\r\n]|[^\0-\xff]/.test(value) ? encodeURIComponent(value) : value);
 
-/** Throws a TypeError when a web request cannot represent the event, for example for the method TRACE. */
+/** Methods that a web request refuses. Under another name they reach the app, which answers them like other unknown methods. */
+const REFUSED_METHOD = /^(?:connect|trace|track)$/i;
+
 function toRequest(event: APIGatewayProxyEventV2): Request {
-  const { method } = event.requestContext.http;
+  const sent = event.requestContext.http.method;
+  const method = REFUSED_METHOD.test(sent) ? `X-${sent}` : sent;
   const query = event.rawQueryString ? `?${event.rawQueryString}` : "";
   const headers = new Headers();
   for (const [name, value] of Object.entries(event.headers)) if (value !== undefined) headers.set(name, toHeaderValue(value));
@@ -37,16 +40,7 @@ function toRequest(event: APIGatewayProxyEventV2): Request {
 }
 
 /** Answers an event with `fetch`. The app finds the event in its environment. */
-async function respond(fetch: Fetch, event: APIGatewayProxyEventV2): Promise<Response> {
-  let request: Request;
-  try {
-    request = toRequest(event);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    return Response.json({ detail: "The request is malformed." }, { status: 400 });
-  }
-  return fetch(request, { event });
-}
+const respond = async (fetch: Fetch, event: APIGatewayProxyEventV2): Promise<Response> => fetch(toRequest(event), { event });
 
 function toHead({ status, headers }: Response) {
   const { "set-cookie": _cookies, ...plain } = Object.fromEntries(headers);
