@@ -135,6 +135,30 @@ describe.each(REVISIONS)("a client of the protocol version %s", (revision) => {
   });
 });
 
+test("a result with only the first 20 rows of a list says where the others are", async () => {
+  const { owner, lead, addTask, board_id, call } = await openBoard();
+  const depends_on_task_ids: string[] = [];
+  for (let i = 0; i <= 20; i++) depends_on_task_ids.push(await addTask());
+  const task_id = await addTask({ depends_on_task_ids });
+  const path = `/api/v1/boards/${board_id}/tasks/${task_id}`;
+  const add = (name: string) => call("POST", `${path}/artifacts`, owner.token, { name, content: "" });
+  for (let i = 0; i <= 20; i++) expect((await add(`${i}.txt`)).status).toBe(200);
+  const read = await (await connectMcp(world, lead.token)).use("get_task", { task_id });
+  expect([read.data.dependencies.length, read.data.artifacts.length]).toEqual([20, 20]);
+  expect(read.data.more).toEqual([
+    `There are more dependencies: GET ${path}`,
+    `There are more tasks that it waits for: GET ${path}`,
+    `There are more files: GET ${path}/artifacts`,
+  ]);
+  expect(read.text.endsWith(read.data.more.join("\n"))).toBe(true);
+  const { gateway_id } = (await call("GET", `/api/v1/boards/${board_id}`, owner.token)).body;
+  const board = (name: string) => call("POST", "/api/v1/boards", owner.token, { name, description: "One of many", gateway_id });
+  for (let i = 0; i < 20; i++) expect((await board(`Board ${i}`)).status).toBe(200);
+  const boards = await (await connectMcp(world, owner.token)).use("get_board");
+  expect([boards.data.boards.length, boards.data.more]).toEqual([20, ["There are more boards: GET /api/v1/boards"]]);
+  expect(boards.text).toContain("There are more boards: GET /api/v1/boards");
+});
+
 test("an idle check of the inbox takes two statements, and its answer less than 1 KB", async () => {
   const { worker } = await openBoard();
   const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "check_inbox", arguments: {} } };

@@ -4,7 +4,7 @@ import { getPayloadText } from "@board/core/webhook/payload";
 import { Id, Integer, MAX_INTEGER, oneLine } from "@board/core/values/wire";
 import * as z from "zod";
 import { fenced, fencedData, fencedRows } from "../fenced.ts";
-import { beginningOf, cut, MAX_CHARS, MAX_ROWS } from "../limits.ts";
+import { beginningOf, cut, firstRows, MAX_CHARS, MAX_ROWS, moreOf } from "../limits.ts";
 import { boardIdOf, type Caller, tool, type ToolResult } from "../tool.ts";
 import type { Context } from "@board/core/context/context";
 
@@ -28,9 +28,12 @@ export const getBoardTool = tool({
 });
 
 async function listBoards(ctx: Context<Caller>): Promise<ToolResult<z.infer<typeof BoardResult>>> {
-  const boards = await listReadableBoards(ctx, MAX_ROWS);
+  const found = await listReadableBoards(ctx, MAX_ROWS + 1);
+  const boards = firstRows(found);
+  const more = moreOf({ boards: [found.length, `GET /api/v1/${ctx.actor.type === "agent" ? "agent/" : ""}boards`] });
   const rows = boards.map(({ id, name }) => ({ fact: id, name }));
-  return { data: { boards }, text: fencedRows("Your boards", rows).join("\n") || "No boards." };
+  const text = [...fencedRows("Your boards", rows), ...more].join("\n") || "No boards.";
+  return { data: { boards, ...(more.length > 0 && { more }) }, text };
 }
 
 async function describeBoard(ctx: Context<Caller>, board_id: string): Promise<ToolResult<z.infer<typeof BoardResult>>> {

@@ -19,7 +19,7 @@ import { CommentView, commentsText, toCommentView } from "../comment-view.ts";
 import { ApprovalRow, approvalText, toApprovalRow } from "../approval-view.ts";
 import { ArtifactRow, artifactsText, toArtifactRow } from "../artifact-view.ts";
 import { fencedRows } from "../fenced.ts";
-import { firstRows, MAX_ROWS } from "../limits.ts";
+import { firstRows, MAX_ROWS, moreOf } from "../limits.ts";
 import { TaskRow, taskRowsText, taskText, TaskView, toTaskRow, toTaskView } from "../task-view.ts";
 import { boardIdOf, type Caller, tool, type ToolResult, toQuery } from "../tool.ts";
 import { toToolError } from "../tool-error.ts";
@@ -110,7 +110,17 @@ export const getTaskTool = tool({
     const comments = found.comments.map(toCommentView);
     const dependencies = firstRows(found.dependencies);
     const approvals = firstRows(found.approvals).map(toApprovalRow);
-    const artifacts = firstRows(await readFinished(ctx, found.board_id, found.id)).map(toArtifactRow);
+    const files = await readFinished(ctx, found.board_id, found.id);
+    const artifacts = firstRows(files).map(toArtifactRow);
+    const board = `GET /api/v1/boards/${found.board_id}`;
+    const path = `${board}/tasks/${found.id}`;
+    const more = moreOf({
+      dependencies: [found.dependencies.length, path],
+      "tasks that it waits for": [found.blocked_by_task_ids.length, path],
+      tags: [found.tags.length, path],
+      approvals: [found.approvals.length, `${board}/approvals?task_id=${found.id}`],
+      files: [files.length, `${path}/artifacts`],
+    });
     const text = [
       ...taskText(found, ctx.actor, offset),
       ...fencedRows(
@@ -120,8 +130,10 @@ export const getTaskTool = tool({
       ...firstRows(found.approvals).flatMap(approvalText),
       ...artifactsText(artifacts),
       ...commentsText(found.comments),
+      ...more,
     ];
-    return { data: { task, comments, dependencies, approvals, artifacts }, text: text.join("\n") };
+    const data = { task, comments, dependencies, approvals, artifacts, ...(more.length > 0 && { more }) };
+    return { data, text: text.join("\n") };
   },
 });
 
