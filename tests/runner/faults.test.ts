@@ -203,3 +203,39 @@ test("when a person stops the run, the agent ends within 10 seconds of the refus
   expect(runner.git("log", "-1", "--format=%s", `board/${id.slice(0, 8)}-count`)).toMatch(/^Count \(task/);
   expect((await runner.run(run.id)).links[0].title).toBe(`board/${id.slice(0, 8)}-count`);
 }, 60_000);
+
+test("a large diff reaches its task, although the network fails at its first upload", async () => {
+  const id_of_file = crypto.randomUUID();
+  const calls: string[] = [];
+  const runner = await openFixture({
+    async intercept(request, next) {
+      const { pathname } = new URL(request.url);
+      const [, call] = /\/(artifacts|upload|complete)$/.exec(pathname) ?? [];
+      if (!call) return next(request);
+      calls.push(call);
+      if (call === "artifacts") return Response.json({ id: id_of_file, upload: { url: "/upload", headers: {} } });
+      await request.arrayBuffer();
+      // Nothing listens at the address, so the first upload ends without an answer.
+      if (calls.length === 2) return new Response(null, { status: 307, headers: { location: "http://127.0.0.1:2/" } });
+      return Response.json({ ok: true });
+    },
+  });
+  await runner.board.addTask({ title: "Count" });
+  const { exited, stdout } = runner.start([{ write: ["lamps.txt", "15\n".repeat(100_000)] }, { say: "Done." }]);
+  expect((await exited).code, stdout()).toBe(0);
+  expect(calls, stdout()).toEqual(["artifacts", "upload", "artifacts", "upload", "complete"]);
+}, 60_000);
+
+test("a run whose lease is lost for a long reason still says why, and on which branch its work is", async () => {
+  const runner = await openFixture({
+    intercept(request, next) {
+      if (request.method !== "PATCH" || !/\/tasks\/[^/]+$/.test(new URL(request.url).pathname)) return next(request);
+      return Promise.resolve(Response.json({ detail: "x".repeat(2_000) }, { status: 422 }));
+    },
+  });
+  const id = await runner.board.addTask({ title: "Count" });
+  const { exited, stdout } = runner.start([{ write: ["a.txt", "1"] }, { hang: true }], ["--once", "--lease", "60"]);
+  expect((await exited).code, stdout()).toBe(0);
+  const [run] = await runner.runsOf(id);
+  expect(run.ended_reason).toMatch(/^The lease could not be renewed: x+… The work so far is on the branch board\//);
+}, 60_000);

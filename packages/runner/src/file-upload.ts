@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ApiError, type Client } from "@board/client";
+import { ApiError, type Client, ConnectionError } from "@board/client";
 
 /** Larger content is uploaded separately, since a request that contains it would be too large. */
 const INLINE_BYTES = 262_144;
@@ -30,8 +30,16 @@ export async function addFile(
   if (!upload) return;
   // The agent's token is sent only to the service, and not to a bucket.
   const headers = { ...upload.headers, ...(upload.authenticated ? { "X-Agent-Token": agent_token } : {}) };
-  const answer = await fetch(new URL(upload.url, url), { method: "PUT", headers, body: new Uint8Array(content) });
-  if (!answer.ok) throw new ApiError(answer, (await answer.text()).slice(0, 200));
+  const target = new URL(upload.url, url);
+  await put(target, headers, content).catch((error: unknown) => {
+    // Fetch throws a TypeError when the network fails. The caller repeats what failed with a ConnectionError.
+    throw error instanceof TypeError ? new ConnectionError(target.origin, error) : error;
+  });
   const item = { board_id: path.board_id, artifact_id };
   await client.post("/api/v1/boards/{board_id}/artifacts/{artifact_id}/complete", { params: { path: item } });
+}
+
+async function put(target: URL, headers: Record<string, string>, content: Buffer): Promise<void> {
+  const answer = await fetch(target, { method: "PUT", headers, body: new Uint8Array(content) });
+  if (!answer.ok) throw new ApiError(answer, (await answer.text()).slice(0, 200));
 }

@@ -12,21 +12,35 @@ export interface OwnerLock {
  */
 export function takeOwnership(file: string): OwnerLock | null {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  const own = JSON.stringify({ ...identifyProcess(process.pid), nonce: crypto.randomUUID() });
+  const nonce = crypto.randomUUID();
+  const own = JSON.stringify({ ...identifyProcess(process.pid), nonce });
   const release = () => {
     if (readText(file) === own) rmSync(file, { force: true });
   };
-  for (;;) {
-    try {
-      writeFileSync(file, own, { flag: "wx", mode: 0o600 });
-      return { release };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  // The lock appears with its text. If it were empty at first, another process would take it for the lock of a killed process.
+  const written = `${file}.${nonce}`;
+  writeFileSync(written, own, { mode: 0o600 });
+  try {
+    for (;;) {
+      if (linkNew(written, file)) return { release };
+      const found = readText(file);
+      if (found === null) continue;
+      if (isHeld(found)) return null;
+      if (!removeExactly(file, found)) return null;
     }
-    const found = readText(file);
-    if (found === null) continue;
-    if (isHeld(found)) return null;
-    if (!removeExactly(file, found)) return null;
+  } finally {
+    rmSync(written, { force: true });
+  }
+}
+
+/** Gives a file a second name. Returns false if the name is taken. */
+function linkNew(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return false;
   }
 }
 
@@ -37,7 +51,7 @@ function isHeld(text: string): boolean {
   try {
     return isSameProcessAlive(JSON.parse(text) as ProcessIdentity);
   } catch {
-    // The file is empty or incomplete if its process was killed while it wrote the file.
+    // The file is empty or incomplete if the machine lost power before the file was stored.
     return false;
   }
 }
@@ -51,11 +65,8 @@ function removeExactly(file: string, text: string): boolean {
     return true;
   }
   const isExpected = readText(aside) === text;
-  try {
-    if (!isExpected) linkSync(aside, file);
-  } catch {
-    // A third process has taken the lock meanwhile.
-  }
+  // If the name is taken, a third process has the lock meanwhile.
+  if (!isExpected) linkNew(aside, file);
   rmSync(aside, { force: true });
   return isExpected;
 }

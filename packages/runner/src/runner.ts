@@ -117,7 +117,7 @@ export async function runTasks(
       options,
       host,
       repository,
-      stopping: ended,
+      stopping,
       killing,
       onStep(text) {
         state.last = text;
@@ -129,7 +129,7 @@ export async function runTasks(
       },
     };
     try {
-      await runTask({ ...context, stopping }, taken, journal);
+      await runTask(context, taken, journal);
       journal.remove();
     } catch (error) {
       journal.close();

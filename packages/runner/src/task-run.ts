@@ -223,7 +223,8 @@ const toLost = (reason: string, folder: TaskFolder | null, links: RunLink[]): Ru
   comment: null,
   move: null,
   links,
-  reason: `${reason}${whereKept(folder)}`,
+  // The service refuses a reason of more than 500 characters, and the links with it.
+  reason: `${cutText(reason, 300)}${whereKept(folder)}`,
 });
 
 interface Finished {
