@@ -1,3 +1,4 @@
+import { abandonJobs, releaseJobs } from "@board/core/job/claim";
 import { jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
@@ -89,6 +90,37 @@ test("a worker that comes back after its lease was taken over, and then fails, c
   expect([done.status, await read()]).toEqual(["done", done]);
   expect(await listEvents(world, { event_type: "webhook.notify_failed" })).toEqual([]);
   expect(world.log.filter((line) => line.event === "jobs.dead")).toEqual([]);
+});
+
+test("a worker that comes back while the redriven job runs changes nothing, even if its attempt has the same number", async () => {
+  const first = work();
+  const late = await host.call(0);
+  await world.db.update(jobs).set({ attempts: 11, lease_until: world.now() }).where(eq(jobs.id, id));
+  const second = work();
+  (await host.call(1)).fail("the host is down");
+  await second;
+  expect((await read()).status).toBe("dead");
+  await world.call("POST", `/api/v1/jobs/${id}/redrive`, { token: home.owner.token });
+  const third = work();
+  const current = await host.call(2);
+  late.fail("the host was slow");
+  await first;
+  expect(await read()).toMatchObject({ status: "running", attempts: 1, last_error: "the host is down" });
+  current.answer();
+  await third;
+  expect(await read()).toMatchObject({ status: "done", attempts: 1 });
+});
+
+test("a request that stops waiting for a job does not take it away from the worker that runs it", async () => {
+  const running = work();
+  const call = await host.call(0);
+  await releaseJobs(world.context(), [id]);
+  await abandonJobs(world.context(), [id], world.now());
+  expect(await read()).toMatchObject({ status: "running", attempts: 1 });
+  await work();
+  call.answer();
+  await running;
+  expect([(await read()).status, host.calls.length]).toEqual(["done", 1]);
 });
 
 test("the lease of a slow worker is extended", async () => {

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import { type Context, isInTransaction } from "../context/context.ts";
 import { violatedUniqueIndex } from "../db/query-error.ts";
 import { addPendingWakeup } from "../context/pending-wakeups.ts";
@@ -72,6 +72,7 @@ export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<s
         status: "running",
         attempts: sql`${jobs.attempts} + 1`,
         lease_until: new Date(now.getTime() + LEASE_MS),
+        lease_token: null,
         held_by: null,
         held_since: null,
       })
@@ -126,6 +127,9 @@ export async function abandonJobs(ctx: Context, ids: readonly string[], lease_un
   await updateLiveJobs(ctx, ids, { lease_until });
 }
 
+/** Whether the job waits, or runs in the request that claimed it. A worker may have leased the job while the request waited for it. */
+const isQueuedOrClaimed = or(isQueued, and(hasStatus("running"), isNull(jobs.lease_token)));
+
 async function updateLiveJobs(
   ctx: Context,
   ids: readonly string[],
@@ -135,7 +139,7 @@ async function updateLiveJobs(
   const updated = await ctx.db
     .update(jobs)
     .set({ ...values, sent_at: null })
-    .where(and(inArray(jobs.id, [...ids]), hasStatus("queued", "running")))
+    .where(and(inArray(jobs.id, [...ids]), isQueuedOrClaimed))
     .returning({ id: jobs.id, lane: jobs.lane });
   for (const job of updated) addPendingWakeup(ctx.pendingWakeups, job);
 }

@@ -124,9 +124,12 @@ async function returnLease(ctx: Context, isLeased: SQL, token: string): Promise<
     .where(and(isLeased, hasStatus("running"), eq(jobs.lease_token, token)));
 }
 
-/** Returns the condition that this attempt still holds its lease. A worker that takes the job over increases `attempts`. */
-export const isOwnLease = (job: { id: string | Placeholder; attempts: number | Placeholder }) =>
-  and(eq(jobs.id, job.id), hasStatus("running"), eq(jobs.attempts, job.attempts));
+/**
+ * Returns the condition that this attempt still holds its lease. The number of the attempt does not tell, because a redrive counts
+ * from zero again.
+ */
+export const isOwnLease = ({ id, lease_token }: { id: string | Placeholder; lease_token: string | Placeholder | null }) =>
+  and(eq(jobs.id, id), hasStatus("running"), sql`${jobs.lease_token} = ${lease_token}`);
 
 export async function renewLease(ctx: Context, job: JobRow): Promise<void> {
   await ctx.db

@@ -70,14 +70,14 @@ const updateDone = preparedQuery((db, organization: boolean) =>
       ...placeholders(["result", "finished_at"]),
       ...clearedByEnd,
     })
-    .where(isOwnLease({ id: sql.placeholder("id"), attempts: sql.placeholder("attempts") }))
+    .where(isOwnLease({ id: sql.placeholder("id"), lease_token: sql.placeholder("lease_token") }))
     .returning({ has_held: hasHeldJobs({ organization_id: organization ? sql.placeholder("organization_id") : null }) }),
 );
 
 /** Ends a job that succeeded. Returns false when another worker has taken it over. */
 async function markDone(ctx: Context, job: JobRow, result: JobResult | null): Promise<boolean> {
-  const { id, attempts, organization_id } = job;
-  const values = { id, attempts, organization_id, result, finished_at: ctx.now() };
+  const { id, lease_token, organization_id } = job;
+  const values = { id, lease_token, organization_id, result, finished_at: ctx.now() };
   const [ended] = await updateDone(ctx.db, organization_id !== null).execute(values);
   if (ended?.has_held) await wakeHeldJobs(ctx, job);
   return ended !== undefined;

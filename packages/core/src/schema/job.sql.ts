@@ -41,7 +41,7 @@ export const jobs = pgTable(
     /** How many attempts ended in an unexpected error or an expired lease. Failures of a host do not count. */
     crashes: integer().notNull().default(0),
     lease_until: instant(),
-    /** Identifies the worker that leased the job. If the connection breaks before the answer, the worker can undo its lease. */
+    /** Identifies the attempt that leased the job; only this attempt may end or undo its lease. Null if a request claimed the job. */
     lease_token: uuid(),
     /**
      * The numbers of the slots that a running job occupies in the budgets of its organization, gateway and subscription; negative
