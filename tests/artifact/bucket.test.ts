@@ -71,6 +71,17 @@ test("content that reached the bucket without a check is refused when the upload
   expect(await list()).toMatchObject([{ status: "uploading" }]);
 });
 
+test("a file that the bucket refuses leaves nothing behind, so that repeated requests do not use up the organization's bytes", async () => {
+  const { add, list } = await openTask();
+  const file = { name: "log.txt", content: base64(randomBytes(70_000)) };
+  bucket.state = "refusing";
+  const statuses = [(await add(file)).status, (await add(file)).status];
+  bucket.state = "up";
+  expect([statuses, await list()]).toEqual([[503, 503], []]);
+  await add(file);
+  expect(await list()).toMatchObject([{ status: "ready" }]);
+});
+
 test("the objects of removed files are deleted from the bucket, and a failed deletion is tried again", async () => {
   const { add, item } = await openTask();
   const { id } = (await add({ name: "log.txt", content: base64(randomBytes(70_000)) })).body;

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { count, eq, sql } from "drizzle-orm";
+import { and, count, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import { actorColumns } from "../context/actor.ts";
 import { type CallerContext, transaction } from "../context/context.ts";
+import { actingAs } from "../db/change-actor.ts";
 import { rowsOf } from "../db/database.ts";
 import { type BoardRow, boardFor } from "../organization/access.ts";
 import { readRun } from "../run/run.ts";
@@ -10,7 +11,7 @@ import { artifact_usage, artifacts } from "../schema/artifact.sql.ts";
 import { lockTask } from "../task/lock.ts";
 import { DomainError } from "../values/errors.ts";
 import { Id, Integer, lazyObject, MAX_INTEGER, NonEmpty, valueError } from "../values/wire.ts";
-import { Artifact, type ArtifactRow, artifactColumns, recordAdded, toArtifact } from "./artifact.ts";
+import { Artifact, artifactColumns, artifactCondition, type ArtifactRow, recordAdded, toArtifact } from "./artifact.ts";
 import { contentTypeOf, HEAD_BYTES } from "./content-type.ts";
 import { completeUpload, storeContent } from "./upload.ts";
 import { ArtifactUpload, planUpload } from "./upload-plan.ts";
@@ -43,6 +44,7 @@ export const CreateArtifact = lazyObject(() => ({
     .string()
     .max(4 * Math.ceil(INLINE_BYTES / 3))
     .refine((text) => text.length % 4 === 0 && BASE64.test(text), valueError("content must be Base64"))
+    .refine((text) => Buffer.byteLength(text, "base64") <= INLINE_BYTES, valueError(`content may have ${INLINE_BYTES} bytes`))
     .optional()
     .describe(`The content in Base64, of at most ${INLINE_BYTES} bytes. Without it, the file is uploaded afterwards.`),
   size: Integer(0, MAX_INTEGER).optional().describe("Bytes of the content. Needed without `content`."),
@@ -93,10 +95,21 @@ export async function createArtifact(
     return { ...toArtifact(await insertArtifact(ctx, board, task_id, file, true)), upload: null };
   if (!ctx.files) throw noStorage();
   const row = await insertArtifact(ctx, board, task_id, file, false);
-  if (!content) return { ...toArtifact(row), upload: await planUpload(ctx, row) };
-  await storeContent(ctx, row, [content]);
-  return { ...(await completeUpload(ctx, row)), upload: null };
+  try {
+    if (!content) return { ...toArtifact(row), upload: await planUpload(ctx, row) };
+    await storeContent(ctx, row, [content]);
+    return { ...(await completeUpload(ctx, row)), upload: null };
+  } catch (error) {
+    // The client never learns the id and sends the whole request again, so the row would only use up the limits.
+    await removeUploading(ctx, row).catch(() => {});
+    throw error;
+  }
 }
+
+const removeUploading = async (ctx: CallerContext, { board_id, id }: ArtifactRow): Promise<void> =>
+  void (await ctx.db
+    .delete(artifacts)
+    .where(and(artifactCondition(board_id, id), eq(artifacts.status, "uploading"), actingAs(ctx))));
 
 const noStorage = () =>
   new DomainError("conflict", `The service has no storage for files above ${INLINE_BYTES} bytes. Send the content along.`);
