@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { countNewEvents } from "@board/core/activity/count-new-events";
 import { removeOrphanedFiles } from "@board/core/artifact/retention";
 import type { System } from "@board/core/context/actor";
+import { isDatabaseUnavailable } from "@board/core/db/query-error";
 import { removeOldRows } from "@board/core/db/retention";
 import { eraseOldSecrets } from "@board/core/db/rotated-secret";
 import { warnOfExpiringKeys } from "@board/core/key/expiry";
@@ -41,12 +42,7 @@ export const scheduled = {
     ctx.pendingWakeups.everything = true;
   },
   async lifecycle(ctx: Context<System>) {
-    await sweepAgents(ctx);
-    await expireLeases(ctx);
-    await recordAdditions(ctx);
-    await countNewEvents(ctx);
-    await countNewTransitions(ctx);
-    await enqueueUsageReads(ctx);
+    await runAll(ctx, [sweepAgents, expireLeases, recordAdditions, countNewEvents, countNewTransitions, enqueueUsageReads]);
   },
   async probe(ctx: Context<System>) {
     await enqueueProbes(ctx);
@@ -55,25 +51,40 @@ export const scheduled = {
     await startDueSyncs(ctx);
   },
   async retention(ctx: Context<System>) {
-    await warnOfExpiringKeys(ctx);
-    await eraseOldSecrets(ctx);
-    for (const retention of Object.values(RETENTIONS)) await removeOldRows(ctx, retention);
-    await removeOldConfigLocks(ctx);
-    await removeGoneProcesses(ctx);
-    await removeExpiredLeases(ctx);
-    await removeExpiredWaits(ctx);
-    await sealOldAddresses(ctx);
-    await removeDeliveriesBeyondBudget(ctx);
-    await removeUnusedCounters(ctx);
-    await recountPayloadBytes(ctx);
-    await recountTexts(ctx);
-    await removeOrphanedFiles(ctx);
+    await runAll(ctx, [
+      warnOfExpiringKeys,
+      eraseOldSecrets,
+      ...Object.values(RETENTIONS).map((retention) => (ctx: Context) => removeOldRows(ctx, retention)),
+      removeOldConfigLocks,
+      removeGoneProcesses,
+      removeExpiredLeases,
+      removeExpiredWaits,
+      sealOldAddresses,
+      removeDeliveriesBeyondBudget,
+      removeUnusedCounters,
+      recountPayloadBytes,
+      recountTexts,
+      removeOrphanedFiles,
+    ]);
   },
   async bodies(ctx: Context<System>) {
-    await moveOldBodies(ctx);
-    await moveOldSteps(ctx);
+    await runAll(ctx, [moveOldBodies, moveOldSteps]);
   },
 };
+
+/** Runs steps one after the other. A step that fails each time must not keep the later ones from ever running. */
+async function runAll(ctx: Context<System>, steps: readonly ((ctx: Context<System>) => Promise<unknown>)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step(ctx);
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) throw error;
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateError(errors);
+}
 
 export type ScheduleName = keyof typeof scheduled;
 
