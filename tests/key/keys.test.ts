@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { setupWorld } from "../support/fixtures.ts";
@@ -197,6 +198,44 @@ test("a key that is limited to boards gives nobody access to other boards, and a
   expect([promoted.status, promoted.body.detail]).toEqual([403, "Only keys for all boards can do this"]);
 });
 
+test("a key that is limited to boards sets budgets for these boards, and neither sees nor changes those of the organization", async () => {
+  const { board_id } = await addBoard(world, home, "Thrifty");
+  const { token } = await keyOf({ access: "admin", board_ids: [board_id] });
+  const budget = (scope: string, scope_id: string) => ({ scope, scope_id, limit: { runs: 5 } });
+  const ofAll = await world.call("POST", "/api/v1/budgets", {
+    token: home.owner.token,
+    body: budget("organization", home.organization_id),
+  });
+  const path = `/api/v1/budgets/${ofAll.body.id}`;
+  expect((await world.call("PATCH", path, { token, body: { limit: { runs: 500 } } })).status).toBe(404);
+  expect((await world.call("DELETE", path, { token })).status).toBe(404);
+  const created = await world.call("POST", "/api/v1/budgets", { token, body: budget("board", board_id) });
+  expect(created.status).toBe(200);
+  expect((await world.call("GET", "/api/v1/budgets", { token })).body.items).toEqual([created.body]);
+  expect((await world.call("DELETE", path, { token: home.owner.token })).status).toBe(200);
+  const again = { token, body: budget("organization", home.organization_id) };
+  expect((await world.call("POST", "/api/v1/budgets", again)).status).toBe(404);
+});
+
+test("a key that is limited to boards sees no activity, no changes and no empty group outside of these boards", async () => {
+  const { board_id } = await addBoard(world, home, "Blinkered");
+  const { token } = await keyOf({ access: "admin", board_ids: [board_id] });
+  await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body: { name: "Elsewhere", kind: "pull" } });
+  const member = await world.member("promoted", home);
+  const { id } = (await world.call("GET", "/organizations/me/member", { token: member.token })).body;
+  await world.call("PATCH", `/organizations/me/members/${id}`, { token: home.owner.token, body: { role: "admin" } });
+  const group = await world.call("POST", "/api/v1/board-groups", { token: home.owner.token, body: { name: "Empty" } });
+  for (const path of ["/api/v1/activity", "/api/v1/changes?cursor="]) {
+    const boardsOf = async (caller: string) => {
+      const { items, changes = items } = (await world.call("GET", path, { token: caller })).body;
+      return changes.map((shown: { board_id: string | null }) => shown.board_id);
+    };
+    expect([path, await boardsOf(home.owner.token)]).toEqual([path, expect.arrayContaining([null])]);
+    expect([path, await boardsOf(token)]).not.toEqual([path, expect.arrayContaining([null])]);
+  }
+  expect((await world.call("GET", `/api/v1/board-groups/${group.body.id}`, { token })).status).toBe(404);
+});
+
 test("boards of another organization cannot be given to a key", async () => {
   expect((await create(home.owner, { board_ids: [abroad.board_id] })).status).toBe(422);
 });
@@ -215,6 +254,37 @@ test("a revoked key is refused by the next request", async () => {
   expect((await list(key)).status).toBe(200);
   expect((await world.call("DELETE", `/api/v1/keys/${key.id}`, { token: home.owner.token })).status).toBe(200);
   expect((await list(key)).status).toBe(401);
+});
+
+/** Sends a request whose body arrives after `change`, and so long after its headers. */
+async function createLate(token: string, change: () => Promise<unknown>): Promise<number> {
+  const body = new ReadableStream(
+    {
+      // The service calls this when it reads the body, after it has authenticated the request.
+      async pull(controller) {
+        await change();
+        await pause(200);
+        controller.enqueue(Buffer.from(JSON.stringify({ name: "Late", access: "admin" })));
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const request = { method: "POST", headers: { authorization: `Bearer ${token}` }, body, duplex: "half" };
+  return (await world.app.request("/api/v1/keys", request as RequestInit)).status;
+}
+
+test("a caller who loses the role before the body of a request has arrived creates no key", async () => {
+  const { token } = home.owner;
+  const asOwner = (method: string, path: string, body?: object) => world.call(method, path, { token, ...(body && { body }) });
+  const admin = await world.person("late-admin");
+  const path = `/organizations/me/members/${await world.join(admin, home.organization_id, "admin")}`;
+  expect(await createLate(admin.token, async () => {})).toBe(200);
+  expect(await createLate(admin.token, () => asOwner("PATCH", path, { role: "member" }))).toBe(403);
+  await asOwner("PATCH", path, { role: "admin" });
+  expect(await createLate(admin.token, () => asOwner("DELETE", path))).toBe(401);
+  const key = await keyOf({ access: "admin" });
+  expect(await createLate(key.token, () => asOwner("DELETE", `/api/v1/keys/${key.id}`))).toBe(401);
 });
 
 test("an expired key is refused", async () => {

@@ -1,7 +1,7 @@
 import type { Actor, Agent, Role, User } from "@board/core/context/actor";
 import { adoptImportedToken, findAgentByToken, recheckAgentToken } from "@board/core/agent/authenticate";
 import { memoPerApp } from "@board/core/context/app-memo";
-import type { Context } from "@board/core/context/context";
+import { as, type Context } from "@board/core/context/context";
 import { findUserByKey, findUserByKeyId, recheckKey } from "@board/core/key/authenticate";
 import { isKey, shownPrefix } from "@board/core/key/token";
 import { DomainError, identityProviderUnavailable, notFound, unauthenticated } from "@board/core/values/errors";
@@ -62,6 +62,17 @@ export async function resumeOrganization(ctx: Context, role: Role, headers: Head
   const active = await findMembership(ctx, actor.user_id, organization_id);
   if (!active) throw notFound();
   return { ...actor, active };
+}
+
+/**
+ * Returns the context with the membership that the caller has now, for a request whose body arrived long after its headers. The
+ * caller may have lost the role in the meantime. Access to a board needs no such check, because `boardFor` reads it again.
+ */
+export async function withCurrentMembership(ctx: Context, role: Role): Promise<Context> {
+  const { actor } = ctx;
+  if (actor.type !== "user" || !role.organization || !actor.active) return ctx;
+  const active = await findMembership(ctx, actor.user_id, actor.active.organization_id);
+  return as({ ...ctx, actor: { ...actor, active } }, role);
 }
 
 /** The request of an open stream. It also stores the result of the last check of its token's signature. */

@@ -14,7 +14,7 @@ import { countReadableActivity } from "./count.ts";
 import { selectNewestByBoard } from "./newest-by-board.ts";
 import { listOf } from "../lists/list.ts";
 import { filterBy, conditionOf, type Filter, filterIf, presentOf } from "../lists/filter.ts";
-import { mayReadAll } from "../organization/board-rights.ts";
+import { isAdminBeyondBoards, mayReadAll } from "../organization/board-rights.ts";
 
 export const Activity = lazyObject(() => ({
   id: Id.describe("Id of the event."),
@@ -68,8 +68,8 @@ export function listActivity(ctx: Context<Member | Agent>, query: ActivityQuery)
     const count = () => ctx.db.$count(activity_events, conditionOf(...filters));
     return activityList.read(ctx, query, { owner: actor.agent_id, filters, count, toItem: toActivity });
   }
-  const { organization_id, role } = actor.active;
-  const seesBoardless = role !== "member";
+  const { organization_id } = actor.active;
+  const seesBoardless = isAdminBeyondBoards(actor);
   const filters = [
     filterBy("organization_id", organization_id, (id) => eq(activity_events.organization_id, id)),
     filterIf("on a board", !seesBoardless, () => isNotNull(board_id)),

@@ -3,7 +3,7 @@ import type { Member } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import type { Filter } from "../lists/filter.ts";
 import { boardFor } from "../organization/access.ts";
-import { isGranted, mayWriteAll } from "../organization/board-rights.ts";
+import { isAdminBeyondBoards, isGranted, mayWriteAll } from "../organization/board-rights.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { type BUDGET_SCOPES, budgets } from "../schema/budget.sql.ts";
 import { gateways } from "../schema/gateway.sql.ts";
@@ -29,21 +29,23 @@ const onBoard: SQL = sql`coalesce(${budgets.board_id},
 
 /**
  * Returns a filter for the budgets that the member may change: the budgets of boards with write access, and of tasks on these
- * boards. Admins also see the budgets of agents on these boards, and budgets without a board.
+ * boards. Admins also see the budgets of agents on these boards and, unless they are keys for some boards, those without a board.
  */
 export function visibleBudgets({ actor }: Context<Member>): Filter {
   const { organization_id, member_id, role } = actor.active;
   const isAdmin = role !== "member";
+  const seesBoardless = isAdminBeyondBoards(actor);
   const writesAll = mayWriteAll(actor);
   const values = writesAll ? { organization_id } : { organization_id, member_id };
   return {
-    name: `of ${writesAll ? "all" : "granted"} boards for ${isAdmin ? "an admin" : "a member"}`,
+    name: `of ${writesAll ? "all" : "granted"} boards for ${seesBoardless ? "an admin" : isAdmin ? "their key" : "a member"}`,
     values,
     condition: (of) => {
       const onOwnBoard = writesAll ? sql`true` : isGranted(of("member_id") as string, "write", onBoard);
       return and(
         eq(budgets.organization_id, of("organization_id") as string),
-        isAdmin ? sql`(${onBoard} is null or ${onOwnBoard})` : sql`(${budgets.scope} in ('board', 'task') and ${onOwnBoard})`,
+        isAdmin ? undefined : sql`${budgets.scope} in ('board', 'task')`,
+        seesBoardless ? sql`(${onBoard} is null or ${onOwnBoard})` : onOwnBoard,
       )!;
     },
   };
@@ -73,7 +75,7 @@ export async function requireScope(ctx: Context<Member>, scope: Scope, scope_id:
     await requireAgent(ctx, organization_id, scope_id);
     return { ...NOWHERE, agent_id: scope_id };
   }
-  if (scope_id !== organization_id) throw notFound();
+  if (scope_id !== organization_id || !isAdminBeyondBoards(ctx.actor)) throw notFound();
   return NOWHERE;
 }
 
@@ -90,4 +92,5 @@ async function requireAgent(ctx: Context<Member>, organization_id: string, agent
     .where(and(eq(agents.id, agent_id), eq(gateways.organization_id, organization_id)));
   if (!agent) throw notFound();
   if (agent.board_id !== null) await requireBoard(ctx, agent.board_id);
+  else if (!isAdminBeyondBoards(ctx.actor)) throw notFound();
 }

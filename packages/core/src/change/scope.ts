@@ -7,7 +7,7 @@ import { rowsOf } from "../db/database.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { changes } from "../schema/change.sql.ts";
 import { conditionOf } from "../lists/filter.ts";
-import { mayReadAll } from "../organization/board-rights.ts";
+import { isAdminBeyondBoards, mayReadAll } from "../organization/board-rights.ts";
 
 /** The boards whose changes a caller may see. */
 export interface ChangeScope {
@@ -43,11 +43,11 @@ export async function readScopes(
   return scopes;
 }
 
-function scopeOfMember({ active }: Member, visible: VisibleBoards, gone: readonly string[], board_id?: string) {
-  const { organization_id, role } = active;
+function scopeOfMember(actor: Member, visible: VisibleBoards, gone: readonly string[], board_id?: string) {
+  const { organization_id } = actor.active;
   const allowed = visible === "all" ? visible : merge(visible, gone);
   if (board_id !== undefined && allowed.length === 0) return notFound();
-  return { organization_id, boards: allowed, without_board: board_id === undefined && role !== "member" };
+  return { organization_id, boards: allowed, without_board: board_id === undefined && isAdminBeyondBoards(actor) };
 }
 
 async function scopeOfAgent(ctx: Context, actor: Agent, gone: readonly string[], board_id?: string): Promise<ChangeScope> {

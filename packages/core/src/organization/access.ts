@@ -9,7 +9,17 @@ import { boardAccessDenied, notVisible } from "../values/errors.ts";
 import { organization_members } from "../schema/organization.sql.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
 import { type FoundBoard, takePrefetchedBoard } from "../context/prefetched-board.ts";
-import { mayRead, mayWrite, storedRights, mayReadAll, isGranted, readsAll, grants, mayWriteAll } from "./board-rights.ts";
+import {
+  isAdminBeyondBoards,
+  mayRead,
+  mayWrite,
+  storedRights,
+  mayReadAll,
+  isGranted,
+  readsAll,
+  grants,
+  mayWriteAll,
+} from "./board-rights.ts";
 
 export type BoardRow = typeof boards.$inferSelect;
 export type BoardGroupRow = typeof board_groups.$inferSelect;
@@ -151,7 +161,8 @@ export function boardsOfAgent({ organization_id, gateway_id, board_id }: Agent):
 
 /**
  * Reads a board group in one statement and checks that the caller may access it. A right to all boards or to one of the group's
- * boards gives access to the group. Only admins may access an empty group. An agent belongs to its board's group.
+ * boards gives access to the group. Only admins may access an empty group, except keys for some boards. An agent belongs to its
+ * board's group.
  */
 export async function groupFor(ctx: Context<Member | Agent>, group_id: string, need: "read" | "write"): Promise<BoardGroupRow> {
   const { actor } = ctx;
@@ -171,9 +182,9 @@ export async function groupFor(ctx: Context<Member | Agent>, group_id: string, n
 
 /** Returns a filter of `board_groups` that keeps the groups of the active organization that the member may read. */
 export function readableGroups(actor: Member): Filter {
-  const { organization_id, member_id, role } = actor.active;
+  const { organization_id, member_id } = actor.active;
   return {
-    name: mayReadAll(actor) ? "of the organization" : `granted to a ${role}`,
+    name: mayReadAll(actor) ? "of the organization" : `granted to ${isAdminBeyondBoards(actor) ? "an admin" : "a member"}`,
     values: { organization_id, member_id },
     condition: (of) =>
       and(
@@ -187,7 +198,7 @@ function isGroupOpen(actor: Member, need: "read" | "write", member_id: string | 
   if (need === "read" ? mayReadAll(actor) : mayWriteAll(actor)) return sql`true`;
   const board = sql`from ${boards} as board where board.board_group_id = ${board_groups}.id`;
   const granted = sql<boolean>`exists (select 1 ${board} and ${isGranted(member_id, need, sql`board.id`)})`;
-  return actor.active.role === "member" ? granted : sql<boolean>`(${granted} or not exists (select 1 ${board}))`;
+  return isAdminBeyondBoards(actor) ? sql<boolean>`(${granted} or not exists (select 1 ${board}))` : granted;
 }
 
 /** Returns a condition: whether a person may now read a group, by the rules of `groupFor`. The arguments are columns or values. */
