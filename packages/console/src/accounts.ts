@@ -83,8 +83,7 @@ export async function returnFromService(): Promise<void> {
   const error = new URLSearchParams(location.search).get("error");
   if (error) replace("/");
   if (await callAuth("GET", "/get-session")) useToken(SESSION);
-  else if (error)
-    throw new Error(`That account signs nobody in here (${error}). An invite or another way to sign in comes first.`);
+  else if (error) throw new Error(`Nobody here has that account (${error}). Open your invite first, or sign in another way.`);
 }
 
 /** Sends the browser to another service, so that the person can sign in with their account there from then on. */

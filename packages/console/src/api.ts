@@ -1,6 +1,7 @@
 import { createClient } from "@board/client/client";
 import { ApiError, ConnectionError } from "@board/client/error";
 import { computed, signal } from "@preact/signals";
+import { removeDrafts } from "./draft.ts";
 
 /** The key in the browser's local storage under which the token is stored. */
 const STORAGE_KEY = "board.token";
@@ -19,11 +20,14 @@ export const signedIn = computed(() => token.value !== null);
 
 let resume: (() => void) | undefined;
 let signingIn: Promise<void> | undefined;
+/** How often somebody has signed in. Tokens cannot tell this, because every session has the same one. */
+let signIns = 0;
 
 /** Uses another token from now on, also for requests that wait for a token. */
 export function useToken(value: string): void {
   storage().setItem(STORAGE_KEY, value);
   token.value = value;
+  signIns++;
   refused.value = false;
   resume?.();
   signingIn = resume = undefined;
@@ -32,8 +36,16 @@ export function useToken(value: string): void {
 export function signOut(): void {
   const ends = token.value === SESSION ? fetch("/api/auth/sign-out", JSON_POST) : Promise.resolve();
   storage().removeItem(STORAGE_KEY);
+  removeDrafts();
   void ends.finally(() => location.reload());
 }
+
+// The cookie is gone for all tabs when a person signs out in one of them.
+addEventListener("storage", ({ key, newValue }) => {
+  if (key !== STORAGE_KEY || newValue !== null || token.value === null) return;
+  removeDrafts();
+  location.reload();
+});
 
 const JSON_POST = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
 
@@ -43,11 +55,12 @@ const JSON_POST = { method: "POST", headers: { "content-type": "application/json
 async function send(request: Request): Promise<Response> {
   for (;;) {
     const used = token.value;
+    const before = signIns;
     const attempt = request.clone();
     if (used !== null && used !== SESSION) attempt.headers.set("Authorization", `Bearer ${used}`);
     const response = await fetchOnce(attempt);
     if (response.status !== 401) return response;
-    if (token.value === used) {
+    if (signIns === before) {
       refused.value = true;
       signingIn ??= new Promise((resolve) => (resume = resolve));
     }

@@ -27,6 +27,8 @@ export const visible = signal(document.visibilityState === "visible");
 document.addEventListener("visibilitychange", () => (visible.value = document.visibilityState === "visible"));
 
 let cursor: string | null = null;
+/** Whether the feed no longer has the cursor's position, so that entries may have been missed. */
+let isLost = false;
 
 let reached: () => void;
 /** Resolves once the feed has a position. Data that is read after that misses no change. */
@@ -39,10 +41,12 @@ export const isFollowing = new Promise<void>((resolve) => (reached = resolve));
 async function poll(signal: AbortSignal): Promise<void> {
   const read = (query: { cursor?: string }) => api.get("/api/v1/changes", { params: { query }, signal });
   const page = await read(cursor === null ? {} : { cursor });
-  const isFarBehind = page.has_more;
-  cursor = isFarBehind ? (await read({})).cursor : page.cursor;
+  cursor = page.has_more ? (await read({})).cursor : page.cursor;
   reached();
-  if (isFarBehind) emit("reset");
+  const isReset = page.has_more || isLost;
+  isLost = false;
+  // The reset follows the new position, because data that is read before it could miss a change.
+  if (isReset) emit("reset");
   else if (page.changes.length > 0) emit(page.changes);
 }
 
@@ -63,16 +67,13 @@ async function follow(signal: AbortSignal): Promise<void> {
       else await pause(POLL_MS, signal);
     } catch (error) {
       if (signal.aborted) return;
-      if (isStatus(error, 404)) {
-        emit("reset");
-        await pause(1500, signal);
-        continue;
-      }
+      // The person belongs to no organization, or not yet. The views find that out when they read again.
+      if (isStatus(error, 404)) emit("reset");
       if (isStatus(error, 410) || isStatus(error, 422)) {
         cursor = null;
-        emit("reset");
+        isLost = true;
       }
-      await pause(RETRY_MS, signal).catch(() => {});
+      await pause(RETRY_MS, signal);
     }
   }
 }

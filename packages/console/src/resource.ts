@@ -35,16 +35,22 @@ export function useResource<T>(
     const stop = new AbortController();
     let waiting: ReturnType<typeof setTimeout> | undefined;
     let earliest = 0;
+    let begun = 0;
+    let newest = 0;
     setData(null);
     reload.current = async () => {
       earliest = Date.now() + SPACING_MS;
+      const number = ++begun;
+      /** Whether the answer counts. An answer that arrives after the answer to a later read is outdated. */
+      const counts = () => !stop.signal.aborted && number > newest;
       try {
         const result = await load(stop.signal);
-        if (stop.signal.aborted) return;
+        if (!counts()) return;
+        newest = number;
         setData(result);
         setError(null);
       } catch (reason) {
-        if (!stop.signal.aborted) setError(messageOf(reason));
+        if (counts()) setError(messageOf(reason));
       }
     };
     const soon = () => {

@@ -1,5 +1,6 @@
-import { computed, signal } from "@preact/signals";
-import { api } from "./api.ts";
+import { computed, effect, signal } from "@preact/signals";
+import { api, isStatus, refused } from "./api.ts";
+import { removeDrafts } from "./draft.ts";
 import { onChanges } from "./live.ts";
 import { replace, route, withQuery } from "./route.ts";
 import type { Board, Member, Organization } from "./types.ts";
@@ -63,6 +64,28 @@ export async function loadSession(): Promise<void> {
   ]);
   organizations.value = list;
   member.value = who;
+}
+
+let hasEnded = false;
+effect(() => {
+  if (refused.value) hasEnded = true;
+  else if (hasEnded) {
+    hasEnded = false;
+    requireSamePerson().catch(() => {});
+  }
+});
+
+/** Loads the page again if another person has signed in after a session ended, because it shows the first person's data. */
+async function requireSamePerson(): Promise<void> {
+  const before = member.peek()?.user_id;
+  if (before === undefined) return;
+  const now = await api.get("/api/v1/users/me").catch((error: unknown) => {
+    if (isStatus(error, 404)) return null;
+    throw error;
+  });
+  if (now?.id === before) return;
+  removeDrafts();
+  location.reload();
 }
 
 export const boardName = (board_id: string | null): string =>

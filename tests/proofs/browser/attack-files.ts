@@ -75,12 +75,12 @@ export const FOR_OTHER_BROWSERS: readonly AttackFile[] = [
   file("page.hta", "application/hta", HTML),
 ];
 
-/** In quirks mode, because a page may then use a stylesheet of any type that may be guessed. */
+/** A page without a doctype. Browsers show it in quirks mode, in which it may use a stylesheet of any content type. */
 export const ATTACK_PAGE = "<html><title>Attack</title><body></body></html>";
 
 /**
- * A script for the page: `open(way, address)` opens the address, and resolves once the browser has decided about it. For frames, that
- * is only known when the answer has been sent and a frame that was opened afterwards has run. `ran` collects what did harm.
+ * A script for the page: `open(way, address)` opens the address, and resolves once the browser has decided about it. For a frame,
+ * it resolves at once, so a test waits until a frame that was opened later has run. `seen` collects what did harm.
  */
 export const ATTACKS = `
   const seen = [];

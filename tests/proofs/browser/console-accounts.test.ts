@@ -33,7 +33,7 @@ test("the owner sets an address and a password, and signs in with them elsewhere
   await fill("account.password", "newPassword", PASSWORD);
   await owner.click("Set the password");
   await owner.sees(".notices", "The password was changed.");
-  await owner.sees("main", "Present password");
+  await owner.sees("main", "Current password");
   await vi.waitFor(async () => expect(await owner.text(".nav")).not.toContain("Only this browser"), WAIT);
   await owner.go("#/organization/invites");
   await owner.sees("main", "Nobody is invited.");
@@ -75,7 +75,7 @@ test("a passkey is added, signs in without a password, and is removed", async ()
   await owner.click("Sign in with a passkey");
   await owner.sees("main", "Laptop");
   // The form of the password moves the list of passkeys when it appears.
-  await owner.sees("main", "Present password");
+  await owner.sees("main", "Current password");
   await owner.click("Remove");
   await owner.click("Remove the passkey");
   await owner.sees("main", "There are no passkeys.");

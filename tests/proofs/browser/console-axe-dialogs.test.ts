@@ -16,9 +16,9 @@ await view.sees("h1", "Harbour");
 
 interface DialogCase {
   page: string;
-  /** The button that opens the dialog; without one, its keys. */
+  /** The button that opens the dialog. Without it, the dialog opens by its keys. */
   opener?: string;
-  /** Makes the service or the page refuse something, when a form that is sent as it opens would be accepted. */
+  /** Causes a refusal, for a form that would be accepted if it were sent as it opens. */
   refuse?: (of: Console) => Promise<unknown>;
   /** Whether nothing can be sent. */
   isRead?: true;

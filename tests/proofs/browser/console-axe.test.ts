@@ -110,7 +110,7 @@ const VIEWS: Record<string, Shown[]> = {
     [`agents/${agent_id}`, "h1", "Milo"],
     [`agents/${agent_id}/files`, ".markdown", "Milo"],
     ["webhooks", ".rows", "Read the orders"],
-    // The reported entry and the step with usage.
+    // The sum of the reported entry and of the step with usage.
     ["usage", ".table", "$0.51"],
     ["start", "h1", "Begin with a board"],
   ],

@@ -23,7 +23,7 @@ const { origin, owner_link } = await startAccounts(async (api, board_id) => {
   }
 });
 
-/** The ways and files whose answers were sent. */
+/** The paths whose answers were sent. Each path names a way and a file. */
 const sent = new Set<string>();
 const statuses = new Set<number>();
 
@@ -68,7 +68,7 @@ async function attack(kind: "file" | "careless", file: number): Promise<number> 
   await vi.waitFor(() => expect(ways.filter((way) => !sent.has(`/${kind}/${way}/${file}`))).toEqual([]), WAIT);
   const before = await hasRun();
   if (kind === "careless") return before;
-  // This frame runs after those whose answers have been sent.
+  // This frame runs after the frames of the attack, whose answers have been sent already.
   await page.evaluate('attack.open("frame", "/careless/last/0")');
   await vi.waitFor(async () => expect(await hasRun()).toBeGreaterThan(0), WAIT);
   return (await hasRun()) - 1;

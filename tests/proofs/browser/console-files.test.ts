@@ -188,6 +188,28 @@ test("Markdown that others wrote is shown, but runs no script, loads nothing and
   expect([view.errors, view.outside]).toEqual([[], []]);
 });
 
+test("a diff is shown even if a path in it has hundreds of thousands of characters", async () => {
+  const { id: task_id } = await makeTask(api, board_id, "Long path");
+  const diff = `--- /dev/null\n+++ "b/${"x".repeat(240_000)}"\n@@ -0,0 +1 @@\n+Read this\n`;
+  const file = await addFile(api, task_id, "long.diff", "text/x-diff", diff);
+  await view.go(`#/boards/${board_id}/tasks/${task_id}/files/${file.id}`);
+  await view.sees(".file-view", "1 file, +1 −0");
+  expect(view.errors).toEqual([]);
+});
+
+test.each([
+  ["numbers of list items", "1. ".repeat(33_000)],
+  ["brackets", "[a](".repeat(24_000)],
+])("Markdown that consists of %s is shown, and the page goes on", async (_what, text) => {
+  const { id: task_id } = await makeTask(api, board_id, "Deep");
+  const { id } = await addFile(api, task_id, "deep.md", "text/markdown", text);
+  await view.go(`#/boards/${board_id}/tasks/${task_id}/files/${id}`);
+  await view.sees(".file-view", text.slice(0, 30).trim());
+  await view.go(`#/boards/${board_id}`);
+  await view.sees("h1", "Harbour");
+  expect(view.errors).toEqual([]);
+});
+
 test("files are shown by their type, such as tables and indented JSON, and all other types can only be downloaded", async () => {
   const { id: task_id } = await makeTask(api, board_id, "Many kinds");
   const open = async (name: string, type: string, content: string) => {
@@ -220,7 +242,7 @@ test("a picture is drawn, the first 1,000 rows of a table are shown, and Markdow
   })()`;
   await vi.waitFor(async () => expect(await view.page.evaluate(colour)).toEqual([1, 1, 255, 0, 0, 255]), WAIT);
   await open("rows.csv", "text/csv", `n\n${Array.from({ length: 1_200 }, (_, n) => `row ${n}`).join("\n")}\n`);
-  await view.sees(".file-view", "The first 1000 rows.");
+  await view.sees(".file-view", "Only the first 1,000 rows are shown.");
   expect(await view.count(".file-view tbody tr")).toBe(1_000);
   await view.go(`#/boards/${board_id}/tasks/${task_id}`);
   await view.sees(".story .markdown strong", "bold");

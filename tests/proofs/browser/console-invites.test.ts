@@ -95,3 +95,20 @@ test("a person who has joined by an invite signs in again in the same page when 
   await eve.page.waitForFunction("document.querySelector('dialog') === null");
   expect(eve.errors).toEqual([]);
 });
+
+test("when another person signs in after a session has ended, the page is loaded again with that person's data", async () => {
+  const view = await openPage("");
+  await signIn(view, "dora@example.com");
+  await view.sees(".nav", "Sign out");
+  await view.go("#/personal/profile");
+  await view.page.waitForFunction(`document.querySelector('[id$="-name"]')?.value === "Dora"`);
+  await view.page.evaluate("void (window.marked = true)");
+  await post(view, "/api/auth/sign-out", {});
+  await view.go("#/inbox");
+  await view.sees("dialog", "Sign in again");
+  await signIn(view, "carl@example.com");
+  await view.page.waitForFunction("window.marked === undefined");
+  await view.go("#/personal/profile");
+  await view.page.waitForFunction(`document.querySelector('[id$="-name"]')?.value === "Carl"`);
+  expect(view.errors).toEqual([]);
+});

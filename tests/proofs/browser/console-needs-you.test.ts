@@ -35,7 +35,7 @@ test("jobs that were given up are queued again one by one or all at once, or del
   await view.click("Redrive");
   await view.sees("h2", "Failed deliveries and jobs 3");
   await view.click("Delete");
-  await view.sees(".confirm", "Its work is never done.");
+  await view.sees(".confirm", "Its work will not be done.");
   await view.click("Delete the job");
   await view.sees("h2", "Failed deliveries and jobs 2");
   await view.click("Redrive all");

@@ -32,7 +32,7 @@ test("an account is renamed and gets a password with the second try, when the fi
   await closeNotices(owner);
   const page = "personal/account";
   await sendTwice(owner, { page, field: field("account.password", "newPassword"), text: PASSWORD }, cut);
-  await owner.sees("main", "Present password");
+  await owner.sees("main", "Current password");
   expect(owner.errors).toEqual([]);
 });
 

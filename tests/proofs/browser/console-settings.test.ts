@@ -161,6 +161,17 @@ test("the audit log is limited to some days, and saved as CSV or JSON from the f
   expect([view.errors, view.outside]).toEqual([[], []]);
 });
 
+test("the last day of the audit log ends when the next day begins, also if the clock is set back on that day", async () => {
+  const tools = await view.page.createCDPSession();
+  await tools.send("Emulation.setTimezoneOverride", { timezoneId: "Europe/Berlin" });
+  const ends: (string | null)[] = [];
+  view.page.on("request", (request) => ends.push(new URL(request.url()).searchParams.get("until")));
+  await view.go("#/organization/audit?until=2026-10-25");
+  await vi.waitFor(() => expect(ends).toContain("2026-10-25T23:00:00.000Z"), WAIT);
+  await tools.detach();
+  expect(view.errors).toEqual([]);
+});
+
 test("a board is removed for good after its name is typed, and another board is shown", async () => {
   await view.go(`#/boards/${board_id}/settings`);
   await view.click("Remove the board");

@@ -24,7 +24,7 @@ test("a task on a busy board shows its whole history and its approvals, however 
   for (let round = 0; round < 20; round++)
     await api.patch("/api/v1/boards/{board_id}/tasks/{task_id}", { params, body: { priority: round % 2 ? "low" : "high" } });
   await askFor(api, board_id, "refund.pay", { task_id });
-  // Each of these also records two events.
+  // Each request for an approval also records two events.
   for (let index = 0; index < BUSY; index++) await askFor(api, board_id, "other.deploy");
   const { total } = await api.get("/api/v1/activity", { params: { query: { task_id, limit: 1 } } });
   expect(total).toBeGreaterThan(40);

@@ -144,6 +144,29 @@ test("a budget is created, changed and removed; a refusal is shown at its field,
   expect(view.errors).toEqual([]);
 });
 
+test("a kept draft of a budget does not undo what others changed in other fields meanwhile", async () => {
+  const { id: board_id } = await makeBoard(service.api, "Shared");
+  const body = { scope: "board", scope_id: board_id, limit: { cost_usd: "10" } } as const;
+  const { id: budget_id } = await service.api.post("/api/v1/budgets", { body });
+  const params = { path: { budget_id } };
+  await view.go("#/usage");
+  await view.sees(".budget", "of $10.00");
+  await view.click("Change");
+  await view.page.locator(field("limit.cost_usd")).fill("30");
+  await view.page.keyboard.press("Escape");
+  await service.api.patch("/api/v1/budgets/{budget_id}", { params, body: { on_limit: "warn" } });
+  await view.page.reload();
+  await view.sees(".budget", "only warns");
+  await view.click("Change");
+  expect(await valueOf("limit.cost_usd")).toBe("30");
+  await view.click("Save");
+  await view.sees(".budget", "of $30.00");
+  const saved = await service.api.get("/api/v1/budgets/{budget_id}", { params });
+  expect([saved.limit.cost_usd, saved.on_limit]).toEqual(["30", "warn"]);
+  await service.api.delete("/api/v1/budgets/{budget_id}", { params: { ...params, header: { "If-Match": "*" } } });
+  expect(view.errors).toEqual([]);
+});
+
 test("a spent budget and the work that it stopped are listed among what needs a person", async () => {
   const { id: board_id } = await makeBoard(service.api, "Broke");
   const agent = await makeAgent(board_id, "Vera");

@@ -50,7 +50,7 @@ test("a webhook is made with all its fields, changed without losing its secret, 
   await fill(change, "secret", "another secret");
   await view.click("Save");
   await isClosed();
-  await view.sees(".rows", "The previous secret works until");
+  await view.sees(".rows", "The previous secret stops working");
   await view.click("End it now");
   await vi.waitFor(async () => expect((await readWebhook()).previous_secret_until).toBe(null), WAIT);
   await view.click("Change the webhook Read every issue");

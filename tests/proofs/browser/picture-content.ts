@@ -1,6 +1,6 @@
 import type { Client } from "@board/client/client";
 
-/** What a person adds to the board of the demo before its pictures are taken, so that no page of them is empty. */
+/** The ids of what is added to the board of the demo, so that no picture shows an empty page. */
 export interface Content {
   diff_id: string;
   report_id: string;

@@ -42,7 +42,7 @@ export interface Passkey {
 
 export const readPasskeys = async () => ({ items: await callAuth<Passkey[]>("GET", "/passkey/list-user-passkeys") });
 
-/** Changes the address. A verified one changes only when the person has opened the link that is sent to the new one. */
+/** Changes the e-mail address. A verified address is replaced only after the person has opened a link sent to the new one. */
 export async function changeAddress({ isVerified, canMail }: Account, newEmail: string): Promise<string> {
   if (!isVerified || !canMail) {
     await callAuth("POST", "/change-email", { newEmail });

@@ -33,7 +33,7 @@ function Password({ hasPassword, onDone }: { hasPassword: boolean; onDone: () =>
         key={String(isNew)}
         name="account.password"
         fields={[
-          ...(isNew ? [] : [{ name: "currentPassword", label: "Present password", kind: "secret" as const }]),
+          ...(isNew ? [] : [{ name: "currentPassword", label: "Current password", kind: "secret" as const }]),
           { name: "newPassword", label: "New password", kind: "secret", hint: "At least 12 characters." },
         ]}
         start={{ currentPassword: "", newPassword: "" }}

@@ -22,7 +22,7 @@ export function AgentPage({ agent_id }: { agent_id: string }) {
   const isOwn = ({ type, id }: { type: string; id: string }) => type === "agent" && id === agent_id;
   const { data: agent, error, reload } = useResource((signal) => api.get(ITEM, { params, signal }), [agent_id], isOwn);
   const showsFiles = route.value.path[1] === "files";
-  // Owners and admins change agents, on boards that they may change, and main agents.
+  // Owners and admins may change main agents, and the agents of boards that they may change.
   const mayChange = agent !== null && isAdmin.value && (agent.board_id === null || canWrite(agent.board_id));
   return (
     <main class="view">

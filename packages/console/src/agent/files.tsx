@@ -13,7 +13,7 @@ const WRITTEN: Record<AgentFile["written"], string> = {
   on_request: "the agent reads it from the service",
 };
 
-/** What the service writes for an agent, with the texts of its role, its board and its people filled in. */
+/** Shows the files that the service writes for an agent, with the values of its role, its board and its people filled in. */
 export function AgentFiles({ agent: { id: agent_id, board_id, openclaw_session_id } }: { agent: Agent }) {
   const { data, error, reload } = useResource(
     (signal) => api.get("/api/v1/agents/{agent_id}/files", { params: { path: { agent_id } }, signal }),
@@ -38,7 +38,7 @@ export function AgentFiles({ agent: { id: agent_id, board_id, openclaw_session_i
   );
 }
 
-/** A file that is rendered only once it is opened, because there are many. */
+/** Shows one file. It is rendered when it is opened, because an agent may have many files. */
 function Part({ file: { name, content, written, truncated_fields }, isFirst }: { file: AgentFile; isFirst: boolean }) {
   const [isOpen, setOpen] = useState(isFirst);
   return (

@@ -16,7 +16,7 @@ interface Props {
   onChanged: () => Promise<void>;
 }
 
-/** The name of the agent with its state, and what can be done with it. */
+/** Shows the agent's name and state, and the actions on it. */
 export function Head({ agent, mayChange, onChanged }: Props) {
   return (
     <div class="view-intro">

@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { replace, route, withQuery } from "../route.ts";
 import { List } from "../ui/list.tsx";
 import { usePages } from "../ui/pages.ts";
@@ -9,7 +10,6 @@ import { type ExportFormat, PAGE, readAudit, saveAudit } from "./read.ts";
 
 const FILTERS = ["action", "actor", "target", "since", "until"] as const;
 type Filter = (typeof FILTERS)[number];
-const DAY_MS = 86_400_000;
 
 /** The filters are in the address, so that a search can be linked to. */
 const valueOf = (filter: Filter): string => route.value.query.get(filter) ?? "";
@@ -20,8 +20,10 @@ const choose = (change: Partial<Record<Filter, string>>) => replace(withQuery(ro
  * date is sent unchanged, so that the service refuses it.
  */
 function startOf(day: string, later = 0): string {
-  const time = new Date(`${day}T00:00`).getTime();
-  return Number.isNaN(time) ? day : new Date(time + later * DAY_MS).toISOString();
+  const time = new Date(`${day}T00:00`);
+  // A day of the clock change has 23 or 25 hours.
+  time.setDate(time.getDate() + later);
+  return Number.isNaN(time.getTime()) ? day : time.toISOString();
 }
 
 function toQuery(): AuditQuery {
@@ -39,7 +41,12 @@ function toQuery(): AuditQuery {
 export function Audit() {
   const query = toQuery();
   const from = usePages((signal) => readAudit(query, signal), [JSON.stringify(query)], PAGE);
-  const save = (format: ExportFormat) => attempt("The log was not exported", () => saveAudit(format, query.since));
+  const [isExporting, setExporting] = useState(false);
+  const save = async (format: ExportFormat) => {
+    setExporting(true);
+    await attempt("The log was not exported", () => saveAudit(format, query.since));
+    setExporting(false);
+  };
   const isFiltered = Object.keys(query).length > 0;
   return (
     <section>
@@ -49,10 +56,10 @@ export function Audit() {
           <button type="button" onClick={() => void from.reload()}>
             Read again
           </button>
-          <button type="button" onClick={() => save("csv")}>
+          <button type="button" disabled={isExporting} onClick={() => save("csv")}>
             Export as CSV
           </button>
-          <button type="button" onClick={() => save("ndjson")}>
+          <button type="button" disabled={isExporting} onClick={() => save("ndjson")}>
             Export as JSON
           </button>
         </div>

@@ -59,7 +59,7 @@ function Result({ result: { count, first, last, problem } }: { result: Verified 
       <p>
         <span class="badge success">whole</span> {count === 1 ? "1 entry" : `${toWhole(count)} entries`}, from{" "}
         {toMoment(first.at)} to {toMoment(last.at)}.{" "}
-        {first.seq > 1 && `The ${toWhole(first.seq - 1)} before them were removed after their time.`}
+        {first.seq > 1 && `The ${toWhole(first.seq - 1)} before them were removed after their retention time.`}
       </p>
       <p class="muted text">
         Newest hash (entry {last.seq}): <code>{last.hash}</code>

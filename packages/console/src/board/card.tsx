@@ -40,7 +40,7 @@ const usedBy = ({ total_tokens, cost_usd }: Task["usage"]): string =>
     " · ",
   );
 
-/** The latest run: how it ended, and how long it took. */
+/** Shows how the latest run ended, and how long it took. */
 function Run({ run: { status, started_at, ended_at } }: { run: TaskRun }) {
   return (
     <span class={`badge ${RUN_LOOKS[status] ?? ""}`}>

@@ -2,8 +2,9 @@ import { batch } from "@preact/signals";
 import { ApiError } from "@board/client/error";
 import { api, isStatus, messageOf } from "../api.ts";
 import { type Change, isFollowing, onChanges } from "../live.ts";
+import { route } from "../route.ts";
 import { isAdmin } from "../session.ts";
-import type { Approval } from "../types.ts";
+import type { Approval, Task } from "../types.ts";
 import { agents, board, complete, isShortened, moving, problem, putTask, removeTask, replaceTasks, tasks } from "./store.ts";
 
 /** Changes within this time are read together. When there are many, the whole board is read instead. */
@@ -54,13 +55,19 @@ async function readBoard(board_id: string): Promise<void> {
       board.value = snapshot.board;
       agents.value = new Map(snapshot.agents.map((agent) => [agent.id, agent]));
       isShortened.value = snapshot.truncated_fields?.includes("tasks") ?? false;
-      replaceTasks(snapshot.tasks);
+      replaceTasks([...snapshot.tasks, ...openTask(snapshot.tasks)]);
     });
   } catch (error) {
     if (current !== board_id) return;
     if (board.value === null || isStatus(error, 404) || isStatus(error, 403)) problem.value = messageOf(error);
     else keep("board", error);
   }
+}
+
+/** Returns the task that is open, if a shortened snapshot does not have it. */
+function openTask(read: readonly Task[]): Task[] {
+  const open = isShortened.value ? tasks.value.get(route.value.task_id ?? "") : undefined;
+  return open && !read.some(({ id }) => id === open.id) ? [open] : [];
 }
 
 onChanges((changes) => {

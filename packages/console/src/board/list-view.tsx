@@ -35,7 +35,7 @@ export function ListView({ mayWrite }: { mayWrite: boolean }) {
   if (all.length === 0) return <Empty title="No task matches.">Show all, or type less.</Empty>;
   return (
     <div class="task-list">
-      {mayWrite && picked.length > 0 && <Bulk tasks={picked} onDone={() => setChosen(new Set())} />}
+      {mayWrite && picked.length > 0 && <Bulk tasks={picked} onDone={(failed) => setChosen(new Set(failed))} />}
       <div class="table texts" role="region" aria-label="Tasks" tabIndex={0}>
         <table>
           <thead>
@@ -114,15 +114,19 @@ function Row({ task, isChosen, onChoose }: RowProps) {
   );
 }
 
-/** Changes several tasks one after the other. The board's rules apply to each task, and a refusal names the refused task. */
-function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone: () => void }) {
+/**
+ * Changes several tasks one after the other. The board's rules apply to each task, and a refusal names the refused task.
+ * Refused tasks stay chosen, because only the last few refusals are shown.
+ */
+function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone: (failed: readonly string[]) => void }) {
   const [isBusy, setBusy] = useState(false);
-  const each = async (act: (task: Task) => Promise<unknown>) => {
+  const each = async (act: (task: Task) => Promise<boolean>) => {
     setBusy(true);
-    for (const task of tasks) await act(task);
+    const failed: string[] = [];
+    for (const task of tasks) if (!(await act(task))) failed.push(task.id);
     setBusy(false);
-    announce(`${tasks.length} tasks were handled`);
-    onDone();
+    announce(`${tasks.length - failed.length} of ${tasks.length} tasks were changed`);
+    onDone(failed);
   };
   const setPriority = (task: Task, priority: string) =>
     attempt(`“${task.title}” was not changed`, () => changeTask(task, { priority }));
@@ -159,7 +163,7 @@ function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone: () => void })
           <option key={name}>{name}</option>
         ))}
       </select>
-      <button type="button" class="plain" onClick={onDone}>
+      <button type="button" class="plain" onClick={() => onDone([])}>
         Choose none
       </button>
     </div>

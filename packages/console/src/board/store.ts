@@ -61,7 +61,10 @@ const isSameTask = (one: Task, other: Task): boolean =>
     return before === now || (typeof now === "object" && JSON.stringify(before) === JSON.stringify(now));
   });
 
-/** Replaces the tasks but keeps the objects of unchanged ones, so that their cards are not drawn again. */
+/**
+ * Replaces the tasks but keeps the objects of unchanged ones, so that their cards are not drawn again. If a task has changed
+ * while the snapshot was on its way, its newer version is kept too.
+ */
 export function replaceTasks(read: readonly Task[]): void {
   const before = tasks.value;
   const isFirst = before.size === 0;
@@ -69,8 +72,9 @@ export function replaceTasks(read: readonly Task[]): void {
   tasks.value = new Map(
     read.map((task) => {
       const known = before.get(task.id);
+      if (known && (known.updated_at > task.updated_at || isSameTask(known, task))) return [task.id, known];
       if (!isFirst && known?.status !== task.status) moved.push(task.id);
-      return [task.id, known && isSameTask(known, task) ? known : task];
+      return [task.id, task];
     }),
   );
   markArrived(moved);
@@ -94,7 +98,7 @@ function markArrived(ids: readonly string[]): void {
   setTimeout(() => (arrived.value = new Set([...arrived.value].filter((id) => !ids.includes(id)))), ARRIVED_MS);
 }
 
-/** Completes a task that another operation returned with the fields that only the board's snapshot has. */
+/** Adds the fields that only the board's snapshot has to a task that another operation returned. */
 export const complete = (task: Omit<Task, "assignee" | "approvals_count" | "approvals_pending_count">): Task => {
   const known = tasks.value.get(task.id);
   const assignee = task.assigned_agent_id === null ? null : (agents.value.get(task.assigned_agent_id)?.name ?? null);
@@ -116,7 +120,8 @@ export async function moveTask(task: Task, status: Status, comment?: string): Pr
     return false;
   } finally {
     const rest = new Map(moving.value);
-    rest.delete(task.id);
+    // A later move of the same task is still on its way.
+    if (rest.get(task.id) === status) rest.delete(task.id);
     moving.value = rest;
   }
 }

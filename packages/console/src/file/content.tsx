@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { toWhole } from "../ui/figures.ts";
 import { toPlain } from "../ui/plain.ts";
 import { Problem } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
@@ -41,7 +42,9 @@ function Csv({ text }: { text: string }) {
   const shown = rows.slice(0, MAX_ROWS).map((cells, index): CsvRow => ({ cells, key: String(index) }));
   return (
     <>
-      {rows.length > MAX_ROWS && <p class="muted">The first {MAX_ROWS} rows. Save the file to see all of them.</p>}
+      {rows.length > MAX_ROWS && (
+        <p class="muted">Only the first {toWhole(MAX_ROWS)} rows are shown. Save the file to see all of them.</p>
+      )}
       <Table
         label="Rows"
         isText

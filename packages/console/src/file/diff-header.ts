@@ -9,7 +9,10 @@ function unquote(text: string): string {
   if (!text.startsWith('"')) return text;
   const inner = text.slice(1, text.endsWith('"') ? -1 : undefined);
   const bytes: number[] = [];
-  const add = (part: string) => bytes.push(...new TextEncoder().encode(part));
+  const add = (part: string) => {
+    // One by one, because a call with too many arguments fails, and an agent may write a path of any length.
+    for (const byte of new TextEncoder().encode(part)) bytes.push(byte);
+  };
   let from = 0;
   for (const { index, 0: all, 1: octal, 2: other } of inner.matchAll(ESCAPE)) {
     add(inner.slice(from, index));
@@ -29,7 +32,7 @@ export function pathOf(line: string): string | null {
   return path === "/dev/null" ? null : withoutSide(unquote(path));
 }
 
-/** The path in git's first line. It names the path twice; if the two differ, later lines have the new one. */
+/** The path in git's first line, which has the old and the new path. If these differ, later lines have the new path again. */
 export function pathOfGit(line: string): string {
   const both = line.slice(GIT_HEADER.length);
   return withoutSide(unquote(both.slice(Math.ceil(both.length / 2))));

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { api } from "../api.ts";
+import { api, messageOf } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { toTask } from "../route.ts";
 import type { Artifact, Task } from "../types.ts";
@@ -72,7 +72,7 @@ function Shown({ file, task, mayWrite }: { file: Artifact; task: Task | undefine
     const stop = new AbortController();
     readContent(file, stop.signal).then(
       async (content) => (isPicture(type) ? setBlob(content) : setText(await content.text())),
-      (reason: unknown) => stop.signal.aborted || setError(reason instanceof Error ? reason.message : String(reason)),
+      (reason: unknown) => stop.signal.aborted || setError(messageOf(reason)),
     );
     return () => stop.abort();
   }, [file.id]);

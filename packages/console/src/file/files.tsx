@@ -38,6 +38,7 @@ export function Files({ board_id, task_id, mayWrite }: Props) {
           ))}
         </ul>
       )}
+      {data && data.total > data.items.length && <p class="muted">{data.total - data.items.length} more files are not shown.</p>}
     </section>
   );
 }

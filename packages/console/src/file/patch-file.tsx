@@ -11,7 +11,8 @@ export type Side = "old" | "new";
 interface Props {
   patch: PatchFile;
   isReviewed: boolean;
-  onReviewed: (isReviewed: boolean) => void;
+  /** Stores whether the file is reviewed; null until it is known which files are. */
+  onReviewed: ((isReviewed: boolean) => void) | null;
   comments: readonly Comment[];
   /** The prefix of the names under which drafts of comments are stored. */
   draft: string;
@@ -32,7 +33,7 @@ export function PatchFileView({ patch, isReviewed, onReviewed, comments, draft, 
   const blocks = Array.from({ length: Math.ceil(patch.lines.length / BLOCK) }, (_, index) => index * BLOCK);
   const places = useMemo(() => new Set(patch.lines.flatMap(placesOf)), [patch]);
   const review = (isDone: boolean) => {
-    onReviewed(isDone);
+    onReviewed?.(isDone);
     setOpen(!isDone);
   };
   return (
@@ -52,6 +53,7 @@ export function PatchFileView({ patch, isReviewed, onReviewed, comments, draft, 
             type="checkbox"
             aria-label={`Reviewed ${patch.path}`}
             checked={isReviewed}
+            disabled={onReviewed === null}
             onChange={(event) => review(event.currentTarget.checked)}
           />
           Reviewed
@@ -80,7 +82,8 @@ function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void 
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const target = event.target as HTMLElement;
   if (!step || /^(INPUT|TEXTAREA)$/.test(target.tagName)) return;
-  const numbers = [...event.currentTarget.querySelectorAll<HTMLElement>(".patch-number")];
+  // The numbers are disabled for people who may not comment. Their arrow keys scroll.
+  const numbers = [...event.currentTarget.querySelectorAll<HTMLElement>(".patch-number:enabled")];
   const next = numbers[numbers.indexOf(target) + step];
   if (!next) return;
   event.preventDefault();

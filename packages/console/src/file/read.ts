@@ -27,7 +27,7 @@ export async function readContent({ board_id, id }: Artifact, signal?: AbortSign
 }
 
 const SILENT = "did not answer, or does not allow this page";
-const storageError = (what: string) => new Error(`The storage of files ${what}. Ask who runs the service.`);
+const storageError = (what: string) => new Error(`The storage of files ${what}. Ask the person who runs the service.`);
 
 export const saveFile = async (file: Artifact): Promise<void> => saveAs(file.name, await readContent(file));
 

@@ -1,4 +1,4 @@
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import type { Change } from "../live.ts";
 import { useResource } from "../resource.ts";
@@ -14,7 +14,7 @@ import { PatchFileView } from "./patch-file.tsx";
 const COMMENTS = "/api/v1/boards/{board_id}/tasks/{task_id}/comments";
 const REVIEWED = "/api/v1/boards/{board_id}/artifacts/{artifact_id}/reviewed-files";
 const LIMIT = 200;
-/** A review with more comments than this shows the newest ones. */
+/** Besides the first page of comments, only this many of the newest pages are read. */
 const MAX_PAGES = 5;
 
 interface Props {
@@ -59,7 +59,7 @@ export function Review({ file, text, task, mayWrite }: Props) {
           key={index}
           patch={patch}
           isReviewed={reviewed.paths.includes(patch.path)}
-          onReviewed={(isReviewed) => reviewed.set(patch.path, isReviewed)}
+          onReviewed={reviewed.isKnown ? (isReviewed) => reviewed.set(patch.path, isReviewed) : null}
           comments={comments.data?.filter(({ anchor }) => anchor?.path === patch.path) ?? []}
           draft={`review.${artifact_id}.${patch.path}`}
           onComment={
@@ -89,7 +89,10 @@ async function readAnchored({ board_id, task_id, id }: Artifact, signal: AbortSi
   return [first, ...others].flatMap(({ items }) => items).filter(({ anchor }) => anchor?.artifact_id === id);
 }
 
-/** Reads and changes which files of a diff this person has reviewed. The service stores them. */
+/**
+ * Reads and changes which files of a diff this person has reviewed. Each change replaces the whole list at the service, so
+ * nothing is changed before the list is known, and changes are sent one after the other.
+ */
 function useReviewed(board_id: string, artifact_id: string) {
   const params = { path: { board_id, artifact_id } };
   const { data, error, reload } = useResource(
@@ -100,13 +103,16 @@ function useReviewed(board_id: string, artifact_id: string) {
   );
   const [changed, setChanged] = useState<readonly string[] | null>(null);
   const paths = changed ?? data?.paths ?? [];
+  const sending = useRef<Promise<unknown>>(Promise.resolve());
   const set = async (path: string, isReviewed: boolean) => {
     const next = [...paths.filter((other) => other !== path), ...(isReviewed ? [path] : [])];
     setChanged(next);
-    const isStored = await attempt("The mark was not stored", () => api.put(REVIEWED, { params, body: { paths: next } }));
-    if (isStored) return;
+    const store = () => attempt("The mark was not stored", () => api.put(REVIEWED, { params, body: { paths: next } }));
+    const stored = sending.current.then(store);
+    sending.current = stored;
+    if (await stored) return;
     setChanged(null);
     await reload();
   };
-  return { paths, error, reload, set };
+  return { paths, isKnown: data !== null, error, reload, set };
 }

@@ -34,10 +34,11 @@ export function StoredFiles() {
 }
 
 function Room({ usage: { used, limit } }: { usage: ArtifactUsage }) {
-  if (limit === null) return <p class="muted">All files together have {toSize(used)}. There is no limit.</p>;
+  if (limit === null) return <p class="muted">All files together use {toSize(used)}. There is no limit.</p>;
   return (
     <p class="muted">
-      All files together have {toSize(used)} of {toSize(limit)}. When that is full, remove files here; the largest come first.
+      All files together use {toSize(used)} of {toSize(limit)}. When the limit is reached, remove files here; the largest come
+      first.
     </p>
   );
 }

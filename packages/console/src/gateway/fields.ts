@@ -66,11 +66,12 @@ export const toTyped = (gateway: Gateway): Typed => ({
 /** Returns a request body with only the fields in `typed`. An empty token is left out, so that the stored token stays. */
 export function toBody(typed: Typed) {
   const texts = ["name", "url", "workspace_root"].filter((name) => name in typed);
+  const token = textOrNull(typed, "token");
   const flags = ["disable_device_pairing", "allow_insecure_tls"].filter((name) => name in typed);
   return {
     ...Object.fromEntries(texts.map((name) => [name, textOf(typed, name).trim()])),
     ...Object.fromEntries(flags.map((name) => [name, typed[name] === true])),
-    ...(textOf(typed, "token") ? { token: textOrNull(typed, "token") } : {}),
+    ...(token === null ? {} : { token }),
     ...("sync_interval_minutes" in typed ? { sync_interval_minutes: numberOrNull(typed, "sync_interval_minutes") } : {}),
   };
 }

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { api } from "../api.ts";
+import { api, messageOf } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { go, toView } from "../route.ts";
 import type { Gateway } from "../types.ts";
@@ -122,7 +122,7 @@ function Test({ gateway, onTested }: { gateway: Gateway; onTested: () => void })
       setAnswer({ isWell: status.connected, text: [status.connected ? works : "", status.error ?? ""].join(" ").trim() });
       onTested();
     } catch (error) {
-      setAnswer({ isWell: false, text: error instanceof Error ? error.message : String(error) });
+      setAnswer({ isWell: false, text: messageOf(error) });
     } finally {
       setBusy(false);
     }

@@ -18,7 +18,7 @@ export function ConnectionHistory({ gateway: { id, connected, version } }: { gat
     const params = { path: { gateway_id: id }, query: { limit: SHOWN } };
     return api.get("/api/v1/gateways/{gateway_id}/connectivity/changes", { params, signal });
   };
-  // The page reads the gateway again at intervals, and these change with each new entry.
+  // A new entry changes the state or the version of the gateway, which the page reads at intervals.
   const from = useResource(read, [id, connected, version], () => false, true);
   return (
     <section>

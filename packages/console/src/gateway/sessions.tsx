@@ -107,6 +107,8 @@ function textOfEntry({ content }: Entry): string {
   return texts.length > 0 ? texts.join("\n") : JSON.stringify(content ?? "");
 }
 
+const toShown = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)} …` : text);
+
 function History({ from: { data, error, reload } }: { from: Resource<{ history: unknown[] }> }) {
   return (
     <>
@@ -118,7 +120,7 @@ function History({ from: { data, error, reload } }: { from: Resource<{ history: 
           {data.history.map(toEntry).map((entry, index) => (
             <li key={index}>
               <strong>{typeof entry.role === "string" ? entry.role : "message"}</strong>{" "}
-              <span dir="auto">{toPlain(textOfEntry(entry).slice(0, MAX_TEXT))}</span>
+              <span dir="auto">{toPlain(toShown(textOfEntry(entry)))}</span>
             </li>
           ))}
         </ol>

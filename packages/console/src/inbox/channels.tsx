@@ -113,7 +113,7 @@ function refusalOfBrowser(): string | null {
     return "On this device, add the console to the home screen first (Share, Add to Home Screen), and open it from there.";
   if (!("serviceWorker" in navigator && "PushManager" in globalThis && "Notification" in globalThis))
     return globalThis.isSecureContext
-      ? "This browser cannot receive messages of pages that are closed."
+      ? "This browser cannot receive messages from pages that are closed."
       : "This browser receives messages only from an https address, or from this computer.";
   if (Notification.permission === "denied")
     return "This browser does not allow the page to notify you. Allow it in the settings of the browser, then reload the page.";
@@ -130,7 +130,7 @@ function ThisBrowser({ onChanged }: Pick<Props, "onChanged">) {
       ) : (
         <Form
           name="browser.new"
-          fields={[{ name: "name", label: "Name", hint: "So that you know it among your browsers." }]}
+          fields={[{ name: "name", label: "Name", hint: "Tells this browser apart from your others." }]}
           start={{ name: guessBrowserName() }}
           label="Notify me in this browser"
           submit={(typed) => addBrowser(textOf(typed, "name"))}

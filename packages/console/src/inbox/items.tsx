@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { boardName, canWrite } from "../session.ts";
@@ -13,8 +13,8 @@ import { toCount, unread } from "./unread.ts";
 
 const LIST = "/api/v1/users/me/inbox";
 
-const read = async (query: { unread?: boolean; cursor?: string }, signal?: AbortSignal) => {
-  const page = await api.get(LIST, { params: { query }, ...(signal && { signal }) });
+const read = async (query: { unread?: boolean; cursor?: string }, signal: AbortSignal) => {
+  const page = await api.get(LIST, { params: { query }, signal });
   unread.value = page.unread;
   return page;
 };
@@ -31,34 +31,33 @@ export function Items() {
   return <Notifications key={String(isUnreadOnly)} isUnreadOnly={isUnreadOnly} />;
 }
 
-interface Older {
-  items: readonly UserNotification[];
-  next_cursor: string | null;
+/** Reads the newest pages, one after the other. */
+async function readPages(count: number, isUnreadOnly: boolean, signal: AbortSignal) {
+  const filter = isUnreadOnly ? { unread: true } : {};
+  let page = await read(filter, signal);
+  const items: UserNotification[] = [...page.items];
+  for (let number = 1; number < count && page.next_cursor !== null; number++) {
+    page = await read({ ...filter, cursor: page.next_cursor }, signal);
+    items.push(...page.items);
+  }
+  return { items, next_cursor: page.next_cursor };
 }
 
 function Notifications({ isUnreadOnly }: { isUnreadOnly: boolean }) {
-  const filter = isUnreadOnly ? { unread: true } : {};
+  /** How many pages are shown. All are read again together, because a new notification moves the others to later pages. */
+  const pages = useRef(1);
   const { data, error, reload } = useResource(
-    (signal) => read(filter, signal),
+    (signal) => readPages(pages.current, isUnreadOnly, signal),
     [],
     ({ type }) => type !== "run",
   );
-  const [older, setOlder] = useState<Older | null>(null);
-  const first = new Set(data?.items.map(({ id }) => id));
-  const items = [...(data?.items ?? []), ...(older?.items ?? []).filter(({ id }) => !first.has(id))];
-  const next = older ? older.next_cursor : (data?.next_cursor ?? null);
-
-  const showOlder = () =>
-    attempt("The older ones were not read", async () => {
-      const page = await read({ ...filter, cursor: next! });
-      setOlder({ items: [...(older?.items ?? []), ...page.items], next_cursor: page.next_cursor });
-    });
+  const items = data?.items ?? [];
+  const showOlder = () => {
+    pages.current++;
+    void reload();
+  };
   const markAsRead = async (ids: string[] | null) => {
-    if (!(await markRead(ids))) return;
-    const at = new Date().toISOString();
-    const isIn = ({ id, read_at }: UserNotification) => read_at === null && (ids === null || ids.includes(id));
-    if (older) setOlder({ ...older, items: older.items.map((item) => (isIn(item) ? { ...item, read_at: at } : item)) });
-    await reload();
+    if (await markRead(ids)) await reload();
   };
   return (
     <>
@@ -91,7 +90,7 @@ function Notifications({ isUnreadOnly }: { isUnreadOnly: boolean }) {
           ))}
         </ul>
       )}
-      {next !== null && (
+      {data && data.next_cursor !== null && (
         <div class="actions">
           <button type="button" onClick={showOlder}>
             Show older ones

@@ -26,7 +26,8 @@ export function LinkSlack({ onChanged }: { onChanged: () => Promise<void> }) {
       ) : (
         <>
           <p>
-            Send this in Slack, in any conversation: only the app sees it. It counts once, until <Time at={link.expires_at} />.
+            Send this in Slack, in any conversation: only the app sees it. It works once, and expires{" "}
+            <Time at={link.expires_at} />.
           </p>
           <Snippet label="Command" text={link.command} />
           <button type="button" class="small" onClick={end}>

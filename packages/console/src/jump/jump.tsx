@@ -72,7 +72,7 @@ function match(targets: readonly Target[], query: string): Target[] {
 export function Jump({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const { found, tasks, problem, searchAll } = useFound(text);
+  const { found, tasks, isSearching, problem, searchAll } = useFound(text);
   const list = useRef<HTMLUListElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const current = Math.min(at, found.length - 1);
@@ -123,7 +123,7 @@ export function Jump({ onClose }: { onClose: () => void }) {
         ))}
       </ul>
       <p class="muted" role="status">
-        {found.length === 0 ? "Nothing was found. " : ""}
+        {isSearching ? "Searching for tasks … " : found.length === 0 ? "Nothing was found. " : ""}
         {tasks && (
           <Searched
             tasks={tasks}
@@ -139,7 +139,7 @@ export function Jump({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Tells on how many boards tasks were searched if these are not all. */
+/** Says on how many boards tasks were searched if these are not all boards. */
 function Searched({ tasks: { searched }, searchAll }: { tasks: FoundTasks; searchAll: () => void }) {
   const total = boards.value?.length ?? 0;
   if (searched >= total) return null;
@@ -157,6 +157,8 @@ interface Found {
   found: Target[];
   /** The result of the search for tasks; null until there is one. */
   tasks: FoundTasks | null;
+  /** Whether the service has not answered the search yet. */
+  isSearching: boolean;
   /** What was not found because a request failed. */
   problem: string | null;
   searchAll: () => void;
@@ -167,29 +169,37 @@ function useFound(text: string): Found {
   const query = text.trim().toLowerCase();
   const [agents, setAgents] = useState<Target[]>([]);
   const [agentProblem, setAgentProblem] = useState<string | null>(null);
-  const [tasks, setTasks] = useState<FoundTasks | null>(null);
+  const [answer, setAnswer] = useState<{ to: string; tasks: FoundTasks } | null>(null);
   const [maxBoards, setMaxBoards] = useState(MAX_BOARDS);
+  const search = `${maxBoards} ${query}`;
   useEffect(() => {
     readAgents().then(setAgents, (reason: unknown) => setAgentProblem(`Agents were not read: ${messageOf(reason)}`));
   }, []);
   useEffect(() => {
-    if (!query) return setTasks(null);
+    if (!query) return setAnswer(null);
     const stop = new AbortController();
-    const search = async () => {
+    const send = async () => {
       const result = await searchTasks(query, maxBoards, stop.signal);
-      if (!stop.signal.aborted) setTasks(result);
+      if (!stop.signal.aborted) setAnswer({ to: search, tasks: result });
     };
-    const timer = setTimeout(search, TYPING_MS);
+    const timer = setTimeout(send, TYPING_MS);
     return () => {
       clearTimeout(timer);
       stop.abort();
     };
-  }, [query, maxBoards]);
+  }, [search]);
   const known = knownTargets();
   const searchAll = () => setMaxBoards(Infinity);
-  if (!query) return { found: known.slice(0, Math.max(MAX_SHOWN, LINKS.length)), tasks: null, problem: agentProblem, searchAll };
-  const targets = tasks?.targets ?? [];
+  if (!query) {
+    const found = known.slice(0, Math.max(MAX_SHOWN, LINKS.length));
+    return { found, tasks: null, isSearching: false, problem: agentProblem, searchAll };
+  }
+  const isSearching = answer?.to !== search;
+  const tasks = isSearching ? null : answer.tasks;
+  // Until the answer comes, tasks of an earlier search are shown if they match the text too.
+  const targets = isSearching ? match(answer?.tasks.targets ?? [], query) : answer.tasks.targets;
   const matches = match([...known, ...agents], query).slice(0, MAX_SHOWN - Math.min(TASK_PLACES, targets.length));
   const taskProblem = tasks?.error ? `Tasks of some boards were not found: ${tasks.error}` : null;
-  return { found: [...matches, ...targets].slice(0, MAX_SHOWN), tasks, problem: taskProblem ?? agentProblem, searchAll };
+  const found = [...matches, ...targets].slice(0, MAX_SHOWN);
+  return { found, tasks, isSearching, problem: taskProblem ?? agentProblem, searchAll };
 }

@@ -28,7 +28,7 @@ const toTarget = ({ id, board_id, title }: { id: string; board_id: string; title
 
 export interface FoundTasks {
   targets: Target[];
-  /** Boards that were searched. */
+  /** Number of boards that were searched. */
   searched: number;
   /** Why the first of the other boards was not searched. */
   error: string | null;

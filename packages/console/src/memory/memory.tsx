@@ -74,7 +74,7 @@ export function Memory({ title, name, read, fields, start, write, concerns }: Me
                 </span>
               </span>
               <span class="text" dir="auto">
-                {entry.content.slice(0, MAX_TEXT)}
+                {entry.content.length > MAX_TEXT ? `${entry.content.slice(0, MAX_TEXT)} …` : entry.content}
               </span>
             </div>
           </div>

@@ -81,7 +81,10 @@ export function Invites() {
                 confirm="Withdraw the invite"
                 failure="The invite was not withdrawn"
                 act={() => api.delete(`${LIST}/{invite_id}`, { params: { path: { invite_id: item.id } } })}
-                onDone={from.reload}
+                onDone={() => {
+                  if (item.token === token) setToken(null);
+                  void from.reload();
+                }}
               />
             </div>
           </div>

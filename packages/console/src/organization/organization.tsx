@@ -20,7 +20,7 @@ const Audit = lazy("the audit log", async () => (await import("../audit/audit.ts
 
 const Slack = lazy("the Slack app", async () => (await import("./slack.tsx")).Slack);
 
-/** What takes room. */
+/** Shows what uses the organization's storage. */
 const Storage = () => (
   <>
     <PayloadUse />

@@ -5,7 +5,7 @@ import { toView } from "../route.ts";
 import type { PayloadUsage } from "../types.ts";
 import { Problem } from "../ui/parts.tsx";
 
-/** The room that the payloads of all webhooks take. Posts are refused when it is full. */
+/** Shows how much storage the payloads of all webhooks use. */
 export function PayloadUse() {
   const { data, error, reload } = useResource(
     (signal) => api.get("/api/v1/webhooks/payload-usage", { signal }),
@@ -22,11 +22,11 @@ export function PayloadUse() {
 }
 
 function Room({ usage: { used, limit } }: { usage: PayloadUsage }) {
-  if (limit === null) return <p class="muted">All payloads together have {toSize(used)}. There is no limit.</p>;
+  if (limit === null) return <p class="muted">All payloads together use {toSize(used)}. There is no limit.</p>;
   return (
     <p class="muted">
-      All payloads together have {toSize(used)} of {toSize(limit)}. When that is full, posts are refused until old payloads expire
-      or <a href={toView("webhooks")}>webhooks</a> are removed.
+      All payloads together use {toSize(used)} of {toSize(limit)}. When the limit is reached, posts are refused until old payloads
+      expire or <a href={toView("webhooks")}>webhooks</a> are removed.
     </p>
   );
 }

@@ -53,14 +53,13 @@ function Connected({ app, onChanged }: { app: SlackApp; onChanged: () => Promise
             </span>
             {last_error !== null && (
               <span class="danger-text" dir="auto">
-                {last_error} Messages wait
+                {last_error} Messages wait.
                 {retry_at !== null && (
                   <>
                     {" "}
-                    until <Time at={retry_at} />
+                    Next attempt: <Time at={retry_at} />
                   </>
                 )}
-                .
               </span>
             )}
           </div>
@@ -89,8 +88,8 @@ function Connect({ isConnected, onChanged }: { isConnected: boolean; onChanged: 
       <h2>{isConnected ? "Replace the secrets" : "Connect Slack"}</h2>
       <p class="muted">
         {isConnected
-          ? "After the app was installed again, or for an app of another workspace."
-          : "Make an app in your workspace at api.slack.com/apps, from the manifest of the page Slack of the documentation, and install it."}
+          ? "Do this after the app was installed again, or to use an app of another workspace."
+          : "Create an app at api.slack.com/apps from the manifest on the page Slack of the documentation, and install it."}
       </p>
       <Form
         name="slack.app"

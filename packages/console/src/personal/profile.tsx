@@ -100,7 +100,7 @@ export function Profile() {
         <p>Deleting your account also deletes organizations that have no other member.</p>
         <Confirm
           label="Delete your account"
-          question="You are signed out, and cannot come back to what was deleted."
+          question="Type “delete” to go on. You are signed out, and nothing can be restored."
           confirm="Delete the account"
           failure="The account was not deleted"
           typed="delete"

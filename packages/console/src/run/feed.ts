@@ -27,6 +27,8 @@ export class StepFeed {
   private cursor = "";
   /** Number of the first step after all steps that were read. It is null until the newest steps were read. */
   private next: number | null = null;
+  /** How many steps the run is known to have. */
+  private known = 0;
   /** The read that is under way. Other reads wait for it, so that no page is read twice. */
   private reading: Promise<void> | null = null;
   private readonly stop = new AbortController();
@@ -36,6 +38,17 @@ export class StepFeed {
     this.run = run;
     this.filter = kind ? { kind } : {};
     this.order = order;
+  }
+
+  /** Tries again what has failed: reading the next page, or following the run. */
+  async retry(): Promise<void> {
+    this.error.value = null;
+    await this.more();
+    if (this.next === null || this.error.value !== null) return;
+    this.stopFollowing?.();
+    this.stopFollowing = undefined;
+    this.follow(this.next);
+    await this.notice(this.known);
   }
 
   /** Reads the next page. */
@@ -107,6 +120,7 @@ export class StepFeed {
 
   /** Reads the steps that are missing if the run has `count` steps, for example after the page was hidden. */
   async notice(count: number): Promise<void> {
+    this.known = Math.max(this.known, count);
     while (this.next !== null && this.next < count && this.error.value === null && !this.stop.signal.aborted)
       await this.read(async () => {
         const query = { ...this.filter, order: "asc", cursor: String(this.next) } as const;

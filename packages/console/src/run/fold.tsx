@@ -8,7 +8,7 @@ const MAX_CHARACTERS = 1_200;
 const MAX_LINES = 12;
 const MAX_LINE = 300;
 
-/** Shortens a text to one that fits into a line. */
+/** Shortens a text so that it fits into a line. */
 export const toLine = (text: string): string => toPlain(text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)} …` : text);
 
 const GOOD = /^(completed|approved|allowed|allow\w*|done)$/;

@@ -75,7 +75,7 @@ export class RowList {
     this.count--;
   }
 
-  /** Stores measured heights by step number. `shift` in the result is by how much the rows above the scroll position have grown. */
+  /** Stores measured heights by step number. `shift` is how many pixels the rows above the scroll position have grown. */
   measure(heights: ReadonlyMap<number, number>, scrolled: number): { isChanged: boolean; shift: number } {
     let [at, shift, isChanged] = [0, 0, false];
     const [first, last] = [Math.min(...heights.keys()), Math.max(...heights.keys())];

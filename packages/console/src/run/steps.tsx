@@ -131,14 +131,14 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
     if (isNear && feed.error.value === null) void feed.more();
   });
 
-  useRetry(feed.error.value, () => feed.more());
+  useRetry(feed.error.value, () => feed.retry());
 
   const { rows: shown, top } = rows.slice(view.top - MARGIN_PX, view.top + view.height + MARGIN_PX);
   return (
     <>
-      <Problem error={feed.error.value} retry={() => feed.more()} />
+      <Problem error={feed.error.value} retry={() => feed.retry()} />
       {rows.count === 0 && !feed.hasMore && (
-        <p class="muted">{run.steps === 0 ? "The agent has reported no steps." : "There is none of this kind."}</p>
+        <p class="muted">{run.steps === 0 ? "The agent has reported no steps." : "There are no steps of this kind."}</p>
       )}
       <div
         class="run-steps"

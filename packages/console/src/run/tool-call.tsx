@@ -47,7 +47,7 @@ export function Call({ call, feed }: { call: ToolCall; feed: StepFeed }) {
           <Text part={`${n} output`} text={toText(output)} feed={feed} isCode />
         </>
       )}
-      {input == null && output == null && !diff && <p class="muted">The agent told nothing more.</p>}
+      {input == null && output == null && !diff && <p class="muted">The agent reported nothing more.</p>}
     </Fold>
   );
 }

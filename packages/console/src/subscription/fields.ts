@@ -8,7 +8,7 @@ export const FIELDS: readonly FieldSpec[] = [
     name: "event_types",
     label: "Events",
     placeholder: "*",
-    hint: "Names with commas, such as task.*, approval.created. Empty or * for all.",
+    hint: "Names separated by commas, such as task.*, approval.created. Empty or * for all.",
   },
   {
     name: "format",

@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import type { Approval } from "../types.ts";
@@ -25,8 +26,14 @@ export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Appro
   const { action_type, description, confidence, status, created_at, resolved_at } = approval;
   const permission = permissionOf(approval);
   const question = questionOf(approval);
-  const answer = async (decision: "approved" | "rejected", option_id?: string) =>
-    (await decide(approval, decision, option_id)) && onDecided();
+  const [isSending, setSending] = useState(false);
+  const answer = async (decision: "approved" | "rejected", option_id?: string, given?: Answer): Promise<boolean> => {
+    setSending(true);
+    const isStored = await decide(approval, decision, option_id, given);
+    setSending(false);
+    if (isStored) onDecided();
+    return isStored;
+  };
   return (
     <div class="approval">
       <div class="grow">
@@ -54,9 +61,7 @@ export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Appro
           <QuestionForm
             id={approval.id}
             question={question}
-            onAnswer={async (given) =>
-              (await decide(approval, given ? "approved" : "rejected", undefined, given ?? undefined)) && onDecided()
-            }
+            onAnswer={(given) => answer(given ? "approved" : "rejected", undefined, given ?? undefined)}
           />
         )}
         {permission && permission.excerpt !== "" && (
@@ -73,6 +78,7 @@ export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Appro
               type="button"
               class={index === 0 ? "primary" : ""}
               dir="auto"
+              disabled={isSending}
               onClick={() => answer(kind.startsWith("allow") ? "approved" : "rejected", id)}
             >
               {name}
@@ -82,10 +88,10 @@ export function ApprovalRow({ approval, mayWrite, onDecided }: { approval: Appro
       )}
       {status === "pending" && mayWrite && !question && !permission?.options.length && (
         <div class="actions">
-          <button type="button" class="primary" onClick={() => answer("approved")}>
+          <button type="button" class="primary" disabled={isSending} onClick={() => answer("approved")}>
             Approve
           </button>
-          <button type="button" onClick={() => answer("rejected")}>
+          <button type="button" disabled={isSending} onClick={() => answer("rejected")}>
             Reject
           </button>
         </div>

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { agents } from "../board/store.ts";
-import { useDraft } from "../draft.ts";
+import { readDraft, useDraft } from "../draft.ts";
 import { useResource } from "../resource.ts";
 import { toFile } from "../route.ts";
 import { member } from "../session.ts";
 import type { Comment } from "../types.ts";
-import { Avatar, Problem } from "../ui/parts.tsx";
+import { Avatar, Loading, Problem } from "../ui/parts.tsx";
 import { toPlain } from "../ui/plain.ts";
 import { Time } from "../ui/time.tsx";
 import { attempt } from "../ui/toast.tsx";
@@ -52,7 +52,8 @@ export function Comments(props: Props) {
   const { board_id, task_id, mayWrite } = props;
   const concerns = (change: { type: string; task_id: string | null }) => change.type === "comment" && change.task_id === task_id;
   const { data, error, reload } = useResource((signal) => readComments(props, signal), [task_id], concerns, true);
-  const [text, setText] = useDraft(`comment.${task_id}`);
+  const draft = `comment.${task_id}`;
+  const [text, setText] = useDraft(draft);
   const [isSending, setSending] = useState(false);
 
   const send = async (event: Event) => {
@@ -64,7 +65,9 @@ export function Comments(props: Props) {
     );
     setSending(false);
     if (!isSent) return;
-    setText("");
+    // What was typed while the comment was on its way is not part of it.
+    const now = readDraft(draft);
+    setText(now.startsWith(text) ? now.slice(text.length).trimStart() : now);
     await reload();
   };
 
@@ -72,6 +75,7 @@ export function Comments(props: Props) {
     <section>
       <h3>Comments</h3>
       <Problem error={error} retry={reload} />
+      {!data && !error && <Loading what="the comments" />}
       {data && data.earlier > 0 && <p class="muted">{data.earlier} earlier comments are not shown.</p>}
       {data?.items.length === 0 && <p class="muted">Nobody has commented.</p>}
       <ol class="comments" aria-live="polite">

@@ -12,7 +12,7 @@ export interface TaskChoices {
 export const NO_CHOICES: TaskChoices = { tags: [], fields: [] };
 
 const LIMIT = 200;
-/** A longer list of tasks to choose from would be too long to scroll through, so only the newest tasks are in it. */
+/** Only this many of the newest tasks are offered, because nobody scrolls through a longer list. */
 const MAX_OFFERED = 200;
 const MAX_TITLE = 80;
 
@@ -104,7 +104,7 @@ export function taskFields({ tags, fields }: TaskChoices, task: Task | null): Fi
   const dependencies = offeredTasks(task);
   return [
     { name: "title", label: "Title" },
-    { name: "description", label: "Description", kind: "long", rows: 6, hint: "Markdown is shown." },
+    { name: "description", label: "Description", kind: "long", rows: 6, hint: "You can use Markdown." },
     ...(task ? [] : people),
     { name: "due_at", label: "Due", kind: "moment", short: true },
     ...(tags.length > 0

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { useDraft } from "../draft.ts";
 import type { Approval } from "../types.ts";
 
 export interface Answer {
@@ -30,17 +31,25 @@ export function QuestionForm({
 }: {
   id: string;
   question: Question;
-  onAnswer: (answer: Answer | null) => void;
+  /** Sends the answer, and returns whether it was stored. */
+  onAnswer: (answer: Answer | null) => Promise<boolean>;
 }) {
   const [option, setOption] = useState<string | null>(null);
-  const [text, setText] = useState("");
+  const [text, setText] = useDraft(`answer.${id}`);
+  const [isSending, setSending] = useState(false);
+  const send = async (answer: Answer | null) => {
+    if (isSending) return;
+    setSending(true);
+    if (await onAnswer(answer)) setText("");
+    setSending(false);
+  };
   const written = question.allow_text && text.trim() !== "" ? text.trim() : null;
   return (
     <form
       class="question"
       onSubmit={(event) => {
         event.preventDefault();
-        onAnswer({ option, text: written });
+        void send({ option, text: written });
       }}
     >
       {question.options.length > 0 && (
@@ -60,10 +69,10 @@ export function QuestionForm({
         </label>
       )}
       <div class="actions">
-        <button type="submit" class="primary" disabled={option === null && written === null}>
+        <button type="submit" class="primary" disabled={isSending || (option === null && written === null)}>
           Answer
         </button>
-        <button type="button" onClick={() => onAnswer(null)}>
+        <button type="button" disabled={isSending} onClick={() => send(null)}>
           No answer
         </button>
       </div>

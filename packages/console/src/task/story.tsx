@@ -1,12 +1,23 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { api, messageOf } from "../api.ts";
-import { agents, blockersOf, board, changeTask, deleteTask, moveTask, tasks } from "../board/store.ts";
+import { api, isStatus, messageOf } from "../api.ts";
+import {
+  agents,
+  blockersOf,
+  board,
+  changeTask,
+  complete,
+  deleteTask,
+  isShortened,
+  moveTask,
+  putTask,
+  tasks,
+} from "../board/store.ts";
 import { go, route, toTask } from "../route.ts";
 import { Runs } from "../run/runs.tsx";
 import { PRIORITIES, type Status, STATUS_NAMES, STATUSES, type Task } from "../types.ts";
 import { lazy } from "../ui/lazy.tsx";
 import { Markdown, RawToggle } from "../ui/markdown.tsx";
-import { Problem } from "../ui/parts.tsx";
+import { Loading, Problem } from "../ui/parts.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { isPast, Time } from "../ui/time.tsx";
 import { Approvals } from "./approvals.tsx";
@@ -94,28 +105,55 @@ export function Story({ board_id, task_id, mayWrite, onClose }: Props) {
           {mayWrite && <Remove task={known} onRemoved={onClose} />}
         </div>
       ) : (
-        <p class="story-body">This task does not exist, or was removed.</p>
+        <Unknown board_id={board_id} task_id={task_id} />
       )}
     </div>
   );
 }
 
+const TASK = "/api/v1/boards/{board_id}/tasks/{task_id}";
+
+/** Reads a task that is not among the tasks of the board's snapshot. A snapshot has only the newest tasks of a large board. */
+function Unknown({ board_id, task_id }: { board_id: string; task_id: string }) {
+  const [isMissing, setMissing] = useState(!isShortened.value);
+  const [error, setError] = useState<string | null>(null);
+  const read = async () => {
+    setError(null);
+    try {
+      putTask(complete(await api.get(TASK, { params: { path: { board_id, task_id } } })));
+    } catch (reason) {
+      if (isStatus(reason, 404) || isStatus(reason, 422)) setMissing(true);
+      else setError(messageOf(reason));
+    }
+  };
+  useEffect(() => void (isMissing || read()), []);
+  if (isMissing) return <p class="story-body">This task does not exist, or was removed.</p>;
+  return <div class="story-body">{error === null ? <Loading what="the task" /> : <Problem error={error} retry={read} />}</div>;
+}
+
 /** Reads the whole description of a task if the board's snapshot has only its beginning. */
 function useWholeTask(known: Task | undefined, board_id: string, task_id: string) {
-  const [whole, setWhole] = useState<{ description: string | null; error: string | null } | null>(null);
+  const [whole, setWhole] = useState<string | null>(null);
+  const [error, setError] = useState<string | null>(null);
   const isCut = known?.truncated_fields?.includes("description") ?? false;
   useEffect(() => {
+    setError(null);
     if (!isCut) return setWhole(null);
-    api.get("/api/v1/boards/{board_id}/tasks/{task_id}", { params: { path: { board_id, task_id } } }).then(
-      ({ description }) => setWhole({ description, error: null }),
-      (error: unknown) => setWhole({ description: null, error: messageOf(error) }),
+    const stop = new AbortController();
+    api.get(TASK, { params: { path: { board_id, task_id } }, signal: stop.signal }).then(
+      ({ description }) => stop.signal.aborted || setWhole(description),
+      (reason: unknown) => stop.signal.aborted || setError(messageOf(reason)),
     );
+    return () => stop.abort();
   }, [isCut, known?.updated_at]);
-  return whole ?? { description: known?.description ?? null, error: null };
+  return { description: whole ?? known?.description ?? null, error };
 }
 
 function Properties({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
-  const change = (body: Parameters<typeof changeTask>[1]) => attempt("The task was not changed", () => changeTask(task, body));
+  /** Stores the choice of a person. If that fails, the select shows the stored value again. */
+  const change = async (select: HTMLSelectElement, stored: string, body: Parameters<typeof changeTask>[1]) => {
+    if (!(await attempt("The task was not changed", () => changeTask(task, body)))) select.value = stored;
+  };
   const priorities = PRIORITIES.some((name) => name === task.priority) ? PRIORITIES : [task.priority, ...PRIORITIES];
   const assignees = [...agents.value.values()];
   return (
@@ -147,7 +185,9 @@ function Properties({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
           <select
             aria-label="Assignee"
             value={task.assigned_agent_id ?? ""}
-            onChange={(event) => change({ assigned_agent_id: event.currentTarget.value || null })}
+            onChange={({ currentTarget: select }) =>
+              change(select, task.assigned_agent_id ?? "", { assigned_agent_id: select.value || null })
+            }
           >
             <option value="">Nobody</option>
             {task.assigned_agent_id && !agents.value.has(task.assigned_agent_id) && (
@@ -169,7 +209,7 @@ function Properties({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
           <select
             aria-label="Priority"
             value={task.priority}
-            onChange={(event) => change({ priority: event.currentTarget.value })}
+            onChange={({ currentTarget: select }) => change(select, task.priority, { priority: select.value })}
           >
             {priorities.map((name) => (
               <option key={name}>{name}</option>

@@ -33,8 +33,12 @@ export function Confirm({ label, question, confirm, failure, act, onDone, typed 
     const isDone = await attempt(failure, act);
     setBusy(false);
     if (!isDone) return;
-    setAsking(false);
+    stop();
     onDone?.();
+  };
+  const stop = () => {
+    setAsking(false);
+    setText("");
   };
   return (
     <div class="confirm">
@@ -50,7 +54,7 @@ export function Confirm({ label, question, confirm, failure, act, onDone, typed 
       <button type="button" class="danger" disabled={isBusy || (typed !== undefined && text !== typed)} onClick={run}>
         {confirm}
       </button>
-      <button type="button" onClick={() => setAsking(false)}>
+      <button type="button" onClick={stop}>
         Cancel
       </button>
     </div>

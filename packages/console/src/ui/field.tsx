@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { messageOf } from "../api.ts";
 import "../styles/parts.css";
 
-/** The problems that a refused request names: those of a field by its name, such as `limit.cost_usd`, and the others in `rest`. */
+/** Why a request was refused: problems of fields by the field's name, such as `limit.cost_usd`, and all others in `rest`. */
 export interface Refusal {
   fields: ReadonlyMap<string, string>;
   rest: string | null;

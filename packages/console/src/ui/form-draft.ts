@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { useDraft } from "../draft.ts";
+import { readDraft, useDraft } from "../draft.ts";
 import { NO_REFUSAL, type Refusal } from "./field.tsx";
 import type { FieldSpec, Typed, Value } from "./input.tsx";
 
@@ -61,6 +61,13 @@ export function useTyped(name: string, start: Typed) {
     accept: (values: Typed) => setBase(write({ ...before, ...values })),
     clear: () => {
       setDraft("");
+      setBase("");
+      setSecrets({});
+    },
+    /** Forgets what was sent. What was typed while it was on its way is kept. */
+    forgetSent: (sent: Typed) => {
+      const now = Object.entries(parse(readDraft(`form.${name}`)));
+      setDraft(write(Object.fromEntries(now.filter(([field, value]) => !isSame(sent[field], value)))));
       setBase("");
       setSecrets({});
     },

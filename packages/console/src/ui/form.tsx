@@ -48,7 +48,7 @@ function toRefusal(error: unknown, fields: readonly FieldSpec[]): Refusal {
 
 /** Shows a form. Refused values are shown at their fields, and what was typed is kept until the service has accepted it. */
 export function Form({ name, fields, start, label, submit, onDone, focusFirst, children }: FormProps) {
-  const { typed, before, isTyped, type, accept, clear: forget } = useTyped(name, start);
+  const { typed, before, isTyped, type, accept, clear: forget, forgetSent } = useTyped(name, start);
   const [refusal, setRefusal] = useState(NO_REFUSAL);
   const [isSending, setSending] = useState(false);
   const shown = fields.filter(({ isShown }) => !isShown || isShown(typed));
@@ -67,7 +67,7 @@ export function Form({ name, fields, start, label, submit, onDone, focusFirst, c
       const elsewhere = Object.keys(changed).filter((field) => field in before && !isSame(before[field], start[field]));
       if (elsewhere.length > 0) throw new ChangedError(Object.fromEntries(elsewhere.map((field) => [field, start[field]!])));
       await submit(typed, changed, { ...start, ...before });
-      clear();
+      forgetSent(typed);
       onDone?.();
     } catch (error) {
       setRefusal(toRefusal(error, shown));

@@ -18,15 +18,15 @@ const ALLOWED_TAGS = "p br hr h1 h2 h3 h4 h5 h6 strong em del code pre blockquot
 /** Links may lead only to web pages and e-mail addresses, and not to views of this console. */
 const ALLOWED_URI_REGEXP = /^(?:https?:|mailto:)/i;
 
-/** Checks for lines that begin with many quote or list signs, because deep nesting takes long to render. */
+/** The sign of a quote or of a list item. */
+const SIGN = /[ \t]*(?:[>*+-]|\d{1,9}[.)])/y;
+
+/** Checks for lines that begin with many signs of quotes or list items, because deep nesting takes long to render. */
 const isDeep = (text: string): boolean =>
   text.split("\n").some((line) => {
-    let marks = 0;
-    for (const character of line) {
-      if (character === ">" || character === "-" || character === "*" || character === "+") marks++;
-      else if (character !== " " && character !== "\t") break;
-    }
-    return marks > MAX_NESTING && /\S/.test(line.replace(/[-*+>\s]/g, ""));
+    let signs = 0;
+    for (SIGN.lastIndex = 0; signs <= MAX_NESTING && SIGN.test(line); ) signs++;
+    return signs > MAX_NESTING && /\S/.test(line.replace(/[-*+>\s]/g, ""));
   });
 
 const escape = (text: string): string =>
@@ -67,7 +67,13 @@ export function MarkdownText({ text }: { text: string }) {
   const place = useRef<HTMLDivElement>(null);
   const isPlain = text.length > MAX_LENGTH || isDeep(text);
   useLayoutEffect(() => {
-    if (!isPlain) place.current?.replaceChildren(render(text));
+    if (isPlain) return;
+    try {
+      place.current?.replaceChildren(render(text));
+    } catch {
+      // The parser gives up on some texts that nest deeply. They are shown as they were written.
+      place.current?.replaceChildren(text);
+    }
   }, [text, isPlain]);
   if (isPlain)
     return (

@@ -1,6 +1,6 @@
 import { lazy } from "./lazy.tsx";
 
-/** Shows a text with Markdown. The script that renders it is loaded with the first text, which is shown plain until then. */
+/** Shows a text with Markdown. The script that renders Markdown is loaded when the first text is shown. */
 export const Markdown = lazy<{ text: string }>("the text", async () => (await import("./markdown-text.tsx")).MarkdownText);
 
 /** Switches between rendered Markdown and the text as its author wrote it. */

@@ -19,8 +19,12 @@ export function usePages<Item>(
   const [error, setError] = useState<string | null>(null);
   const [round, setRound] = useState(0);
   const source = useRef<AsyncGenerator<Item> | null>(null);
+  const reading = useRef<AsyncGenerator<Item> | null>(null);
 
   const readUpTo = async (count: number, before: readonly Item[], from: AsyncGenerator<Item>) => {
+    // Two reads of one generator would each get only some of its items.
+    if (reading.current === from) return;
+    reading.current = from;
     const items = [...before];
     try {
       while (items.length <= count) {
@@ -33,9 +37,18 @@ export function usePages<Item>(
       setRead(items);
       setWanted(count);
     } catch (reason) {
-      if (source.current === from) setError(messageOf(reason));
+      if (source.current !== from) return;
+      // A generator that has thrown only says that it has ended, so the list must be read again from its beginning.
+      source.current = null;
+      setError(messageOf(reason));
+    } finally {
+      if (reading.current === from) reading.current = null;
     }
   };
+  useEffect(() => {
+    setRead(null);
+    setError(null);
+  }, keys);
   useEffect(() => {
     const stop = new AbortController();
     const from = open(stop.signal);

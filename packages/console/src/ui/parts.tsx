@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Agent } from "../types.ts";
-import { NoticeList, openDialogs } from "./toast.tsx";
+import { attempt, NoticeList, openDialogs } from "./toast.tsx";
 
 const COPIED_MS = 2_000;
 
@@ -40,7 +40,13 @@ export function Loading({ what }: { what: string }) {
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
+    const isCopied = await attempt("Nothing was copied", async () => {
+      // Browsers offer the clipboard only to pages that came over https or from the same machine.
+      if (!isSecureContext)
+        throw new Error("The browser copies only from https addresses. Select the text and copy it yourself.");
+      await navigator.clipboard.writeText(text);
+    });
+    if (!isCopied) return;
     setCopied(true);
     setTimeout(() => setCopied(false), COPIED_MS);
   };

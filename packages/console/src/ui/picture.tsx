@@ -1,6 +1,6 @@
 import { saveAs } from "./save.ts";
 
-/** What the page shows around a drawing as HTML. In a picture it is text. */
+/** The texts that the page shows as HTML around a drawing. A saved picture contains them as text of the drawing. */
 export interface Frame {
   title: string;
   /** What the drawing covers, such as a time and boards. */
@@ -11,7 +11,7 @@ export interface Frame {
   scale?: readonly [top: string, bottom: string];
   /** The first and the last time of columns. */
   ends?: readonly [first: string, last: string];
-  /** The names of bars, which are at their left, and their values. */
+  /** The name and the value of each bar. The name is at the left of the bar. */
   bars?: readonly (readonly [name: string, value: string])[];
 }
 
@@ -27,7 +27,7 @@ const ENDS = 44;
 const GAP = 8;
 /** Longer texts would reach over the drawing. */
 const MAX_TEXT = 30;
-/** The width of a character of the legend, which has no exact one before it is drawn. */
+/** Estimated width of a character of the legend. The exact width is known only after drawing. */
 const CHARACTER = 7.5;
 
 function draw<Name extends keyof SVGElementTagNameMap>(
@@ -115,7 +115,7 @@ interface SavePictureProps {
   frame: Frame;
 }
 
-/** Saves the chart in the same element with `data-figure` as a file that can be read without the page. */
+/** Saves the chart that is in the same `data-figure` element as this button. The file can be viewed without the page. */
 export function SavePicture({ name, frame }: SavePictureProps) {
   const save = (button: HTMLButtonElement) => {
     const drawing = button.closest("[data-figure]")?.querySelector<SVGSVGElement>(".chart svg");

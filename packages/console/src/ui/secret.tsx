@@ -12,7 +12,7 @@ export function Secret({ label, text, onDone }: SecretProps) {
   return (
     <div class="card-panel" role="status">
       {text === null ? (
-        <p class="danger-text">It was made, but the answer was lost on its way. Rotate it to get another one.</p>
+        <p class="danger-text">It was created, but the answer did not arrive. Rotate it to get another one.</p>
       ) : (
         <>
           <p>Store it now: it is not shown again.</p>

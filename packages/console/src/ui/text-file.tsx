@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { toWhole } from "./figures.ts";
 import { Markdown, RawToggle } from "./markdown.tsx";
 import { toPlain } from "./plain.ts";
 import "../styles/text-file.css";
@@ -6,7 +7,7 @@ import "../styles/text-file.css";
 const MAX_TEXT = 500_000;
 
 interface Props {
-  /** Names the text for people who hear the page. */
+  /** The name of the text for screen readers. */
   label: string;
   text: string;
 }
@@ -14,7 +15,7 @@ interface Props {
 export function PlainFile({ label, text }: Props) {
   return (
     <>
-      {text.length > MAX_TEXT && <p class="muted">The first {MAX_TEXT} characters.</p>}
+      {text.length > MAX_TEXT && <p class="muted">Only the first {toWhole(MAX_TEXT)} characters are shown.</p>}
       <pre class="file-text" tabIndex={0} aria-label={label}>
         {toPlain(text.slice(0, MAX_TEXT))}
       </pre>
@@ -22,7 +23,7 @@ export function PlainFile({ label, text }: Props) {
   );
 }
 
-/** A text with Markdown, which can be shown as it was written too. */
+/** Shows a text with Markdown, rendered or as it was written. */
 export function MarkdownFile({ label, text }: Props) {
   const [isRaw, setRaw] = useState(false);
   return (

@@ -46,7 +46,7 @@ export function Time({ at }: { at: string }) {
 
 const SECOND_MS = 1_000;
 let stopSeconds: (() => void) | undefined;
-/** Counts seconds while the page is visible and shows a growing duration. All durations share this one timer. */
+/** Counts seconds while a growing duration is shown on a visible page. All durations share this one timer. */
 const seconds = signal(0, {
   watched() {
     stopSeconds = effect(() => {

@@ -30,8 +30,10 @@ export function BudgetForm({ budget, place, onClose, onSaved }: Props) {
   const start: Typed = budget
     ? toTyped(budget)
     : { ...NEW, ...startPlace(), ...place, ...(place?.scope === "task" ? { period: "total" } : {}) };
-  const typed: Typed = draft ? { ...start, ...(JSON.parse(draft) as Partial<Typed>) } : start;
-  const type = (change: Partial<Typed>) => setDraft(JSON.stringify({ ...typed, ...change }));
+  // Only what was typed is kept, so that what others change meanwhile is not undone.
+  const kept = draft ? (JSON.parse(draft) as Partial<Typed>) : {};
+  const typed: Typed = { ...start, ...kept };
+  const type = (change: Partial<Typed>) => setDraft(JSON.stringify({ ...kept, ...change }));
 
   const save = async (event: Event) => {
     event.preventDefault();
@@ -87,7 +89,7 @@ export function BudgetForm({ budget, place, onClose, onSaved }: Props) {
     <Dialog title={budget ? "Change the budget" : "New budget"} onClose={onClose}>
       <form class="form budget-form" onSubmit={save} noValidate>
         <Problem error={refusal.rest} />
-        {!budget && !place && <Place typed={typed} type={type} choice={choice} />}
+        {!budget && !place && <Place typed={typed} choice={choice} />}
         <div class="form-row">
           {choice("period", "Begins again", [
             ["day", "every day"],
@@ -111,7 +113,7 @@ export function BudgetForm({ budget, place, onClose, onSaved }: Props) {
           {input("warn_at", "Warn at %", { inputMode: "decimal" })}
           {choice("on_limit", "When it is spent", [
             ["stop", "stop the runs"],
-            ["warn", "only tell"],
+            ["warn", "only warn"],
           ])}
         </div>
         <div class="form-actions">
@@ -145,7 +147,6 @@ function startPlace(): Pick<Typed, "scope" | "scope_id"> {
 
 interface PlaceProps {
   typed: Typed;
-  type: (change: Partial<Typed>) => void;
   choice: (name: keyof Typed, label: string, options: readonly (readonly [string, string])[]) => preact.JSX.Element;
 }
 

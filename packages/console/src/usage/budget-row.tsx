@@ -38,7 +38,7 @@ export function BudgetRow({ budget, onEdit, onChanged }: RowProps) {
           <span class="muted">{scope === "organization" ? "" : scope}</span>
           <span class={`badge ${look}`}>{text}</span>
           <span class="muted">
-            {PERIODS[period]}, {on_limit === "stop" ? "stops" : "only tells"}
+            {PERIODS[period]}, {on_limit === "stop" ? "stops" : "only warns"}
             {resets_at && (
               <>
                 , begins again <Time at={resets_at} />

@@ -6,7 +6,7 @@ const NOBODY: Record<UsageGrouping, string> = {
   day: "unknown day",
   agent: "unknown agent",
   board: "no board",
-  model: "model not told",
+  model: "model not reported",
   task: "no task",
 };
 

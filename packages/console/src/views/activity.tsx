@@ -82,7 +82,12 @@ export function Activity() {
       </div>
       <Problem error={error} retry={reload} />
       {!data && !error && <Loading what="the activity" />}
-      {entries?.length === 0 && <Empty title="Nothing has happened yet.">What people and agents do appears here at once.</Empty>}
+      {data?.entries.length === 0 && (
+        <Empty title="Nothing has happened yet.">What people and agents do appears here at once.</Empty>
+      )}
+      {data && data.entries.length > 0 && entries?.length === 0 && (
+        <Empty title="No entry matches.">Only the newest {LIMIT} entries are searched.</Empty>
+      )}
       {entries && entries.length > 0 && (
         <ol class="feed">
           {entries.map((entry) => (

@@ -1,6 +1,7 @@
 import { type Connection, connectionLines } from "@board/cli/connection-lines";
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
+import { toView } from "../route.ts";
 import type { Board } from "../types.ts";
 import { type FieldSpec, Form } from "../ui/form.tsx";
 import { Snippet } from "../ui/parts.tsx";
@@ -33,8 +34,17 @@ const fieldsFor = (boards: readonly Board[]): FieldSpec[] => [
 
 /** Creates an agent and shows the commands to copy. */
 export function Connect({ boards, isLead = false, onConnected }: Props) {
-  const [created, setCreated] = useState<{ name: string; token: string } | null>(null);
+  const [created, setCreated] = useState<{ id: string; name: string; token: string | null } | null>(null);
 
+  if (created?.token === null)
+    return (
+      <p class="danger-text" role="status">
+        <a href={toView("agents", created.id)} dir="auto">
+          {created.name}
+        </a>{" "}
+        was created, but the answer with its token was lost. Make a new token on the page of the agent.
+      </p>
+    );
   if (created)
     return (
       <div class="panel" role="status">
@@ -57,7 +67,8 @@ export function Connect({ boards, isLead = false, onConnected }: Props) {
         const is_board_lead = typed["is_board_lead"] === true;
         const body = { name: textOf(typed, "name"), board_id: textOf(typed, "board_id"), is_board_lead };
         const agent = await api.post("/api/v1/agents", { body });
-        setCreated({ name: agent.name, token: agent.auth_token! });
+        // A repeated answer has no token, because the service shows it only once.
+        setCreated({ id: agent.id, name: agent.name, token: agent.auth_token ?? null });
       }}
       onDone={onConnected}
     />

@@ -6,6 +6,7 @@ import { boards } from "../session.ts";
 import { Form, type FieldSpec, type Typed } from "../ui/form.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
 import { attempt } from "../ui/toast.tsx";
+import { textOf } from "../ui/values.ts";
 
 interface Rights {
   access: "read" | "write";
@@ -92,7 +93,7 @@ function Ask({ program, onAgree, onRefuse }: AskProps) {
         )}
       </dl>
       <Form
-        name="consent"
+        name={`consent.${client_id}`}
         fields={signsIn ? [] : fieldsFor(program)}
         start={{ access: "write", which: "all", board_ids: [] }}
         label="Connect"
@@ -106,16 +107,20 @@ function Ask({ program, onAgree, onRefuse }: AskProps) {
   );
 }
 
-/** Reads which program asks for access, again only if `key` changes. */
-function useProgram(read: () => Promise<AskingProgram>, key: string) {
-  const [program, setProgram] = useState<AskingProgram | null>(null);
-  const [error, setError] = useState<string | null>(null);
+/** Reads which program asks for access, again only if `key` changes. An answer about an earlier key is ignored. */
+function useProgram(read: (() => Promise<AskingProgram>) | null, key: unknown) {
+  const [answer, setAnswer] = useState<{ key: unknown; program: AskingProgram | null; error: string | null } | null>(null);
   useEffect(() => {
-    setProgram(null);
-    setError(null);
-    if (key) read().then(setProgram, (reason: unknown) => setError(messageOf(reason)));
+    let isOver = false;
+    read?.().then(
+      (program) => isOver || setAnswer({ key, program, error: null }),
+      (reason: unknown) => isOver || setAnswer({ key, program: null, error: messageOf(reason) }),
+    );
+    return () => {
+      isOver = true;
+    };
   }, [key]);
-  return { program, error };
+  return answer && answer.key === key ? answer : { program: null, error: null };
 }
 
 /** Shows the page to which an MCP client sends its user. The client's request is signed, so the page sends it back unchanged. */
@@ -134,9 +139,11 @@ export function ConnectPage() {
 
 /** Shows the page on which a person types the code that a device shows. */
 export function DevicePage() {
-  const [code, setCode] = useState(route.value.query.get("user_code") ?? "");
+  /** An object, so that the same code can be typed again after a failure. */
+  const [typed, setTyped] = useState({ code: route.value.query.get("user_code") ?? "" });
+  const { code } = typed;
   const [done, setDone] = useState<string | null>(null);
-  const { program, error } = useProgram(() => readDevice(code), code);
+  const { program, error } = useProgram(code ? () => readDevice(code) : null, typed);
   // The code is removed from the address, because the browser stores addresses in its history.
   useEffect(() => replace("#device"), []);
   if (done)
@@ -157,7 +164,7 @@ export function DevicePage() {
           start={{ code: "" }}
           label="Continue"
           focusFirst
-          submit={async ({ code: typed }) => setCode(String(typed).trim())}
+          submit={async (values) => setTyped({ code: textOf(values, "code").trim() })}
         />
       </main>
     );

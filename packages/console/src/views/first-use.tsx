@@ -74,13 +74,13 @@ function TestWebhook({ board, onSent }: { board: Board; onSent: () => void }) {
     });
   return (
     <>
-      <p class="muted">Makes an address for other systems, posts to it, and shows what became of the post.</p>
+      <p class="muted">Creates an address for other systems, posts to it, and shows what happens to the post.</p>
       <button type="button" class={isSent ? "" : "primary"} onClick={send}>
         {isSent ? "Send it again" : "Send a test webhook"}
       </button>
       {webhook && isSent && (
         <div class="panel">
-          <Snippet label="The same from elsewhere" text={toCurl(webhook)} />
+          <Snippet label="Post with curl" text={toCurl(webhook)} />
           <Payloads webhook={webhook} />
         </div>
       )}
@@ -140,7 +140,7 @@ export function FirstUse() {
             {board ? (
               <InvitePerson board={board} onInvited={() => setInvited(true)} />
             ) : (
-              <p class="muted">Each person has an account, which a link makes.</p>
+              <p class="muted">Each person gets an account by opening the link of an invite.</p>
             )}
           </Step>
         )}

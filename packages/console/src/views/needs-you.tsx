@@ -67,7 +67,7 @@ function Spent({ budget }: { budget: Budget }) {
         <strong dir="auto">{scopeName(budget)}</strong>
         <span class="muted">
           {scope}: {spentText(budget)}.{" "}
-          {on_limit === "stop" ? "No agent gets work under it until it is raised" : "Its limit only tells; work goes on"}
+          {on_limit === "stop" ? "No agent gets work under it until its limit is raised" : "Its limit only warns; work goes on"}
           {resets_at && (
             <>
               , begins again <Time at={resets_at} />
@@ -175,7 +175,7 @@ export function NeedsYou() {
                   </button>
                   <Confirm
                     label="Delete"
-                    question="Its work is never done."
+                    question="Its work will not be done."
                     confirm="Delete the job"
                     failure="The job was not deleted"
                     act={() => api.delete("/api/v1/jobs/{job_id}", { params: { path: { job_id: job.id } } })}

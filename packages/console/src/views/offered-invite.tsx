@@ -1,3 +1,4 @@
+import { ConnectionError } from "@board/client/error";
 import { useState } from "preact/hooks";
 import { isStatus } from "../api.ts";
 import { openedInvite } from "../opened-links.ts";
@@ -19,8 +20,15 @@ export function OfferedInvite({ token }: { token: string }) {
   const [isBusy, setBusy] = useState(false);
   const accept = async () => {
     setBusy(true);
-    await attempt("You did not join", () => join(token));
-    openedInvite.forget();
+    let isRefused = false;
+    const act = () =>
+      join(token).catch((error: unknown) => {
+        isRefused = !(error instanceof ConnectionError);
+        throw error;
+      });
+    // An invite that could not be sent can be sent again.
+    if ((await attempt("You did not join", act)) || isRefused) openedInvite.forget();
+    setBusy(false);
   };
   return (
     <Dialog title="Join by this invite?" onClose={() => openedInvite.forget()}>

@@ -3,6 +3,7 @@ import { returnFromService } from "../accounts.ts";
 import { isAccepted, messageOf, useToken } from "../api.ts";
 import { type Auth, readAuth } from "../config.ts";
 import { finishSignIn, hasReturned, leaveToSignIn, type Provider } from "../oidc.ts";
+import { Problem } from "../ui/parts.tsx";
 import { AccountForm } from "./account-form.tsx";
 
 /** Shows the ways to sign in that the service offers, as a page or in a window over a page whose token has expired. */
@@ -17,22 +18,18 @@ export function SignInForm() {
     await act().catch((reason: unknown) => setError(messageOf(reason)));
     setBusy(false);
   };
-  useEffect(() => {
-    void attempt(async () => {
+  const begin = () =>
+    attempt(async () => {
       const found = await readAuth();
       setAuth(found);
       if (hasReturned() && isProvider(found)) useToken(await finishSignIn(found));
       if (found.mode === "accounts") await returnFromService();
     });
-  }, []);
+  useEffect(() => void begin(), []);
 
   return (
     <div class="sign-in-form">
-      {error && (
-        <p class="problem" role="alert">
-          {error}
-        </p>
-      )}
+      <Problem error={error} {...(auth === null ? { retry: begin } : {})} />
       {auth?.mode === "local" && <TokenForm isBusy={isBusy} attempt={attempt} />}
       {auth?.mode === "accounts" && <AccountForm ways={auth.ways} isBusy={isBusy} attempt={attempt} />}
       {auth?.mode === "oidc" &&
@@ -76,7 +73,7 @@ function TokenForm({ isBusy, attempt }: { isBusy: boolean; attempt: (act: () => 
         />
       </label>
       <p class="muted">
-        <code>npm start</code> prints it in a terminal, with a link that signs in, and elsewhere the file that holds it.
+        In a terminal, <code>npm start</code> prints it with a link that signs in. Elsewhere it names the file that contains it.
       </p>
       <button type="submit" class="primary" disabled={isBusy}>
         Sign in

@@ -10,9 +10,12 @@ export const pathOf = ({ board_id, id }: Webhook) => ({ params: { path: { board_
 
 export const addressOf = ({ endpoint_path }: Pick<Webhook, "endpoint_path">): string => `${location.origin}${endpoint_path}`;
 
+/** Quotes a text for a shell. The name of a header may contain characters that a shell would run as a command. */
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
 export const toCurl = (webhook: Webhook): string =>
   webhook.has_secret
-    ? `BODY='${JSON.stringify(TEST_PAYLOAD)}'\nSIGNATURE=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -hex | sed 's/.* //')\ncurl -s ${addressOf(webhook)} -H "Content-Type: application/json" -H "${webhook.signature_header ?? "X-Hub-Signature-256"}: sha256=$SIGNATURE" -d "$BODY"`
+    ? `BODY='${JSON.stringify(TEST_PAYLOAD)}'\nSIGNATURE=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -hex | sed 's/.* //')\ncurl -s ${addressOf(webhook)} -H "Content-Type: application/json" -H ${quote(`${webhook.signature_header ?? "X-Hub-Signature-256"}: sha256=`)}"$SIGNATURE" -d "$BODY"`
     : `curl -s ${addressOf(webhook)} -H "Content-Type: application/json" -d '${JSON.stringify(TEST_PAYLOAD)}'`;
 
 /** Posts to a webhook as another system would. */

@@ -34,7 +34,7 @@ export function Endpoint({ webhook, onChanged }: { webhook: Webhook; onChanged: 
         {webhook.event_types && <span class="muted">notifies of {webhook.event_types.join(", ")}</span>}
         {until && !isPast(until) && (
           <span class="row-head muted">
-            The previous secret works until <Time at={until} />.
+            The previous secret stops working <Time at={until} />.
             <button type="button" class="small" onClick={endPrevious}>
               End it now
             </button>

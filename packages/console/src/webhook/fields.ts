@@ -33,7 +33,7 @@ export function fieldsOf(agents: readonly Notified[], webhook: Webhook | null): 
       name: "event_types",
       label: "Events to tell it of",
       placeholder: "all",
-      hint: "Names with commas, such as issues.*, push. Others are only stored.",
+      hint: "Names separated by commas, such as issues.*, push. Others are only stored.",
     },
     {
       name: "secret",
