@@ -236,6 +236,13 @@ test("a key that is limited to boards sees no activity, no changes and no empty 
   expect((await world.call("GET", `/api/v1/board-groups/${group.body.id}`, { token })).status).toBe(404);
 });
 
+test("a personal key for all boards of an admin does what this admin may do, even if the admin has no right to a board", async () => {
+  const admin = await world.member("boardless", home, "admin");
+  const own = async (board_ids: string[] | null) => (await createOwn(admin, { access: "admin", board_ids })).body.key as string;
+  const invites = async (token: string) => (await world.call("GET", "/organizations/me/invites", { token })).status;
+  expect([await invites(await own(null)), await invites(await own([home.board_id]))]).toEqual([200, 403]);
+});
+
 test("boards of another organization cannot be given to a key", async () => {
   expect((await create(home.owner, { board_ids: [abroad.board_id] })).status).toBe(422);
 });

@@ -19,8 +19,8 @@ export interface User {
   /** The name that others see: the preferred name, else the name, else `User`. */
   display_name: string;
   active: Membership | null;
-  /** Set only for the service user that a key acts as. */
-  key?: { access: "read" | "write" | "admin" };
+  /** Set only for the service user that a key acts as. A personal key for all boards has only the boards of its person. */
+  key?: { access: "read" | "write" | "admin"; is_for_all_boards: boolean };
 }
 export type Member = User & { active: Membership };
 export type Admin = Member & { active: Membership & { role: "owner" | "admin" } };

@@ -56,7 +56,13 @@ const isNotOver = (end: typeof api_keys.expires_at | typeof api_key_tokens.ends_
 const selectKeys = (db: Db) =>
   db
     .select({
-      key: { id: api_keys.id, access: api_keys.access, last_used_at: api_keys.last_used_at, name: users.name },
+      key: {
+        id: api_keys.id,
+        access: api_keys.access,
+        is_for_all_boards: sql<boolean>`${api_keys.board_ids} is null`,
+        last_used_at: api_keys.last_used_at,
+        name: users.name,
+      },
       active: membershipColumns,
       board: getTableColumns(boards),
       ...storedRights(organization_members),
@@ -95,12 +101,12 @@ const keyById = preparedQuery((db) =>
   selectKeys(db).where(and(eq(api_keys.id, sql.placeholder("key_id")), isNotOver(api_keys.expires_at))),
 );
 
-const toActor = ({ key: { id, access, name }, active }: Row): Member => ({
+const toActor = ({ key: { id, access, is_for_all_boards, name }, active }: Row): Member => ({
   type: "user",
   user_id: id,
   display_name: name ?? "Key",
   active,
-  key: { access },
+  key: { access, is_for_all_boards },
 });
 
 /** Stores when a key was last used, to the minute. So only one of the requests within a minute writes. */

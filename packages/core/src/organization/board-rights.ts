@@ -30,18 +30,16 @@ export const mayRead = (rights: StoredRights | null): boolean =>
 /** Returns whether the membership alone gives the right to read every board of the organization. */
 export const mayReadAll = ({ active }: Member): boolean => active.all_boards_read || active.all_boards_write;
 
-const isKeyForSomeBoards = ({ key, active }: User): boolean =>
-  key !== undefined && !(active && (active.all_boards_read || active.all_boards_write));
-
 /**
  * Throws `forbidden` for a key that is limited to some boards. Such a key could, for example, invite a person to the other boards.
  */
-export function requireKeyForAllBoards(actor: User): void {
-  if (isKeyForSomeBoards(actor)) throw new DomainError("forbidden", "Only keys for all boards can do this");
+export function requireKeyForAllBoards({ key }: User): void {
+  if (key?.is_for_all_boards === false) throw new DomainError("forbidden", "Only keys for all boards can do this");
 }
 
 /** Returns whether the member is an admin of all that belongs to no board. A key that is limited to some boards is not. */
-export const isAdminBeyondBoards = (actor: Member): boolean => actor.active.role !== "member" && !isKeyForSomeBoards(actor);
+export const isAdminBeyondBoards = ({ active, key }: Member): boolean =>
+  active.role !== "member" && key?.is_for_all_boards !== false;
 
 export const mayWriteAll = ({ active }: Member): boolean => active.all_boards_write;
 
