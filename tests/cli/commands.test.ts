@@ -88,6 +88,14 @@ test("an agent with only a shell takes a task, comments, submits it, and its lea
   expect((await worker.run(["next"])).stdout).toMatch(/^There is no task now\. Ask again in \d+ seconds/);
 });
 
+test("inbox prints a whole message, because it is not shown again once it is acknowledged", async () => {
+  const content = `@worker ${"long ".repeat(150)}`;
+  const path = `/api/v1/boards/${home.board_id}/memory`;
+  await home.call("POST", path, home.owner.token, { content, tags: ["chat"] });
+  const { stdout } = await as(home.worker.token).run(["inbox", "--ack"]);
+  expect(stdout).toContain('\n  Body: {"content":"...","tags":["chat"]}\n');
+});
+
 test("an agent writes under the fence of its lease, and is refused once the lease is lost", async () => {
   const worker = as(home.worker.token);
   const task = await home.addTask({ title: "Sweep" });

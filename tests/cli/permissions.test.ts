@@ -74,6 +74,14 @@ test("an option that a permission does not have is refused, and the error names 
   expect((await read(id)).status).toBe("pending");
 });
 
+test("approve --reject with an option that allows decides nothing, and with one that rejects it rejects", async () => {
+  const id = await ask();
+  const refused = await you.run(["approve", id, "--reject", "--option", "Always in this task"]);
+  expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Leave out --reject") });
+  expect((await read(id)).status).toBe("pending");
+  expect(await you.run(["approve", id, "--reject", "--option", "Reject"])).toMatchObject({ stdout: `rejected: ${id}\n` });
+});
+
 test("ask refuses a confidence that is not a number from 0 to 100, and asks nothing", async () => {
   const agent = commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: home.worker.token });
   for (const confidence of ["high", "101", "-1", ""]) {

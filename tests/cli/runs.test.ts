@@ -32,6 +32,8 @@ test("runs lists the runs of the board, of a task and of a state", async () => {
   expect((await board.run(["runs", "--json"])).json()).toContainEqual(expect.objectContaining({ id: run.id, status: "running" }));
   expect((await board.run(["runs", "--task", run.task_id, "--json"])).json()).toMatchObject([{ id: run.id }]);
   expect((await board.run(["runs", "--status", "stopped"])).stdout).toBe("No runs.\n");
+  expect((await board.run(["runs", "--task", run.task_id, "--status", "stopped"])).stdout).toBe("No runs.\n");
+  expect((await board.run(["runs", "--task", run.task_id, "--status", "running", "--json"])).json()).toHaveLength(1);
   expect((await board.run(["runs"])).stdout).toMatch(new RegExp(`${run.id} +running +Worker`));
 });
 

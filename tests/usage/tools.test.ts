@@ -49,3 +49,13 @@ test("a comment or a change whose usage cannot be counted stands, and the answer
   const { items } = (await call("GET", `/api/v1/boards/${board_id}/tasks/${task.id}/comments`, owner.token)).body;
   expect(items.map(({ message }: { message: string }) => message).toSorted()).toEqual(["Done", "One", "Two"]);
 });
+
+test("next_task says in its data too that there is work, but that the budget for it is spent", async () => {
+  const { owner, worker, board_id, call, addTask } = await openPullBoard(world, "spent");
+  await addTask();
+  const limit = { total_tokens: 0 };
+  const budget = await call("POST", "/api/v1/budgets", owner.token, { scope: "board", scope_id: board_id, limit });
+  const { data, text } = await (await connectMcp(world, worker.token)).use("next_task");
+  expect(data).toMatchObject({ task: null, reason: "budget_exhausted", budget_ids: [budget.body.id] });
+  expect(text).toContain("The budget is spent");
+});

@@ -89,6 +89,8 @@ export const addApprovals: AddCommands = (program, host) => {
       if (show) return output.result(asked, () => printPermission(output, asked!));
       const chosen = asked && findOption(asked, option!);
       const rejects = chosen ? chosen.kind.startsWith("reject") : reject === true;
+      if (reject && (!rejects || answer !== undefined))
+        throw new UsageError("Leave out --reject, or choose no answer and no option that allows.");
       const answers = {
         ...(chosen?.kind === "answer" ? { option: chosen.name } : {}),
         ...(answer === undefined ? {} : { text: answer }),

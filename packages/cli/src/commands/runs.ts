@@ -65,8 +65,13 @@ async function printRuns({ client, findBoardId }: Session, output: Output, { tas
           params: { path: { board_id }, query: { ...query, ...(known && { status: known }) } },
         })
       : client.list("/api/v1/boards/{board_id}/tasks/{task_id}/runs", { params: { path: { board_id, task_id: task }, query } });
-  const runs = await collect<Run>(list, limit);
+  const runs = await collect<Run>(task === undefined ? list : ofStatus(list, known), limit);
   output.result(runs, () => output.table(runs, columns, "No runs."));
+}
+
+/** Filters runs here, because the list of a task's runs has no filter. */
+async function* ofStatus(runs: AsyncIterable<Run>, status: Run["status"] | undefined): AsyncGenerator<Run> {
+  for await (const run of runs) if (status === undefined || run.status === status) yield run;
 }
 
 interface RunPath {

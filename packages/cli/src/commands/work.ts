@@ -7,7 +7,7 @@ import { requireAgent, storeLease } from "../session.ts";
 import { releaseTask, requireTaskId } from "../task-calls.ts";
 import { printTask } from "../task-view.ts";
 import { addUsageOptions, hasUsage, reportUsage, type UsageOptions } from "../usage-options.ts";
-import { toSafeLine } from "../text.ts";
+import { toSafeLine, toSafeText } from "../text.ts";
 import { printPersonInbox } from "./people.ts";
 import { heldTask, toCount } from "./tasks.ts";
 
@@ -92,8 +92,9 @@ export const addWork: AddCommands = (program, host) => {
       if (ack && last) await session.client.post("/api/v1/agent/inbox/ack", { body: { through: last.id } });
       output.result(inbox, () => {
         if (!inbox.has_work) output.line("Nothing waits for you.");
+        // The whole message, because it is not shown again once it is acknowledged.
         for (const { created_at, kind, text } of inbox.messages)
-          output.line(`${created_at}  ${kind}\n  ${toSafeLine(text, 1_000)}`);
+          output.line(`${created_at}  ${kind}\n${toSafeText(text).replaceAll(/^/gm, "  ")}`);
         for (const { id, status, title } of inbox.tasks) output.line(`${id}  ${status}  ${toSafeLine(title, 100)}`);
         if (inbox.counts.free > 0) output.line(`Free tasks: ${inbox.counts.free}. Take one with "${PROGRAM} next".`);
       });

@@ -76,12 +76,12 @@ export const nextTask = tool({
   }),
   async run(ctx, input) {
     const next = await takeNextTask(ctx, parseInput(TakeNextTask, input));
-    const { lease, retry_after_seconds, reason } = next;
+    const { lease, retry_after_seconds, reason, budget_ids } = next;
     const task = next.task && toTaskView(next.task);
     const comments = next.comments.map(toCommentView);
     const text = next.task
       ? [...taskText(next.task, ctx.actor), ...commentsText(next.comments)].join("\n")
       : `${reason ? "The budget is spent, so there is no task" : "No task"}. Ask again in ${retry_after_seconds} seconds.`;
-    return { data: { task, lease, comments, retry_after_seconds }, text };
+    return { data: { task, lease, comments, retry_after_seconds, ...(reason && { reason, budget_ids }) }, text };
   },
 });
