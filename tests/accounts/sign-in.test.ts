@@ -56,6 +56,35 @@ test("a person with an account joins by signing in and accepting the invite, and
   expect((await joinBy(second, "Bob 2")).answer.status).toBe(200);
 });
 
+test("a sign-up that the database cut off can be repeated with the same invite after a minute", async () => {
+  const token = await invite(await openOwner(), "cut@example.com");
+  await world.db.execute("alter table accounts.account rename to away");
+  expect((await joinBy(token, "Cut")).answer.status).toBe(500);
+  await world.db.execute("alter table accounts.away rename to account");
+  expect((await joinBy(token, "Cut")).answer).toMatchObject({ status: 409, body: { code: "SIGN_IN_FIRST" } });
+  await world.db.execute("update accounts.user set created_at = now() - interval '2 minutes' where email = 'cut@example.com'");
+  expect((await joinBy(token, "Cut")).answer.status).toBe(200);
+  expect((await signIn("cut@example.com", PASSWORD)).status).toBe(200);
+});
+
+test("an old account without a password stays as long as its person is a member somewhere", async () => {
+  const owner = await openOwner();
+  const token = await invite(owner, "bare@example.com");
+  await openBrowser().send("POST", "/api/auth/sign-up/invite", { token, name: "Bare" });
+  await world.db.execute("delete from accounts.session where user_id = (select id from accounts.user where name = 'Bare')");
+  await world.db.execute("update accounts.user set created_at = now() - interval '1 day' where name = 'Bare'");
+  await world.db.execute("update users set email = null where name = 'Bare'");
+  const answer = (await joinBy(await invite(owner, "bare@example.com"), "Other")).answer;
+  expect(answer).toMatchObject({ status: 409, body: { code: "SIGN_IN_FIRST" } });
+});
+
+test("of two sign-ups at once with the same invite, one gets the account and the other is told to sign in", async () => {
+  const token = await invite(await openOwner(), "twice@example.com");
+  const answers = (await Promise.all([joinBy(token, "One"), joinBy(token, "Two")])).map(({ answer }) => answer);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+  expect((await signIn("twice@example.com", PASSWORD)).status).toBe(200);
+});
+
 test("nobody signs up without an invite", async () => {
   const body = { email: "eve@example.com", password: PASSWORD, name: "Eve" };
   expect((await openBrowser().send("POST", "/api/auth/sign-up/email", body)).status).toBe(400);

@@ -26,6 +26,7 @@ import { createRowRemover } from "./old-rows.ts";
 import { isServed } from "./served-paths.ts";
 import { SESSION_PREFIX } from "./session-token.ts";
 import * as tables from "./tables.sql.ts";
+import { removeUnfinishedAccount } from "./unfinished-account.ts";
 import { createUnknownAddress } from "./unknown-address.ts";
 
 type AccountsSettings = Settings & { auth: AccountsAuth };
@@ -74,6 +75,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       : null,
     invites: {
       findEmail: async (token) => (await findOpenInvite(createContext(), token))?.invited_email ?? null,
+      removeUnfinished: (email) => removeUnfinishedAccount(createContext(), email),
       accept: async (token, user) => void (await acceptInvite(await resolve(user as unknown as Account), { token })),
     },
     attempts: {
