@@ -1,5 +1,5 @@
-import { agents, gateways, jobs } from "@board/core/schema/all-tables";
-import { eq } from "drizzle-orm";
+import { agents, boards, gateways, jobs } from "@board/core/schema/all-tables";
+import { eq, inArray, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import { listEvents } from "../support/activity.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
@@ -132,6 +132,20 @@ test("in a broadcast, a board without a lead gets one, which finds the message a
     .orderBy(jobs.seq);
   expect(made.map(({ kind }) => kind)).toEqual(["agent.provision", "notice"]);
   expect(host.messages).toEqual([]);
+});
+
+test("a broadcast to many boards without a lead occupies no more than five connections to the database", async () => {
+  const names = Array.from({ length: 12 }, (_, number) => `Board ${number}`);
+  const board_ids = await Promise.all(names.map((name) => addBoard(name)));
+  const isBlocked = sql`pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  const countBlocked = () => world.db.$count(isBlocked);
+  const { answer, blocked } = await world.db.transaction(async (other) => {
+    await other.select({ id: boards.id }).from(boards).where(inArray(boards.id, board_ids)).for("update");
+    const answer = broadcast({ board_ids });
+    await expect.poll(countBlocked, { interval: 50 }).toBeGreaterThanOrEqual(5);
+    return { answer, blocked: await countBlocked() };
+  });
+  expect([blocked, (await answer).body.sent]).toEqual([5, 12]);
 });
 
 test("in a broadcast, a failure on one board does not affect the others", async () => {

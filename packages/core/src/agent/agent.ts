@@ -34,7 +34,7 @@ import { IdentityProfile } from "./identity-profile.ts";
 import { actingUserId, enqueueProvision } from "./jobs.ts";
 import { readableAgent } from "./lookup.ts";
 import { displayStatus } from "./presence.ts";
-import { mintToken, toStoredToken } from "./token.ts";
+import { createToken } from "./token.ts";
 import { listOf } from "../lists/list.ts";
 import { orFilter, filterBy } from "../lists/filter.ts";
 import { recordAudit } from "../audit/record.ts";
@@ -119,8 +119,7 @@ export interface AgentQuery extends PageQuery {
 export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent): Promise<AgentCreated> {
   const board = await boardForNewAgent(ctx, input.board_id ?? null);
   const is_board_lead = ctx.actor.type === "user" && input.is_board_lead;
-  const auth_token = mintToken();
-  const stored = await toStoredToken(ctx.settings.token_pepper, auth_token);
+  const { auth_token, stored } = await createToken(ctx.settings.token_pepper);
   const id = crypto.randomUUID();
   return transaction(ctx, async (ctx) => {
     const [locked] = await ctx.db

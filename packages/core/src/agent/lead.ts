@@ -9,7 +9,7 @@ import { agents } from "../schema/agent.sql.ts";
 import { agentCreatedEvents } from "./board-events.ts";
 import { leadSessionKey } from "../values/session-key.ts";
 import { actingUserId, enqueueProvision } from "./jobs.ts";
-import { mintToken, toStoredToken } from "./token.ts";
+import type { NewToken } from "./token.ts";
 
 const NAME = "Lead Agent";
 const PROFILE = { role: "Board Lead", communication_style: "direct, concise, practical", emoji: ":gear:" };
@@ -21,17 +21,17 @@ export interface LeadOptions {
 }
 
 /**
- * Returns the lead of a board. If there is none, it creates the lead and enqueues its provisioning. A unique index allows one
- * lead per board. Call it in a transaction.
+ * Returns the lead of a board. If there is none, it creates the lead with this token and enqueues its provisioning. A unique
+ * index allows one lead per board. Call it in a transaction.
  */
 export async function ensureLead(
   ctx: Context,
   board: Pick<BoardRow, "id" | "gateway_id" | "organization_id">,
+  { auth_token, stored }: NewToken,
   { name, profile = {} }: LeadOptions = {},
 ): Promise<{ agent: AgentRow; created: boolean }> {
   const existing = await findLead(ctx, board.id);
   if (existing) return { agent: existing, created: false };
-  const auth_token = mintToken();
   const overrides = Object.entries(profile).filter(([, value]) => value.trim());
   const [created] = await ctx.db
     .insert(agents)
@@ -43,7 +43,7 @@ export async function ensureLead(
       identity_profile: { ...PROFILE, ...Object.fromEntries(overrides) },
       ...initialPlace(await gatewayKind(ctx, board), leadSessionKey(board.id)),
       lifecycle_generation: 1,
-      ...(await toStoredToken(ctx.settings.token_pepper, auth_token)),
+      ...stored,
     })
     .onConflictDoNothing()
     .returning();

@@ -17,7 +17,7 @@ import { Id, lazyObject } from "../values/wire.ts";
 import type { AgentRow } from "./agent.ts";
 import { enqueueProvision, enqueueUpdate } from "./jobs.ts";
 import { agentFor, type HostedAgent, lockBoardRow, lockHostedAgent } from "./lookup.ts";
-import { mintToken, toStoredToken, tokenLookup } from "./token.ts";
+import { createToken, toStoredToken, tokenLookup } from "./token.ts";
 
 export const AgentToken = lazyObject(() => ({
   agent_id: Id.describe("Id of the agent."),
@@ -37,8 +37,7 @@ export type AgentToken = z.infer<typeof AgentToken>;
 export async function rotateAgentToken(ctx: Context<Admin>, agent_id: string): Promise<AgentToken> {
   for (;;) {
     const found = await agentFor(ctx, agent_id);
-    const auth_token = mintToken();
-    const stored = await toStoredToken(ctx.settings.token_pepper, auth_token);
+    const { auth_token, stored } = await createToken(ctx.settings.token_pepper);
     const row = await withLockTimeoutRetry(ctx, async (ctx) => {
       await lockBoardRow(ctx, found);
       const locked = await lockHostedAgent(ctx, found);

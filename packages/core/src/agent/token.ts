@@ -53,3 +53,14 @@ export async function verifyToken(token: string, stored: string): Promise<boolea
 export async function toStoredToken(pepper: KeyObject, token: string) {
   return { agent_token_hash: await hashToken(token), agent_token_lookup: tokenLookup(pepper, token) };
 }
+
+/** A new token with the values to store. Create it before a transaction, because hashing takes long. */
+export interface NewToken {
+  auth_token: string;
+  stored: Awaited<ReturnType<typeof toStoredToken>>;
+}
+
+export async function createToken(pepper: KeyObject): Promise<NewToken> {
+  const auth_token = mintToken();
+  return { auth_token, stored: await toStoredToken(pepper, auth_token) };
+}

@@ -18,6 +18,7 @@ import { leadColumns, LeadMessageFields, type LeadRef, createLeadAndNotify, getO
 import { leadMessageText } from "./message.ts";
 import { conditionOf } from "@board/core/lists/filter";
 import { truncatable } from "@board/core/lists/large-fields";
+import { forEachConcurrent } from "@board/core/values/concurrency";
 
 export const Broadcast = lazyObject(() => ({
   ...LeadMessageFields.shape,
@@ -53,6 +54,11 @@ export const BroadcastResponse = lazyObject(() => ({
 });
 export type BroadcastResponse = z.infer<typeof BroadcastResponse>;
 
+/** A gateway may have thousands of boards, and each new lead needs a connection to the database. */
+const LEADS_AT_ONCE = { max_concurrent: 5, shouldStop: () => false };
+/** Messages on their way to the host at one time, because each is a text of up to 100 KB in memory. */
+const MESSAGES_AT_ONCE = { max_concurrent: 50, shouldStop: () => false };
+
 const ERROR_PREFIX = "Gateway lead broadcast dispatch failed:";
 
 /** A lead that exists, with the text to send. */
@@ -84,7 +90,7 @@ export async function broadcastToLeads(
       results.set(board.id, { ...result, ok: false, error: error.message });
     }
   }
-  await Promise.all(boardsWithLead.map(resolveRecipient));
+  await forEachConcurrent(boardsWithLead, LEADS_AT_ONCE, resolveRecipient);
   const failures = recipients.length > 0 ? await sendAll(ctx, gateway, recipients) : [];
   for (const [board_id, failure] of failures)
     results.set(board_id, { ...results.get(board_id)!, ok: false, error: `${ERROR_PREFIX} ${toGatewayMessage(failure)}` });
@@ -119,7 +125,7 @@ async function listBoards(ctx: Context<Main>, board_ids: string[] | null): Promi
     .orderBy(desc(boards.created_at), desc(boards.id));
 }
 
-/** Sends all messages in parallel, within the time limit of one request. Returns the failures by board id. */
+/** Sends all messages, many at a time, within the time limit of one request. Returns the failures by board id. */
 async function sendAll(
   ctx: Context,
   gateway: GatewayRow,
@@ -135,7 +141,7 @@ async function sendAll(
     if (failure) failures.set(board_id, failure);
   }
   async function sendEach(host: Host): Promise<void> {
-    await Promise.all(recipients.map((recipient) => send(host, recipient)));
+    await forEachConcurrent(recipients, MESSAGES_AT_ONCE, (recipient) => send(host, recipient));
     // When every message failed, the host may be down. The error makes `withInteractiveHost` mark the gateway as disconnected.
     const [first] = failures.values();
     if (first && failures.size === recipients.length) throw first;

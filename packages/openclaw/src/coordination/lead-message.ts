@@ -11,6 +11,7 @@ import { Id, MAX_TEXT, NonEmpty, lazyObject } from "@board/core/values/wire";
 import type { AgentRow } from "@board/core/agent/agent";
 import { agents } from "@board/core/schema/agent.sql";
 import { ensureLead } from "@board/core/agent/lead";
+import { createToken } from "@board/core/agent/token";
 import { dispatch } from "./dispatch.ts";
 import { requireSessionKey } from "@board/core/agent/lookup";
 import { correlationId, replySource, replyTags } from "./reply-fields.ts";
@@ -108,14 +109,15 @@ async function findLead(ctx: Context<Main>, { id, gateway_id, organization_id }:
  * Creates the lead of a board that has none, unless a concurrent request has created it. The notification is sent after the lead
  * is provisioned, because the jobs of one lane keep their order.
  */
-export function createLeadAndNotify(
+export async function createLeadAndNotify(
   ctx: Context<Main>,
   board: BoardRow,
   notification: AgentNotification,
 ): Promise<{ agent: LeadRef; created: boolean }> {
+  const token = await createToken(ctx.settings.token_pepper);
   return transaction(ctx, async (ctx) => {
     const locked = await lockBoard(ctx, board);
-    const lead = await ensureLead(ctx, locked);
+    const lead = await ensureLead(ctx, locked, token);
     const { organization_id } = locked;
     if (lead.created)
       await notify(ctx, { ...lead.agent, agent_id: lead.agent.id, organization_id, gateway_kind: "openclaw" }, notification);
