@@ -14,8 +14,9 @@ for (;;) {
   const last = inbox.messages.at(-1);
   if (last) await agent.post("/api/v1/agent/inbox/ack", { body: { through: last.id } });
 
-  // Tasks stay in the inbox until the agent starts them, so the next request would be answered at once. Therefore it pauses.
   const { mine, free } = inbox.counts;
   if (mine + free > 0) console.log(`Tasks: ${mine} assigned to this agent, ${free} free`);
-  if (!last && inbox.has_work) await pause(60_000);
+  // Tasks stay in the inbox until the agent starts them, so the next request would be answered at once. Another program that
+  // waits for the same agent ends the wait early. Therefore it pauses.
+  if (!last) await pause(inbox.has_work ? 60_000 : 1_000);
 }
