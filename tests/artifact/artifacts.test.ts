@@ -124,6 +124,12 @@ test.each([
   expect((await add(body)).status).toBe(422);
 });
 
+test("content that is sent along has at most 262,144 bytes", async () => {
+  const { add } = await openTask();
+  const send = (size: number) => add({ name: "a.bin", content: Buffer.alloc(size).toString("base64") });
+  expect([(await send(262_144)).status, (await send(262_145)).status, (await send(262_146)).status]).toEqual([200, 422, 422]);
+});
+
 test("a file that names a run of another task is refused", async () => {
   const { add } = await openTask();
   const other = await addTask(world, home, { status: "in_progress", assigned_agent_id: home.worker.id });

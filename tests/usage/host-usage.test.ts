@@ -74,6 +74,17 @@ test("when a host session starts over, its usage is counted from its beginning",
   expect((await task.run()).usage).toMatchObject({ input_tokens: 30, output_tokens: 3 });
 });
 
+test("usage that a host reports without models, and later by model, is counted only once", async () => {
+  tell(["", { input: 100, output: 10, totalCost: 0.5 }]);
+  await read();
+  const task = await work("Paint");
+  tell(["opus", { input: 90, output: 12, totalCost: 0.5 }], ["haiku", { input: 40, output: 3, totalCost: 0.1 }]);
+  await task.end();
+  await read();
+  expect((await task.run()).usage).toMatchObject({ input_tokens: 30, output_tokens: 5, cost_usd: "0.1" });
+  expect((await figures()).idle).toMatchObject({ input_tokens: 100, output_tokens: 10, cost_usd: "0.5" });
+});
+
 test("a host that is still counting is asked again, and the usage that it reports meanwhile is counted only once", async () => {
   const task = await work("Paint");
   session().counting = "nothing";

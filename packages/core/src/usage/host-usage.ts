@@ -109,8 +109,8 @@ export const bookHostUsage = (
     const read = is_counting ? {} : { read_at, run_id: ended_run_id };
     if (session === null) return void (is_counting || (await ctx.db.update(host_usage).set(read).where(isAgent)));
     const { id: session_id } = session;
-    const booked = known.session_id === session_id ? known.models : [];
-    const used = session.models.map((now) => ({ now, used: toDifference(now, booked) })).filter(({ used }) => !isNothing(used));
+    const { told, booked } = toComparable(session.models, known.session_id === session_id ? known.models : []);
+    const used = told.map((now) => ({ now, used: toDifference(now, booked) })).filter(({ used }) => !isNothing(used));
     if (used.length > 0) {
       const isNewlyEnded = ended_run_id !== known.run_id;
       const run_id = (isNewlyEnded ? ended_run_id : null) ?? (await findCurrentRun(ctx));
@@ -136,6 +136,34 @@ export const bookHostUsage = (
 const COST_DIGITS = 9;
 /** A smaller cost is only a rounding error, which arises when binary fractions are subtracted. */
 const NO_COST = 1e-9;
+
+interface Comparable {
+  told: readonly HostModelUsage[];
+  booked: readonly HostModelUsage[];
+}
+
+/**
+ * Returns the sums of both if a host names models in only one of them, as after an upgrade. By model, everything that was counted
+ * before would seem new.
+ */
+function toComparable(told: readonly HostModelUsage[], booked: readonly HostModelUsage[]): Comparable {
+  if (booked.length === 0 || isUnnamed(told) === isUnnamed(booked)) return { told, booked };
+  return { told: [toSum(told)], booked: [toSum(booked)] };
+}
+
+const isUnnamed = (models: readonly HostModelUsage[]): boolean => models.every(({ model }) => model === "");
+
+const toSum = (models: readonly HostModelUsage[]): HostModelUsage =>
+  models.reduce(
+    (sum, { input_tokens, output_tokens, cached_input_tokens, cost }) => ({
+      model: "",
+      input_tokens: sum.input_tokens + input_tokens,
+      output_tokens: sum.output_tokens + output_tokens,
+      cached_input_tokens: sum.cached_input_tokens + cached_input_tokens,
+      cost: sum.cost + cost,
+    }),
+    { model: "", input_tokens: 0, output_tokens: 0, cached_input_tokens: 0, cost: 0 },
+  );
 
 function toDifference(now: HostModelUsage, booked: readonly HostModelUsage[]): HostModelUsage {
   const before = booked.find(({ model }) => model === now.model);
