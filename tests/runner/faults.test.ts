@@ -22,6 +22,16 @@ test("an agent that crashes leaves the task blocked with the reason, and its wor
   expect(existsSync(`${runner.worktree(id)}/begun.txt`)).toBe(true);
 }, 60_000);
 
+test("an agent that reports an endless error leaves the task blocked with the beginning of the error", async () => {
+  const runner = await openFixture();
+  const id = await runner.board.addTask({ title: "Count" });
+  await runner.start([{ write: ["begun.txt", "half"] }, { fail: 200_000 }]).exited;
+  expect([(await runner.task(id)).status, await runner.comments(id)]).toEqual([
+    "blocked",
+    [expect.stringMatching(/^The agent reported an error: z+… The work so far is on the branch board\//)],
+  ]);
+}, 60_000);
+
 test("an agent that changes nothing and says nothing leaves the task blocked", async () => {
   const runner = await openFixture();
   const id = await runner.board.addTask({ title: "Count" });

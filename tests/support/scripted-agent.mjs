@@ -106,6 +106,8 @@ const ACTIONS = {
   },
   deaf: () => {},
   crash: (code) => process.exit(code),
+  /** Answers the prompt with an error. */
+  fail: (length) => Promise.reject(new Error("z".repeat(length))),
   hang: () => new Promise((resolve) => setTimeout(resolve, 2 ** 30)),
 };
 
@@ -152,7 +154,8 @@ for await (const line of createInterface({ input: process.stdin })) {
     open.delete(id);
   } else if (method === "session/cancel") isCancelled = !script.some((action) => action.deaf);
   else
-    void Promise.resolve(METHODS[method]?.(params)).then((answer) =>
-      send(answer ? { id, result: answer } : { id, error: { code: -32_601, message: `There is no ${method}.` } }),
+    void Promise.resolve(METHODS[method]?.(params)).then(
+      (answer) => send(answer ? { id, result: answer } : { id, error: { code: -32_601, message: `There is no ${method}.` } }),
+      ({ message }) => send({ id, error: { code: -32_603, message } }),
     );
 }

@@ -12,7 +12,7 @@ import { readLines } from "./lines.ts";
 import { type ProcessGroup, startProcessGroup } from "./process-group.ts";
 import { identifyProcess, type ProcessIdentity } from "./process-identity.ts";
 import type { StepMapper } from "./session-update.ts";
-import type { UsageEntry } from "./step.ts";
+import { cutText, type UsageEntry } from "./step.ts";
 
 export interface AgentSessionOptions {
   command: AgentCommand;
@@ -40,6 +40,8 @@ export type SessionResult =
 /** How much time an agent gets to exit after it has finished, or after it was asked to cancel. */
 const GRACE_MS = 4_000;
 const MAX_LOG_LINE = 4_000;
+/** The reason becomes a comment, and the service refuses long comments. */
+const MAX_REASON_BYTES = 4_000;
 /**
  * The maximum number of stored lines that do not belong to the protocol. The first lines help to find an error; endless output
  * would only fill the run.
@@ -228,7 +230,8 @@ async function execute(
 function toReason(error: unknown): string {
   const { message, code, data } = error as { message?: string; code?: number; data?: { details?: unknown } | undefined };
   const details = typeof data?.details === "string" ? ` ${data.details}` : "";
+  const text = cutText(`${message ?? String(error)}${details}`, MAX_REASON_BYTES);
   // With error -32000, an agent reports that nobody has signed in to it.
-  if (code === -32_000) return `The agent asks for a sign-in. Start the tool once by hand and sign in. (${message}${details})`;
-  return `The agent reported an error: ${message ?? String(error)}${details}`;
+  if (code === -32_000) return `The agent asks for a sign-in. Start the tool once by hand and sign in. (${text})`;
+  return `The agent reported an error: ${text}`;
 }
