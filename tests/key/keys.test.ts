@@ -264,22 +264,24 @@ test("a revoked key is refused by the next request", async () => {
 });
 
 /** Sends a request whose body arrives after `change`, and so long after its headers. */
-async function createLate(token: string, change: () => Promise<unknown>): Promise<number> {
+async function sendLate(path: string, token: string, sent: object, change: () => Promise<unknown>): Promise<number> {
   const body = new ReadableStream(
     {
       // The service calls this when it reads the body, after it has authenticated the request.
       async pull(controller) {
         await change();
         await pause(200);
-        controller.enqueue(Buffer.from(JSON.stringify({ name: "Late", access: "admin" })));
+        controller.enqueue(Buffer.from(JSON.stringify(sent)));
         controller.close();
       },
     },
     { highWaterMark: 0 },
   );
   const request = { method: "POST", headers: { authorization: `Bearer ${token}` }, body, duplex: "half" };
-  return (await world.app.request("/api/v1/keys", request as RequestInit)).status;
+  return (await world.app.request(path, request as RequestInit)).status;
 }
+const createLate = (token: string, change: () => Promise<unknown>) =>
+  sendLate("/api/v1/keys", token, { name: "Late", access: "admin" }, change);
 
 test("a caller who loses the role before the body of a request has arrived creates no key", async () => {
   const { token } = home.owner;
@@ -292,6 +294,25 @@ test("a caller who loses the role before the body of a request has arrived creat
   expect(await createLate(admin.token, () => asOwner("DELETE", path))).toBe(401);
   const key = await keyOf({ access: "admin" });
   expect(await createLate(key.token, () => asOwner("DELETE", `/api/v1/keys/${key.id}`))).toBe(401);
+});
+
+test("an agent whose token is replaced, or that leaves the board, before the body of a request has arrived changes nothing", async () => {
+  const { token } = home.owner;
+  const add = (agent: { token: string }, board_id: string, change: () => Promise<unknown>) =>
+    sendLate(`/api/v1/agent/boards/${board_id}/memory`, agent.token, { content: "Late" }, change);
+  const created = async (name: string) => {
+    const { body } = await world.call("POST", "/api/v1/agents", { token, body: { name, board_id: home.board_id } });
+    return { id: body.id as string, token: body.auth_token as string };
+  };
+  const rotated = await created("Rotated");
+  expect(await add(rotated, home.board_id, async () => {})).toBe(200);
+  const rotate = () => world.call("POST", `/api/v1/agents/${rotated.id}/token`, { token });
+  expect(await add(rotated, home.board_id, rotate)).toBe(401);
+  const moved = await created("Moved");
+  const { board_id } = await addBoard(world, home, "Far");
+  await world.call("PATCH", `/api/v1/boards/${board_id}`, { token, body: { max_agents: 2 } });
+  const move = () => world.call("PATCH", `/api/v1/agents/${moved.id}`, { token, body: { board_id } });
+  expect(await add(moved, home.board_id, move)).toBe(403);
 });
 
 test("an expired key is refused", async () => {

@@ -13,7 +13,7 @@ import { toCounterKey } from "@board/core/db/rate-limit";
 import type { StoredAnswer } from "@board/core/idempotency/idempotency";
 import { Answer, serialize } from "./edge/answer.ts";
 import { createClientAddressResolver } from "./edge/client-address.ts";
-import { authenticate, isSuspect, resumeOrganization, withCurrentMembership } from "./sign-in/authenticate.ts";
+import { authenticate, isSuspect, resumeOrganization, withCurrentRole } from "./sign-in/authenticate.ts";
 import { createRequestBody } from "./edge/body.ts";
 import { createBodyBudget } from "./edge/body-budget.ts";
 import { limitRequestsOfCaller } from "./edge/caller-limit.ts";
@@ -162,16 +162,16 @@ const isHeld = (endpoint: Endpoint, { streams }: Runtime) => isStream(endpoint) 
 const takesSlot = (endpoint: Endpoint, runtime: Runtime): boolean =>
   !endpoint.spec.in_memory && !endpoint.spec.calls_out && !isHeld(endpoint, runtime);
 
-/** How long the membership that the authentication has read may be used while the body arrives, in milliseconds. */
+/** How long the role that the authentication has read may be used while the body arrives, in milliseconds. */
 const FRESH_MS = 100;
 
 async function runEndpoint(endpoint: Endpoint, c: AppContext, known: KnownRequests): Promise<Response> {
   const { spec } = endpoint;
   const authenticated_at = performance.now();
   const { params, query, body, sent } = await readInput(endpoint, c);
-  if (performance.now() - authenticated_at > FRESH_MS) c.set("ctx", await withCurrentMembership(c.var.ctx, spec.as));
-  const { ctx, runtime, openStream, publicFile, slot } = c.var;
   const { headers } = c.req.raw;
+  if (performance.now() - authenticated_at > FRESH_MS) c.set("ctx", await withCurrentRole(c.var.ctx, spec.as, headers));
+  const { ctx, runtime, openStream, publicFile, slot } = c.var;
   const http: HttpExchange = {
     headers,
     source_ip: c.var.client_address,

@@ -65,11 +65,16 @@ export async function resumeOrganization(ctx: Context, role: Role, headers: Head
 }
 
 /**
- * Returns the context with the membership that the caller has now, for a request whose body arrived long after its headers. The
- * caller may have lost the role in the meantime. Access to a board needs no such check, because `boardFor` reads it again.
+ * Returns the context of a request whose body arrived long after its headers, with the agent or the membership as it is now. The
+ * caller may have lost the role in the meantime. A person's rights to a board need no such check, because `boardFor` reads them.
  */
-export async function withCurrentMembership(ctx: Context, role: Role): Promise<Context> {
+export async function withCurrentRole(ctx: Context, role: Role, headers: Headers): Promise<Context> {
   const { actor } = ctx;
+  if (actor.type === "agent") {
+    const agent = await findAgentByToken(ctx, credentialOf(ctx, role, headers)!);
+    if (!agent) throw unauthenticated();
+    return as({ ...ctx, actor: agent }, role);
+  }
   if (actor.type !== "user" || !role.organization || !actor.active) return ctx;
   const active = await findMembership(ctx, actor.user_id, actor.active.organization_id);
   return as({ ...ctx, actor: { ...actor, active } }, role);
