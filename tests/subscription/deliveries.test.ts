@@ -1,6 +1,8 @@
+import { deliver } from "@board/api/work/handlers";
 import { jobs } from "@board/core/schema/all-tables";
 import { MAX_CRASHES } from "@board/core/job/outcome";
 import { eq } from "drizzle-orm";
+import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { accept, reply } from "../support/receiver.ts";
 import { BASE, setupSubscriptions } from "./subscription-fixture.ts";
@@ -136,4 +138,21 @@ test("redriving a dead job does not repeat a delivery that was redelivered since
   await world.drain();
   expect(receiver.messages).toHaveLength(1);
   expect(await deliveriesOf(subscription)).toMatchObject([{ status: "delivered", attempts: 1 }]);
+});
+
+test("an attempt that ends after another worker has delivered the event does not make the delivery pending again", async () => {
+  const subscription = await subscribe();
+  const held = Promise.withResolvers<ServerResponse>();
+  receiver.answer = (_request, response) => held.resolve(response);
+  await addTask();
+  const [job] = await world.db.select().from(jobs).where(eq(jobs.subscription_id, subscription.id));
+  const late = deliver(world.context(), job!.id);
+  const response = await held.promise;
+  receiver.answer = accept;
+  world.elapse(60_000);
+  await deliver(world.context(), job!.id);
+  response.writeHead(500).end();
+  await late;
+  expect(receiver.messages).toHaveLength(2);
+  expect(await deliveriesOf(subscription)).toMatchObject([{ status: "delivered", attempts: 1, last_error: null }]);
 });

@@ -4,8 +4,11 @@ import { deliver } from "@board/api/work/handlers";
 import { runScheduled } from "@board/api/work/schedules";
 import { createHttpClient, locateAllowedReceiver } from "@board/core/http/https-client";
 import type { ResolveName } from "@board/core/dns/address";
+import { dedupeKey } from "@board/core/subscription/store";
+import { eq } from "drizzle-orm";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { setup, setupWorld } from "../support/fixtures.ts";
+import { addJob } from "../support/jobs.ts";
 import { accept, reply, startReceiver } from "../support/receiver.ts";
 import { createWorld } from "../support/world.ts";
 
@@ -188,7 +191,8 @@ test("messages that test a receiver are limited per minute", async () => {
 test("deliveries are removed after thirty days, and beyond the budget of a subscription after an hour", async () => {
   const small = await createWorld({ limits: { subscription_deliveries: 100 } });
   onTestFinished(() => small.close());
-  const { owner, board_id } = await small.tenant("kept");
+  const tenant = await small.tenant("kept");
+  const { owner, board_id } = tenant;
   const { body } = await small.call("POST", BASE, { token: owner.token, body: { url: receiver.url } });
   await small.call("POST", `/api/v1/boards/${board_id}/tasks`, { token: owner.token, body: { title: "One" } });
   await small.drain();
@@ -200,8 +204,13 @@ test("deliveries are removed after thirty days, and beyond the budget of a subsc
     created_at: new Date(small.now().getTime() - (index - (index % 8)) * 1_000),
   }));
   await small.db.insert(subscription_deliveries).values(copies);
+  // The dead job of the oldest delivery was redriven, so the delivery is about to be sent again.
+  const oldest = copies.at(-1)!.id;
+  await small.db.update(subscription_deliveries).set({ status: "failed" }).where(eq(subscription_deliveries.id, oldest));
+  await addJob(small, tenant, { dedupe_key: dedupeKey(oldest) });
   await runScheduled(small.context(), "retention");
-  expect(await small.db.$count(subscription_deliveries)).toBe(100);
+  expect(await small.db.$count(subscription_deliveries)).toBe(101);
+  expect(await small.db.$count(subscription_deliveries, eq(subscription_deliveries.id, oldest))).toBe(1);
   small.elapse(31 * 86_400_000);
   await runScheduled(small.context(), "retention");
   expect(await small.db.$count(subscription_deliveries)).toBe(0);

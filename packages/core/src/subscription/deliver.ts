@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, ne, sql } from "drizzle-orm";
 import { dailyKey, storeAlerts, toAlertActor } from "../alert/alert-job.ts";
 import { recordLateEvent } from "../activity/activity.ts";
 import { type Context, transaction } from "../context/context.ts";
@@ -12,6 +12,7 @@ import { DAY_MS } from "../values/time.ts";
 import type { DeliveryRow } from "./delivery-row.ts";
 import { toMessage } from "./message.ts";
 import { type Attempt, sendMessage } from "./send.ts";
+import { hasOpenJob } from "./store.ts";
 import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
 
@@ -105,7 +106,13 @@ async function recordAttempt(
       response_body: attempt.response,
       response_ms: attempt.duration_ms,
     })
-    .where(eq(subscription_deliveries.id, delivery.id));
+    // The end of a job is recorded only by the worker that holds it, but an earlier attempt may end after another worker's.
+    .where(
+      and(
+        eq(subscription_deliveries.id, delivery.id),
+        status === "pending" ? and(ne(subscription_deliveries.status, "delivered"), hasOpenJob) : undefined,
+      ),
+    );
   // A `delivery.dead` event that is not delivered causes no alert. Otherwise two subscriptions whose receivers are down would cause
   // events for each other without end.
   const isAlert = status === "failed" && delivery.event_type !== "delivery.dead";

@@ -18,7 +18,7 @@ import { Id, Instant, InstantInput, QueryInteger, lazyObject } from "../values/w
 import { type DeliveryRow, toSequence } from "./delivery-row.ts";
 import { toMessage } from "./message.ts";
 import type { Owner } from "./owner.ts";
-import { dedupeKey } from "./store.ts";
+import { dedupeKey, hasOpenJob } from "./store.ts";
 import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 import { getSubscriptionRow } from "./subscription.ts";
 import { DELIVERY_STATUSES, subscription_deliveries } from "../schema/subscription.sql.ts";
@@ -90,7 +90,7 @@ const ofOpenJob = (value: string) => sql`(select ${sql.raw(value)} from ${jobs} 
   where job.dedupe_key = ${dedupeKey("")} || ${subscription_deliveries}.id and job.status in ('queued', 'running'))`;
 const ofQueuedJob = (value: string) => ofOpenJob(`case when job.status = 'queued' then ${value} end`);
 /** The status that is shown: a failed delivery has an open job only if its dead job was redriven, and is then pending again. */
-const shown_status = sql<DeliveryRow["status"]>`case when ${subscription_deliveries.status} = 'failed' and ${ofOpenJob("true")}
+const shown_status = sql<DeliveryRow["status"]>`case when ${subscription_deliveries.status} = 'failed' and ${hasOpenJob}
   then 'pending' else ${subscription_deliveries.status} end`;
 const columns = {
   ...getTableColumns(subscription_deliveries),

@@ -1,8 +1,12 @@
 import { sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { subscription_deliveries, subscriptions } from "../schema/subscription.sql.ts";
+import { hasOpenJob } from "./store.ts";
 
-/** Removes ended deliveries, oldest first, from each subscription that has more of them than its budget allows. */
+/**
+ * Removes ended deliveries, oldest first, from each subscription that has more of them than its budget allows. A failed delivery
+ * whose dead job was redriven has not ended.
+ */
 export async function removeDeliveriesBeyondBudget(ctx: Context): Promise<void> {
   const kept = ctx.settings.budgets.subscription_deliveries;
   await ctx.db.execute(sql`
@@ -13,5 +17,5 @@ export async function removeDeliveriesBeyondBudget(ctx: Context): Promise<void> 
         order by delivery.created_at desc, delivery.id desc offset ${kept} limit 1) as newest) as beyond
     where ${subscription_deliveries}.subscription_id = beyond.id
       and (${subscription_deliveries}.created_at, ${subscription_deliveries}.id) <= (beyond.created_at, beyond.delivery_id)
-      and ${subscription_deliveries}.status <> 'pending'`);
+      and ${subscription_deliveries}.status <> 'pending' and not ${hasOpenJob}`);
 }

@@ -14,6 +14,10 @@ const DELIVER: JobKind = "subscription.deliver";
 /** Returns the key that prevents two open jobs from sending the same delivery. */
 export const dedupeKey = (delivery_id: string) => `delivery:${delivery_id}`;
 
+/** A condition on `subscription_deliveries`: whether the delivery is about to be sent or is being sent. */
+export const hasOpenJob = sql`exists (select 1 from ${jobs} as job
+  where job.dedupe_key = ${dedupeKey("")} || ${subscription_deliveries}.id and job.status in ('queued', 'running'))`;
+
 /**
  * Builds the writes for `runBatch` that store a delivery and its job for each event and matching active subscription. They join the
  * statement that stores the change. The key lock keeps a subscription from being removed between the match and the insert. A
