@@ -47,6 +47,19 @@ test("a person signs in once, and the token is stored in a file that only its ow
   expect(await you.run(["boards"])).toMatchObject({ code: 1, stderr: expect.stringContaining('Run "board login"') });
 });
 
+test("doctor reports within 20 seconds that a service does not answer", async () => {
+  const silent = await serve(() => new Promise(() => {}));
+  try {
+    const doctor = await commandLine.caller().run(["doctor"], { environment: { BOARD_URL: silent.url } });
+    expect(doctor).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`wrong  service   ${silent.url} cannot be reached`),
+    });
+  } finally {
+    await silent.close();
+  }
+}, 20_000);
+
 test("a stored token is not sent to another address", async () => {
   const you = commandLine.caller();
   await you.run(["login", "--url", server.url], { input: home.owner.token });

@@ -15,6 +15,8 @@ interface Finding {
  * clock is reported.
  */
 const MAX_CLOCK_SECONDS = 60;
+/** A service that is ready answers within this time. */
+const ANSWER_MS = 10_000;
 
 export const addDoctor: AddCommands = (program, host) => {
   program
@@ -61,7 +63,7 @@ export const addDoctor: AddCommands = (program, host) => {
 };
 
 async function checkService(url: string): Promise<string> {
-  const response = await fetch(`${url}/readyz`).catch((error: Error) => {
+  const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch((error: Error) => {
     const cause = error.cause as { code?: string; message?: string } | undefined;
     throw new Error(`${url} cannot be reached: ${cause?.code ?? cause?.message ?? error.message}. Is the service running?`);
   });
