@@ -1,4 +1,4 @@
-import { organization_invites, organization_members, users } from "@board/core/schema/all-tables";
+import { api_keys, organization_invites, organization_members, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
 import { createGuest, createInviteCalls, emailOf } from "./invite-calls.ts";
@@ -50,6 +50,25 @@ test("an invite can be accepted again once its sender, who was demoted to member
   expect(await refusalOf(token)).toEqual(REFUSED);
   await setRole("admin");
   expect((await accept(guest, token)).status).toBe(200);
+});
+
+const expire = (id: string) =>
+  world.db
+    .update(api_keys)
+    .set({ expires_at: new Date(0) })
+    .where(eq(api_keys.id, id));
+const revoke = (id: string) => world.call("DELETE", `/api/v1/keys/${id}`, { token: home.owner.token });
+
+test.each<[string, (id: string) => Promise<unknown>]>([
+  ["has expired", expire],
+  ["is revoked", revoke],
+])("an invite that a key has sent cannot be accepted once the key %s", async (_what, end) => {
+  const sent = { token: home.owner.token, body: { name: "Inviter", access: "admin" } };
+  const { id, key } = (await world.call("POST", "/api/v1/keys", sent)).body;
+  const body = { invited_email: emailOf(guest) };
+  const { token } = (await world.call("POST", "/organizations/me/invites", { token: key, body })).body;
+  await end(id);
+  expect(await refusalOf(token)).toEqual(REFUSED);
 });
 
 test("an invite can be accepted after its sender was demoted from owner to admin, even if it gives the role owner", async () => {

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, or, sql } from "drizzle-orm";
 import * as z from "zod";
 import type { MemberRole, User } from "../context/actor.ts";
 import { changedFields, isEmpty } from "../values/changed-fields.ts";
@@ -10,6 +10,7 @@ import { organization_invite_board_access, organization_invites } from "../schem
 import { lockOrganization, lockUser } from "./lock.ts";
 import { type Member, readMember } from "./member.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
+import { api_keys } from "../schema/key.sql.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
 import { recordRoleChange } from "./role-event.ts";
 import { setActiveOrganization } from "./user.ts";
@@ -60,7 +61,7 @@ export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promi
 }
 
 /**
- * Returns the person who sent the invite. This person must still be an owner or admin, because an invite gives no rights that its
+ * Returns the person or key that sent the invite. It must still be an owner or admin, because an invite gives no rights that its
  * sender could not give now. The caller must hold the lock on the organization.
  */
 async function requireInviter(ctx: Context, { organization_id, created_by_user_id }: InviteRow): Promise<Member["user"]> {
@@ -68,11 +69,14 @@ async function requireInviter(ctx: Context, { organization_id, created_by_user_i
     .select({ id: users.id, email: users.email, name: users.name, preferred_name: users.preferred_name })
     .from(organization_members)
     .innerJoin(users, eq(users.id, organization_members.user_id))
+    .leftJoin(api_keys, eq(api_keys.id, users.id))
     .where(
       and(
         eq(organization_members.organization_id, organization_id),
         sql`${organization_members.user_id} = ${created_by_user_id}::uuid`,
         inArray(organization_members.role, ["owner", "admin"]),
+        // The service user of a key stays a member when the key expires, because the key can get a later end.
+        or(isNull(api_keys.expires_at), gt(api_keys.expires_at, ctx.now())),
       ),
     );
   if (inviter) return inviter;
