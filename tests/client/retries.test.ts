@@ -140,3 +140,16 @@ test("a payload that is posted to a webhook gets no key and is not repeated", as
   );
   expect(sent.map(keyOf)).toEqual([null]);
 });
+
+test("a stream that the service asks to wait for years does not ask again at once", async () => {
+  const over = new AbortController();
+  const later = answer(503, { "retry-after": "999999999" });
+  const { client, sent } = clientWith([later, later, later]);
+  const reading = rejection(client.stream("/api/v1/changes/stream", { signal: over.signal }).next());
+  await expect.poll(() => sent.length).toBe(1);
+  // A timer that is set for too long fires after a millisecond.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  over.abort();
+  await reading;
+  expect(sent).toHaveLength(1);
+});

@@ -57,6 +57,9 @@ function isRepeatable(error: unknown, { verb, has_key }: RetryPolicy): boolean {
   return harmless && [502, 503, 504].includes(error.status);
 }
 
+/** The longest delay of a timer. A timer with a longer one fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** Waits. Rejects as soon as the signal is aborted. */
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -65,10 +68,13 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
       clearTimeout(timer);
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      },
+      Math.min(ms, MAX_TIMER_MS),
+    );
     signal?.addEventListener("abort", abort, { once: true });
   });
 }

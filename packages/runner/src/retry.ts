@@ -3,16 +3,18 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const FIRST_DELAY_MS = 1_000;
 const MAX_DELAY_MS = 60_000;
+/** The longest wait that a service may ask for. A timer that is set for more than 24 days would fire at once. */
+const MAX_ASKED_MS = 3_600_000;
 
 /** Returns whether a call failed for a reason that will pass: no connection, or a service that is overloaded or restarting. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof ConnectionError || (error instanceof ApiError && (error.status === 429 || error.status >= 500));
 
-/** Returns how many milliseconds to wait before the next attempt: at least as long as the service asks for. */
+/** Returns how many milliseconds to wait before the next attempt: at least as long as the service asks for, up to an hour. */
 export function delayAfter(error: unknown, attempt: number): number {
   const seconds = error instanceof ApiError ? error.retry_after_seconds : undefined;
   const backoff = Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS) * (0.75 + Math.random() / 4);
-  return Math.max(backoff, (seconds ?? 0) * 1_000);
+  return Math.max(backoff, Math.min((seconds ?? 0) * 1_000, MAX_ASKED_MS));
 }
 
 /** Repeats a call until it succeeds, it is refused, or the signal aborts. Repeating the call must be harmless. */
