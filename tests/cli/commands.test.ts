@@ -87,6 +87,15 @@ test("a person creates a task, sees it, comments on it and moves it to done", as
   expect((await you.run(["tasks", "--status", "inbox", "--json"])).json()).toEqual([]);
 });
 
+test("tasks says when there are more than it lists", async () => {
+  const ids = [await home.addTask(), await home.addTask()];
+  const you = as(home.owner.token);
+  expect((await you.run(["tasks", "--limit", "1"])).stdout).toContain('These are the newest 1. "board tasks --all" lists all.');
+  expect((await you.run(["tasks", "--limit", "1", "--json"])).json()).toHaveLength(1);
+  expect((await you.run(["tasks", "--all"])).stdout).not.toContain("These are the newest");
+  for (const id of ids) await home.call("DELETE", `/api/v1/boards/${home.board_id}/tasks/${id}`, home.owner.token);
+});
+
 test("an agent with only a shell takes a task, comments, submits it, and its lead finishes it", async () => {
   const [worker, lead] = [as(home.worker.token), as(home.lead.token)];
   const task = await home.addTask({ title: "Polish the lamps" });

@@ -5,6 +5,7 @@ import { namesOfAgents } from "../agents.ts";
 import { collect } from "../collect.ts";
 import { addUsageOptions, hasUsage, reportUsage, type UsageOptions } from "../usage-options.ts";
 import { UsageError } from "../failure.ts";
+import { PROGRAM } from "../program.ts";
 import { findLease, requireAgent } from "../session.ts";
 import { printTask, taskColumns } from "../task-view.ts";
 import { changeTask, commentOnTask, requireTaskId, type TaskStatus, toStatus } from "../task-calls.ts";
@@ -54,16 +55,20 @@ export const addTasks: AddCommands = (program, host) => {
       if (mine && session.identity.type !== "agent") throw new UsageError("Only agents have tasks assigned to them.");
       const board_id = await session.findBoardId();
       const query = {
-        limit: all ? 200 : Math.min(limit, 200),
+        limit: all ? 200 : Math.min(limit + 1, 200),
         ...(status !== undefined && { status }),
         ...(unassigned && { unassigned }),
         ...(mine && session.identity.type === "agent" && { assigned_agent_id: session.identity.agent_id }),
       };
-      const tasks = await collect<Task>(
+      const found = await collect<Task>(
         session.client.list("/api/v1/boards/{board_id}/tasks", { params: { path: { board_id }, query } }),
-        all ? undefined : limit,
+        all ? undefined : limit + 1,
       );
-      output.result(tasks, () => output.table(tasks, taskColumns, "No tasks."));
+      const tasks = all ? found : found.slice(0, limit);
+      output.result(tasks, () => {
+        output.table(tasks, taskColumns, "No tasks.");
+        if (found.length > tasks.length) output.line(`These are the newest ${limit}. "${PROGRAM} tasks --all" lists all.`);
+      });
     });
 
   const task = program.command("task").description("Show and change one task");
