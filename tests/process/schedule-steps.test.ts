@@ -12,7 +12,7 @@ test("a step of a schedule that fails does not keep the later steps from running
   await announcePresence(ctx, { id: crypto.randomUUID(), name: "gone" });
   await world.db.update(processes).set({ seen_at: sql`clock_timestamp() - interval '1 hour'` });
   await world.db.execute(sql`alter table sync_runs rename to away`);
-  await expect(runScheduled(ctx, "retention")).rejects.toThrow();
+  await expect(runScheduled(ctx, "retention")).rejects.toThrow("sync_runs");
   await world.db.execute(sql`alter table away rename to sync_runs`);
   expect(world.log.filter(({ event }) => event === "schedule.failed")).toMatchObject([
     { schedule: "retention", message: 'relation "sync_runs" does not exist' },

@@ -2,6 +2,7 @@ import { limitRequests } from "@board/core/agent/request-limit";
 import { as, type Context } from "@board/core/context/context";
 import { DomainError, notFound } from "@board/core/values/errors";
 import { createScopedLog } from "@board/core/values/log";
+import { openOnce } from "@board/core/values/open-once";
 import { reportLimit } from "@board/core/values/request-limits";
 import { toUsedAddress } from "@board/core/config/service-url";
 import { createPrefetchedBoard } from "@board/core/context/prefetched-board";
@@ -52,7 +53,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   const app = new Hono<Env>({ strict: false });
   const { settings } = runtime;
   const log = runtime.createContext().log;
-  const accounts = runtime.openAccounts && createOnce(runtime.openAccounts);
+  const accounts = runtime.openAccounts && openOnce(runtime.openAccounts);
   const verifyUser = createUserVerifier(settings, log, accounts);
   const resolveAddress = createClientAddressResolver(settings.trusted_proxies, log, runtime.recordUntrustedProxy);
   const openStream = createStreamOpener(runtime, verifyUser);
@@ -148,11 +149,6 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
   }
   return app;
 }
-
-const createOnce = <T>(open: () => Promise<T>): (() => Promise<T>) => {
-  let opened: Promise<T> | undefined;
-  return () => (opened ??= open());
-};
 
 const proceed: MiddlewareHandler<Env> = (_, next) => next();
 

@@ -7,7 +7,6 @@ import { type BodyStorage, createLazyBodyStorage } from "@board/core/context/bod
 import type { BodyStorageLocation } from "@board/core/config/body-storage-settings";
 import { createLazyFileStorage, type FileStorage } from "@board/core/context/file-storage";
 import { type EventBus, createLazyBus } from "@board/core/context/event-bus";
-import type { ResolveName } from "@board/core/dns/address";
 import type { Context } from "@board/core/context/context";
 import { createLazyMailer, type Mailer } from "@board/core/context/mailer";
 import { createContextFactory } from "@board/core/context/context-factory";
@@ -19,12 +18,12 @@ import type { Gateways } from "@board/core/context/gateways";
 import { relayAll } from "@board/core/job/relay";
 import { createLocalBus } from "@board/core/context/local-event-bus";
 import { errorText } from "@board/core/values/log";
+import { openOnce } from "@board/core/values/open-once";
 import { PARSED_ONCE, parseSettings, type Settings } from "@board/core/config/settings";
 import type { HttpClient } from "@board/core/context/http-client";
 import { FunctionEnvironment } from "./environment.ts";
 import { stream } from "./manifest.ts";
 import { createEmfMeter } from "./meter.ts";
-import type { WakeUpSender } from "./queue.ts";
 
 const environment = FunctionEnvironment.parse(process.env, PARSED_ONCE);
 const parsedSettings = parseSettings(process.env, "lambda");
@@ -60,32 +59,26 @@ const gateways = createLazyGateways(async () => {
 
 function createLazyGateways(open: () => Promise<Gateways>): Gateways {
   let opened: Promise<Gateways> | undefined;
-  const opening = () => (opened ??= open());
+  const opening = openOnce(() => (opened = open()));
   return {
     hello: async (...call) => (await opening()).hello(...call),
     request: async (...call) => (await opening()).request(...call),
-    close: async () => (opened ? (await opened).close() : undefined),
+    close: async () => (await opened?.catch(() => undefined))?.close(),
   };
 }
 
-let nameResolver: Promise<ResolveName> | undefined;
-
 /** Returns the only resolver of this sandbox, since it limits the look-ups of all invocations together. */
-const getNameResolver = () =>
-  (nameResolver ??= import("@board/core/dns/resolver").then(({ createNameResolver }) => createNameResolver(settings.budgets)));
-
-let webClient: Promise<HttpClient> | undefined;
+const getNameResolver = openOnce(async () => (await import("@board/core/dns/resolver")).createNameResolver(settings.budgets));
 
 /** Returns the HTTP client, which is loaded on the first request. */
-const getWebClient = () =>
-  (webClient ??= (async () => {
-    const [{ createHttpClient, locateAllowedReceiver, locatePublicHost }, resolve] = await Promise.all([
-      import("@board/core/http/https-client"),
-      getNameResolver(),
-    ]);
-    const locateReceiver = locateAllowedReceiver(resolve, toReceiverRules(settings));
-    return createHttpClient({ locate: locatePublicHost(resolve), locateReceiver });
-  })());
+const getWebClient = openOnce(async () => {
+  const [{ createHttpClient, locateAllowedReceiver, locatePublicHost }, resolve] = await Promise.all([
+    import("@board/core/http/https-client"),
+    getNameResolver(),
+  ]);
+  const locateReceiver = locateAllowedReceiver(resolve, toReceiverRules(settings));
+  return createHttpClient({ locate: locatePublicHost(resolve), locateReceiver });
+});
 
 const http: HttpClient = {
   get: async (...call) => (await getWebClient()).get(...call),
@@ -145,11 +138,8 @@ export const createSystemContext = (): Context<System> => createContext({ type: 
  */
 const MAX_BATCHES_PER_REQUEST = 20;
 
-let wakeUpSender: Promise<WakeUpSender> | undefined;
-
 /** Returns the only sender of this sandbox, so that all invocations share one SQS client with its connections. */
-const getWakeUpSender = () =>
-  (wakeUpSender ??= import("./queue.ts").then(({ createWakeUpSender }) => createWakeUpSender(environment.QUEUE_URLS)));
+const getWakeUpSender = openOnce(async () => (await import("./queue.ts")).createWakeUpSender(environment.QUEUE_URLS));
 
 /** Sends the due wake-ups. Never throws: if the queue is unreachable, the schedule sends them later. */
 export async function relayJobs(ctx: Context, maxBatches?: number): Promise<void> {

@@ -1,4 +1,5 @@
 import { ExpectedFailure } from "../values/errors.ts";
+import { openOnce } from "../values/open-once.ts";
 
 /**
  * Storage for bodies of old webhook payloads outside the database. Every method throws a `BodyStorageError` when the storage
@@ -32,8 +33,7 @@ export function toBodyKey({ organization_id, payload_id }: { organization_id: st
 
 /** Creates a storage that opens at the first call, because loading its client library takes time. */
 export function createLazyBodyStorage(open: () => Promise<BodyStorage>): BodyStorage {
-  let opened: Promise<BodyStorage> | undefined;
-  const opening = () => (opened ??= open());
+  const opening = openOnce(open);
   return {
     put: async (...call) => (await opening()).put(...call),
     get: async (...call) => (await opening()).get(...call),

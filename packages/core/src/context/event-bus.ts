@@ -1,5 +1,6 @@
 import type { BoardEvent } from "./event-body.ts";
 import { ExpectedFailure } from "../values/errors.ts";
+import { openOnce } from "../values/open-once.ts";
 
 /** Publishes board events. `publish` throws a `BusError` if the bus did not accept the event. */
 export interface EventBus {
@@ -13,6 +14,6 @@ export class BusError extends ExpectedFailure {
 
 /** Creates a bus that is opened at the first event, because loading its client library takes time. */
 export function createLazyBus(open: () => Promise<EventBus>): EventBus {
-  let opened: Promise<EventBus> | undefined;
-  return { publish: async (event) => (await (opened ??= open())).publish(event) };
+  const opening = openOnce(open);
+  return { publish: async (event) => (await opening()).publish(event) };
 }

@@ -1,3 +1,5 @@
+import { openOnce } from "../values/open-once.ts";
+
 /** The bytes from `start` up to `end`, not including `end`. */
 export interface ByteRange {
   start: number;
@@ -39,8 +41,7 @@ export interface FileStorage {
 
 /** Creates a storage that is opened at the first call, because loading its client library takes time. */
 export function createLazyFileStorage(open: () => Promise<Required<FileStorage>>): Required<FileStorage> {
-  let opened: Promise<Required<FileStorage>> | undefined;
-  const opening = () => (opened ??= open());
+  const opening = openOnce(open);
   return {
     write: async (...call) => (await opening()).write(...call),
     read: async (...call) => (await opening()).read(...call),

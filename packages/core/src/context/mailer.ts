@@ -1,4 +1,5 @@
 import { ExpectedFailure } from "../values/errors.ts";
+import { openOnce } from "../values/open-once.ts";
 
 export interface Mail {
   /** A single e-mail address. */
@@ -43,8 +44,14 @@ export class MailError extends ExpectedFailure {
 /** Creates a mailer that is opened at the first e-mail, because loading its library takes time. */
 export function createLazyMailer(open: () => Promise<Mailer>): Mailer {
   let opened: Promise<Mailer> | undefined;
+  const opening = openOnce(() => (opened = open()));
   return {
-    send: async (mail) => (await (opened ??= open())).send(mail),
-    close: () => void opened?.then((mailer) => mailer.close()),
+    send: async (mail) => (await opening()).send(mail),
+    // If the mailer could not be opened, there is nothing to close.
+    close: () =>
+      void opened?.then(
+        (mailer) => mailer.close(),
+        () => {},
+      ),
   };
 }

@@ -1,0 +1,12 @@
+/**
+ * Returns a function that opens something at its first call and then returns the same. A failure is not kept, so that the next call
+ * tries again.
+ */
+export function openOnce<T>(open: () => Promise<T>): () => Promise<T> {
+  let opened: Promise<T> | undefined;
+  const forget = (error: unknown): never => {
+    opened = undefined;
+    throw error;
+  };
+  return () => (opened ??= open().catch(forget));
+}
