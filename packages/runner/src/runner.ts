@@ -157,10 +157,12 @@ export async function runTasks(
     if (repository) void removeDoneWorktrees(service, repository, host.print, ended);
     const slots = Array.from({ length: options.parallel }, slot);
     // If one slot fails, the others take no further task, and their agents must have ended before the runner ends.
-    await Promise.all(slots).finally(() => {
+    try {
+      await Promise.all(slots);
+    } finally {
       limit.abort();
-      return Promise.allSettled(slots);
-    });
+      await Promise.allSettled(slots);
+    }
   } finally {
     limit.abort();
     clearInterval(clock);
