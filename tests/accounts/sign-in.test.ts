@@ -78,7 +78,7 @@ test("an old account without a password stays as long as its person is a member 
   expect(answer).toMatchObject({ status: 409, body: { code: "SIGN_IN_FIRST" } });
 });
 
-test("of two sign-ups at once with the same invite, one gets the account and the other is told to sign in", async () => {
+test("of two sign-ups at once with the same invite, one gets the account and the other has to sign in", async () => {
   const token = await invite(await openOwner(), "twice@example.com");
   const answers = (await Promise.all([joinBy(token, "One"), joinBy(token, "Two")])).map(({ answer }) => answer);
   expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 409]);

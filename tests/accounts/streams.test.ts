@@ -8,7 +8,15 @@ const { world, origin, openOwner, invite, joinBy } = await setupAccounts({
 });
 
 const follow = (browser: Browser, path: string) =>
-  listen((path, { headers }) => world.app.request(origin + path, { headers: { ...headers, cookie: browser.cookie } }), path, {});
+  listen(
+    (path, { headers: sent }) => {
+      const headers = new Headers(sent);
+      headers.set("cookie", browser.cookie);
+      return world.app.request(origin + path, { headers });
+    },
+    path,
+    {},
+  );
 
 test.each(["before", "after"])(
   "the stream of a member who is removed ends, and the stream that the owner opened %s it stays open",
