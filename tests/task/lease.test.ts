@@ -204,18 +204,6 @@ describe("a task that is given back by its holder", () => {
     expect(await read(id)).toMatchObject({ status: "inbox", assigned_agent_id: team.worker.id, lease: null });
   });
 
-  test("a rule against moves by workers does not keep a task, just as it does not keep its lease from expiring", async () => {
-    const { id } = await addTask(world, team);
-    await next();
-    await setRules(world, team, { only_lead_can_change_status: true, block_status_changes_with_pending_approval: true });
-    const approval = { action_type: "paint", description: "May I?", task_ids: [id] };
-    const path = `/api/v1/agent/boards/${team.board_id}/approvals`;
-    expect((await world.call("POST", path, { agent: team.worker.token, body: approval })).status).toBe(200);
-    expect((await patch(id, { status: "inbox" })).status).toBe(403);
-    expect((await giveBack(id)).status).toBe(200);
-    expect(await read(id)).toMatchObject({ status: "inbox", assigned_agent_id: null, lease: null });
-  });
-
   test("an agent without the lease cannot give the task back", async () => {
     const { id } = await addTask(world, team);
     await next();

@@ -1,10 +1,9 @@
 import { DomainError } from "../../values/errors.ts";
 import { alreadyClaimedError, leaseLostError } from "../errors.ts";
 import type { LeaseAction } from "./lease-state.ts";
-import { nextTimes } from "../status-rules.ts";
 import { decideTransition, type TransitionInput, type TransitionResult } from "../transition-checks.ts";
 
-/** Decides whether a lease may begin, by the rules for moves too, or be returned (docs/reference/tasks.md#leases). */
+/** Decides whether a lease may begin or be returned, by the rules for moves and for leases (docs/reference/tasks.md#leases). */
 export const decideLease = (input: TransitionInput, { type }: LeaseAction): TransitionResult =>
   type === "begin" ? decideBegin(input) : decideReturn(input);
 
@@ -21,10 +20,10 @@ function decideBegin(input: TransitionInput): TransitionResult {
 
 /**
  * Decides the move of a returned task. A task that was unassigned before the lease becomes unassigned again; otherwise the assignee
- * stays. The rules for moves do not apply: refusing would only keep the task until the lease expires.
+ * stays.
  */
-function decideReturn({ task, acting_agent_id, now }: TransitionInput): TransitionResult {
+function decideReturn(input: TransitionInput): TransitionResult {
+  const { task, acting_agent_id } = input;
   if (task.lease_expires_at === null || task.assigned_agent_id !== acting_agent_id) throw leaseLostError();
-  const assigned_agent_id = task.lease_was_free ? null : acting_agent_id;
-  return { ...nextTimes(task.status, "inbox", task, now), status: "inbox", assigned_agent_id };
+  return { ...decideTransition(input), assigned_agent_id: task.lease_was_free ? null : acting_agent_id };
 }
