@@ -53,18 +53,22 @@ const STOP_WORDS = new Set(
 const wordsOf = (text = ""): string[] => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 const areStopWords = (words: readonly string[]): boolean => words.every((word) => STOP_WORDS.has(word));
 
-/**
- * Returns whether a host may find stop words alone in a text. Hosts skip text in brackets and everything up to a sender's colon,
- * some of them across lines, so one line of stop words is enough.
- */
+/** Returns whether a host may find stop words alone in a text. Hosts skip text in brackets and the names of senders. */
 function asksToStop(text: string): boolean {
-  return withoutBrackets(text)
-    .split(/[\n\r\u2028\u2029]|\\[nr]/)
-    .some((line) => {
-      const parts = line.split(":");
-      const last = wordsOf(parts.pop());
-      if (last.length > 0) return areStopWords(last);
-      const before = wordsOf(parts.findLast((part) => /\p{L}/u.test(part)));
-      return before.length > 0 && areStopWords(before);
-    });
+  const plain = withoutBrackets(text);
+  // Hosts of 2026.9 take all of a line up to its first colon for a name, even if it contains other line breaks than \n.
+  return hasOnlyStopWords(plain) || hasOnlyStopWords(plain.replaceAll(/(?<=^|\n)[^\n:]*:/g, ""));
+}
+
+/** Returns whether all lines consist of stop words, apart from the names of senders. */
+function hasOnlyStopWords(text: string): boolean {
+  const words = text.split(/[\n\r\u2028\u2029]|\\[nr]/).flatMap((line) => {
+    const parts = line.split(":");
+    const last = wordsOf(parts.pop());
+    if (last.length > 0) return last;
+    // Words before a colon at the end are a sender's name, unless they are stop words.
+    const before = wordsOf(parts.findLast((part) => /\p{L}/u.test(part)));
+    return areStopWords(before) ? before : [];
+  });
+  return words.length > 0 && areStopWords(words);
 }
