@@ -57,7 +57,8 @@ const areStopWords = (words: readonly string[]): boolean => words.every((word) =
 function asksToStop(text: string): boolean {
   const plain = withoutBrackets(text);
   // Hosts of 2026.9 take all of a line up to its first colon for a name, even if it contains other line breaks than \n.
-  return hasOnlyStopWords(plain) || hasOnlyStopWords(plain.replaceAll(/(?<=^|\n)[^\n:]*:/g, ""));
+  const nameless = plain.split("\n").map((line) => line.slice(line.indexOf(":") + 1));
+  return hasOnlyStopWords(plain) || hasOnlyStopWords(nameless.join("\n"));
 }
 
 /** Returns whether all lines consist of stop words, apart from the names of senders. */
