@@ -178,6 +178,8 @@ describe("routing", () => {
     ["GET", "/api/v1/agent/heartbeat", "POST"],
     ["HEAD", "/api/v1/agent/heartbeat", "POST"],
     ["POST", "/health", "GET, HEAD"],
+    // A function passes TRACE on under this name.
+    ["X-TRACE", "/health", "GET, HEAD"],
   ])("%s %s is 405, and Allow lists the methods %s", async (method, path, allow) => {
     const answer = await send(method, path.replace("{id}", home.gateway_id));
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);

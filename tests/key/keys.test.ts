@@ -270,7 +270,7 @@ async function sendLate(path: string, token: string, sent: object, change: () =>
       // The service calls this when it reads the body, after it has authenticated the request.
       async pull(controller) {
         await change();
-        await pause(200);
+        await pause(1_200);
         controller.enqueue(Buffer.from(JSON.stringify(sent)));
         controller.close();
       },

@@ -158,8 +158,11 @@ const isHeld = (endpoint: Endpoint, { streams }: Runtime) => isStream(endpoint) 
 const takesSlot = (endpoint: Endpoint, runtime: Runtime): boolean =>
   !endpoint.spec.in_memory && !endpoint.spec.calls_out && !isHeld(endpoint, runtime);
 
-/** How long the role that the authentication has read may be used while the body arrives, in milliseconds. */
-const FRESH_MS = 100;
+/**
+ * How long the role that the authentication has read may be used while the body arrives, in milliseconds. Only slow bodies cost
+ * another query, and lost rights still end within two seconds.
+ */
+const FRESH_MS = 1_000;
 
 async function runEndpoint(endpoint: Endpoint, c: AppContext, known: KnownRequests): Promise<Response> {
   const { spec } = endpoint;

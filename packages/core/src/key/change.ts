@@ -139,13 +139,12 @@ async function requireRoom(ctx: Context<Member>, organization_id: string): Promi
 
 /** Returns false if the calling key is limited to boards, and a key for `board_ids` would not be limited to some of these boards. */
 async function mayGiveBoards(ctx: Context<Member>, board_ids: readonly string[] | null): Promise<boolean> {
-  if (!ctx.actor.key) return true;
+  if (ctx.actor.key?.is_for_all_boards !== false) return true;
   const [own] = await ctx.db
-    .select({ board_ids: api_keys.board_ids })
+    .select({ limits: api_keys.board_ids })
     .from(api_keys)
     .where(keyCondition(ctx, ctx.actor.user_id, "any"));
-  const limits = own?.board_ids;
-  return !limits || board_ids?.every((id) => limits.includes(id)) === true;
+  return board_ids?.every((id) => own?.limits?.includes(id)) === true;
 }
 
 /** Gives a key a new token. Earlier tokens work until the overlap ends, or until their own expiry if that is sooner. */
