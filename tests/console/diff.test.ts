@@ -1,4 +1,4 @@
-import { parsePatch } from "@board/console/src/file/diff.ts";
+import { findCounterparts, parsePatch } from "@board/console/src/file/diff.ts";
 import { expect, test } from "vitest";
 
 const shown = (text: string) =>
@@ -79,4 +79,22 @@ test("a diff of another program than git is read, and a text that is no diff has
     { path: "one.txt", notes: [], lines: 2, added: 1, removed: 1 },
   ]);
   expect(parsePatch("Just a text.\n@@ nothing @@\n-- \n")).toEqual([]);
+});
+
+test("a changed line is compared with the line at the same position in its own block of changes", () => {
+  const text = "--- a/a\n+++ b/a\n@@ -1,5 +1,6 @@\n-one\n-two\n+ONE\n+TWO\n+three\n same\n-four\n+FOUR\n-five\n+FIVE\n";
+  const [file] = parsePatch(text);
+  const pairs = findCounterparts(file!.lines);
+  expect(file!.lines.map((line) => [line.text, pairs.get(line)?.text ?? null])).toEqual([
+    ["one", "ONE"],
+    ["two", "TWO"],
+    ["ONE", "one"],
+    ["TWO", "two"],
+    ["three", null],
+    ["same", null],
+    ["four", "FOUR"],
+    ["FOUR", "four"],
+    ["five", "FIVE"],
+    ["FIVE", "five"],
+  ]);
 });

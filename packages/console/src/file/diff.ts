@@ -91,16 +91,26 @@ export function changedPart(line: string, other: string): readonly [start: numbe
   return [start, line.length - end];
 }
 
-/** Returns the line that a changed line replaced or was replaced by: the line at the same position in its block of changes. */
-export function counterpartOf(lines: readonly PatchLine[], index: number): PatchLine | null {
-  const { sign } = lines[index]!;
-  if (sign === " ") return null;
-  let first = index;
-  while (first > 0 && lines[first - 1]!.sign !== " ") first--;
-  let middle = first;
-  while (middle < lines.length && lines[middle]!.sign === "-") middle++;
-  const other = sign === "-" ? middle + (index - first) : first + (index - middle);
-  const line = lines[other];
-  const isPair = line && line.sign === (sign === "-" ? "+" : "-") && (sign === "-" || other < middle);
-  return isPair ? line : null;
+/**
+ * Returns for each changed line the line that it replaced or was replaced by: in a block of removed lines that are followed by added
+ * lines, the line at the same position.
+ */
+export function findCounterparts(lines: readonly PatchLine[]): ReadonlyMap<PatchLine, PatchLine> {
+  const found = new Map<PatchLine, PatchLine>();
+  const skip = (from: number, sign: PatchLine["sign"]) => {
+    let end = from;
+    while (lines[end]?.sign === sign) end++;
+    return end;
+  };
+  for (let start = 0; start < lines.length; ) {
+    const removed = skip(start, " ");
+    const added = skip(removed, "-");
+    const end = skip(added, "+");
+    for (let n = 0; n < Math.min(added - removed, end - added); n++) {
+      const [old, next] = [lines[removed + n]!, lines[added + n]!];
+      found.set(old, next).set(next, old);
+    }
+    start = end;
+  }
+  return found;
 }

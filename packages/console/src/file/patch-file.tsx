@@ -3,7 +3,7 @@ import type { Comment } from "../types.ts";
 import { Form } from "../ui/form.tsx";
 import { toPlain } from "../ui/plain.ts";
 import { textOf } from "../ui/values.ts";
-import { changedPart, counterpartOf, type PatchFile, type PatchLine } from "./diff.ts";
+import { changedPart, findCounterparts, type PatchFile, type PatchLine } from "./diff.ts";
 import { LineComment } from "./line-comment.tsx";
 
 export type Side = "old" | "new";
@@ -23,6 +23,7 @@ interface Props {
 const FOLD_LINES = 600;
 /** Number of lines that are drawn together when they are about to scroll into view. */
 const BLOCK = 20;
+const BLOCKS_PER_FRAME = 2;
 const LINE_PX = 20;
 /** The changed part of a line is highlighted only if the common part is at least this share of the part that differs. */
 const MIN_COMMON = 1 / 3;
@@ -31,7 +32,11 @@ const MIN_COMMON = 1 / 3;
 export function PatchFileView({ patch, isReviewed, onReviewed, comments, draft, onComment }: Props) {
   const [isOpen, setOpen] = useState(!isReviewed && patch.lines.length <= FOLD_LINES);
   const blocks = Array.from({ length: Math.ceil(patch.lines.length / BLOCK) }, (_, index) => index * BLOCK);
-  const places = useMemo(() => new Set(patch.lines.flatMap(placesOf)), [patch]);
+  const counterparts = useMemo(() => findCounterparts(patch.lines), [patch]);
+  const commentsByPlace = useMemo(() => Map.groupBy(comments, ({ anchor }) => placeOf(anchor)), [comments]);
+  const hasComments = comments.length > 0;
+  const places = useMemo(() => new Set(hasComments ? patch.lines.flatMap(placesOf) : []), [patch, hasComments]);
+  const watch = useMemo(createWatcher, []);
   const review = (isDone: boolean) => {
     onReviewed?.(isDone);
     setOpen(!isDone);
@@ -69,7 +74,16 @@ export function PatchFileView({ patch, isReviewed, onReviewed, comments, draft, 
       {isOpen && (
         <div class="patch-lines" onKeyDown={moveFocus} role="group" aria-label={`Lines of ${patch.path}`} tabIndex={0}>
           {blocks.map((start) => (
-            <Block key={start} patch={patch} start={start} comments={comments} draft={draft} onComment={onComment} />
+            <Block
+              key={start}
+              start={start}
+              watch={watch}
+              patch={patch}
+              counterparts={counterparts}
+              commentsByPlace={commentsByPlace}
+              draft={draft}
+              onComment={onComment}
+            />
           ))}
         </div>
       )}
@@ -90,43 +104,82 @@ function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void 
   next.focus();
 }
 
-interface BlockProps extends Pick<Props, "patch" | "comments" | "draft" | "onComment"> {
+type Watch = (element: Element, onChange: (entry: IntersectionObserverEntry) => void) => () => void;
+
+/**
+ * Returns a function that reports when an element comes near the visible part of the file or leaves it. Few elements that came near
+ * are reported in one frame, so that fast scrolling draws few lines at a time.
+ */
+function createWatcher(): Watch {
+  const handlers = new Map<Element, (entry: IntersectionObserverEntry) => void>();
+  /** The elements that came near and were not reported yet. */
+  const waiting = new Map<Element, IntersectionObserverEntry>();
+  let frame: number | undefined;
+  // One observer for all elements, because hundreds of observers are slow to create.
+  let observer: IntersectionObserver | undefined;
+  const reportNext = () => {
+    frame = undefined;
+    for (const [element, entry] of [...waiting].slice(0, BLOCKS_PER_FRAME)) {
+      waiting.delete(element);
+      handlers.get(element)?.(entry);
+    }
+    if (waiting.size > 0) frame = requestAnimationFrame(reportNext);
+  };
+  const report = (entries: readonly IntersectionObserverEntry[]) => {
+    for (const entry of entries)
+      if (entry.isIntersecting) waiting.set(entry.target, entry);
+      else {
+        waiting.delete(entry.target);
+        handlers.get(entry.target)?.(entry);
+      }
+    frame ??= requestAnimationFrame(reportNext);
+  };
+  return (element, onChange) => {
+    observer ??= new IntersectionObserver(report, { root: element.closest(".file-view"), rootMargin: "600px" });
+    handlers.set(element, onChange);
+    observer.observe(element);
+    return () => {
+      observer!.unobserve(element);
+      handlers.delete(element);
+      waiting.delete(element);
+    };
+  };
+}
+
+interface BlockProps extends Pick<Props, "patch" | "draft" | "onComment"> {
   start: number;
+  watch: Watch;
+  counterparts: ReadonlyMap<PatchLine, PatchLine>;
+  commentsByPlace: ReadonlyMap<string, readonly Comment[]>;
 }
 
 /**
  * Shows some lines of a file. They are drawn just before they scroll into view and removed when they are far from it, so that a
  * diff of 10,000 lines stays quick. A block in which somebody is writing a comment is not removed.
  */
-function Block({ patch, start, comments, draft, onComment }: BlockProps) {
+function Block({ patch, start, watch, counterparts, commentsByPlace, draft, onComment }: BlockProps) {
   const place = useRef<HTMLDivElement>(null);
-  const lines = patch.lines.slice(start, start + BLOCK);
   const [isNear, setNear] = useState(false);
-  const [height, setHeight] = useState(lines.length * LINE_PX);
+  const [height, setHeight] = useState(Math.min(BLOCK, patch.lines.length - start) * LINE_PX);
   useEffect(() => {
     const block = place.current!;
-    const observer = new IntersectionObserver(
-      ([entry]) => {
-        if (!entry || block.querySelector("form") || block.contains(document.activeElement)) return;
-        if (!entry.isIntersecting && entry.boundingClientRect.height > 0) setHeight(entry.boundingClientRect.height);
-        setNear(entry.isIntersecting);
-      },
-      { root: block.closest(".file-view"), rootMargin: "600px" },
-    );
-    observer.observe(block);
-    return () => observer.disconnect();
+    return watch(block, ({ isIntersecting, boundingClientRect }) => {
+      if (block.querySelector("form") || block.contains(document.activeElement)) return;
+      if (!isIntersecting && boundingClientRect.height > 0) setHeight(boundingClientRect.height);
+      setNear(isIntersecting);
+    });
   }, []);
   if (!isNear) return <div ref={place} style={{ height: `${height}px` }} />;
   return (
     <div ref={place}>
-      {lines.map((line, index) => (
+      {patch.lines.slice(start, start + BLOCK).map((line, index) => (
         <Line
           key={index}
           line={line}
           hunk={patch.hunks.get(start + index) ?? null}
-          other={counterpartOf(patch.lines, start + index)?.text ?? null}
+          other={counterparts.get(line)?.text ?? null}
           isStop={index === 0}
-          comments={comments.filter(({ anchor }) => placesOf(line).includes(placeOf(anchor)))}
+          comments={placesOf(line).flatMap((place) => commentsByPlace.get(place) ?? [])}
           draft={draft}
           onComment={onComment}
         />
@@ -142,7 +195,8 @@ const numberOf = (line: PatchLine): number => (line.sign === "-" ? line.old : li
 const placeOf = (anchor: Comment["anchor"]): string => (anchor?.line ? `${anchor.side ?? "new"} ${anchor.line}` : "");
 const placesOf = (line: PatchLine): string[] => [`old ${line.old}`, `new ${line.new}`];
 
-interface LineProps extends Pick<Props, "comments" | "draft" | "onComment"> {
+interface LineProps extends Pick<BlockProps, "draft" | "onComment"> {
+  comments: readonly Comment[];
   line: PatchLine;
   hunk: string | null;
   other: string | null;

@@ -39,18 +39,24 @@ export class RowList {
   /** Adds steps that come after all known steps (`isAfter`) or before them. */
   add(steps: readonly Step[], isAfter: boolean): void {
     const rows: Row[] = [];
+    /** The rows that got more steps. Each is merged once, because a call may have thousands of updates. */
+    const grown = new Set<Row>();
     for (const step of steps) {
       const known = step.kind === "tool_call" ? this.calls.get(step.tool_call_id) : undefined;
-      const parts = [...(known?.parts ?? []), step].toSorted((one, other) => one.n - other.n);
-      if (known && parts[0] !== step) {
-        known.parts = parts;
-        known.step = merge(parts);
+      if (known && known.step.n < step.n) {
+        known.parts.push(step);
+        grown.add(known);
         continue;
       }
       if (known) this.drop(known);
-      const row = { step: merge(parts), parts, height: estimate(step) };
+      const row = { step, parts: [step, ...(known?.parts ?? [])], height: estimate(step) };
       rows.push(row);
+      if (known) grown.add(row);
       if (step.kind === "tool_call") this.calls.set(step.tool_call_id, row);
+    }
+    for (const row of grown) {
+      row.parts.sort((one, other) => one.n - other.n);
+      row.step = merge(row.parts);
     }
     if (rows.length > 0) this.put(rows, isAfter);
   }

@@ -24,7 +24,7 @@ export const StepRow = memo(function StepRow({ step, run, feed, observer }: Prop
     const { current } = element;
     observer.observe(current!);
     return () => observer.unobserve(current!);
-  }, [observer]);
+  }, [observer, step.n]);
   return (
     <li ref={element} class={`run-step ${step.kind}`} data-n={step.n} aria-posinset={step.n + 1} aria-setsize={run.steps}>
       <time class="run-step-at" dateTime={step.at} title={toMoment(step.at)}>

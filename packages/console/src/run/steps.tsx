@@ -16,7 +16,10 @@ const KINDS: Record<Step["kind"], string> = {
   log: "Logs",
 };
 
-/** Rows are drawn this far beyond the visible part. Pages of steps are read earlier, within `AHEAD_PX` of the end of the list. */
+/**
+ * Rows are drawn this far beyond the visible part, except while a person scrolls by more than a screen at a time. Pages of steps are
+ * read earlier, within `AHEAD_PX` of the end of the list.
+ */
 const MARGIN_PX = 200;
 const AHEAD_PX = 8_000;
 /** A list that is scrolled this close to its end stays at the end when it grows. */
@@ -72,8 +75,9 @@ interface ListProps {
 
 function List({ feed, run, hasFocus, jump }: ListProps) {
   const box = useRef<HTMLDivElement>(null);
+  const inside = useRef<HTMLDivElement>(null);
   const isPinned = useRef(feed.order === "newest");
-  const [view, setView] = useState({ top: 0, height: 800 });
+  const [view, setView] = useState({ top: 0, height: 800, margin: MARGIN_PX });
   const { rows, version } = feed;
   void version.value;
 
@@ -83,27 +87,37 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
     const { scrollTop, clientHeight, scrollHeight } = box.current;
     const isAtEnd = scrollTop + clientHeight >= scrollHeight - END_PX;
     isPinned.current = isAtEnd && (feed.order === "newest" || !feed.hasMore);
-    setView({ top: scrollTop, height: clientHeight });
+    setView((before) => {
+      const isFar = Math.abs(scrollTop - before.top) > clientHeight;
+      return { top: scrollTop, height: clientHeight, margin: isFar ? 0 : MARGIN_PX };
+    });
+    settle();
   };
+  const reuse = useMemo(() => createReuse((n) => inside.current?.querySelector(`[data-n="${n}"]:focus-within`) != null), [feed]);
   const settling = useRef<ReturnType<typeof setTimeout>>(undefined);
-  /** Redraws once scrolling has stopped. This can wait, because only the length of the list is wrong and not the visible rows. */
+  /** Redraws once scrolling has stopped. Until then only the length of the list may be wrong, and rows beyond the screen missing. */
   const settle = () => {
     clearTimeout(settling.current);
-    settling.current = setTimeout(() => void version.value++, SETTLE_MS);
+    settling.current = setTimeout(() => {
+      setView((before) => ({ ...before, margin: MARGIN_PX }));
+    }, SETTLE_MS);
   };
   // Rows are measured when they are drawn for the first time, unfolded or changed, because their heights were only estimated.
   const observer = useMemo(
     () =>
       new ResizeObserver((entries) => {
+        const list = box.current;
         const seen = entries.filter(({ target }) => target.isConnected);
-        if (!box.current || seen.length === 0) return;
+        if (!list || seen.length === 0) return;
         const heights = seen.map(({ target, borderBoxSize }) => {
           return [Number((target as HTMLElement).dataset["n"]), borderBoxSize[0]!.blockSize] as const;
         });
-        const { isChanged, shift } = rows.measure(new Map(heights), box.current.scrollTop);
-        feed.shift += shift;
-        if (shift !== 0 || isPinned.current) version.value++;
-        else if (isChanged) settle();
+        const { isChanged, shift } = rows.measure(new Map(heights), list.scrollTop);
+        if (!isChanged) return;
+        // Keeps the visible rows in place at once. The scroll event redraws the list in the next frame, as a task of its own.
+        inside.current!.style.height = `${rows.height}px`;
+        list.scrollTop = isPinned.current ? list.scrollHeight : list.scrollTop + shift;
+        settle();
       }),
     [feed],
   );
@@ -133,7 +147,8 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
 
   useRetry(feed.error.value, () => feed.retry());
 
-  const { rows: shown, top } = rows.slice(view.top - MARGIN_PX, view.top + view.height + MARGIN_PX);
+  const { rows: shown, top } = rows.slice(view.top - view.margin, view.top + view.height + view.margin);
+  const elements = reuse(shown.map(({ step }) => step.n));
   return (
     <>
       <Problem error={feed.error.value} retry={() => feed.retry()} />
@@ -153,14 +168,30 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
           jump(event.key === "Home" ? "oldest" : "newest");
         }}
       >
-        <div style={{ height: `${rows.height}px` }}>
+        <div ref={inside} style={{ height: `${rows.height}px` }}>
           <ol style={{ transform: `translateY(${top}px)` }}>
-            {shown.map(({ step }) => (
-              <StepRow key={step.n} step={step} run={run} feed={feed} observer={observer} />
+            {shown.map(({ step }, index) => (
+              <StepRow key={elements[index]} step={step} run={run} feed={feed} observer={observer} />
             ))}
           </ol>
         </div>
       </div>
     </>
   );
+}
+
+/**
+ * Returns a function that gives each step the key of its element: a step that comes into view takes the element of one that left,
+ * which is faster than making a new element and leaves less to collect. An element that has the focus is not reused.
+ */
+function createReuse(hasFocus: (n: number) => boolean): (steps: readonly number[]) => number[] {
+  let keys = new Map<number, number>();
+  let made = 0;
+  return (steps) => {
+    const shown = new Set(steps);
+    const free = [...keys].filter(([n]) => !shown.has(n) && !hasFocus(n)).map(([, key]) => key);
+    let next = 0;
+    keys = new Map(steps.map((n) => [n, keys.get(n) ?? free[next++] ?? ++made]));
+    return [...keys.values()];
+  };
 }
