@@ -27,9 +27,13 @@ export function copyProject(target: string, ignored: readonly string[] = []): vo
 
 export const readProjectFile = (name: string): string => readFileSync(path.join(ROOT, name), "utf8");
 
+/** What npm needs to reach its registry from a machine behind a proxy. */
+const NETWORK = ["NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "npm_config_registry"];
+
 /** Runs a command line as the shell of a Dockerfile does. */
 export function runShell(command: string, cwd: string): void {
-  execFileSync("sh", ["-c", command], { cwd, stdio: "pipe", env: { PATH: process.env["PATH"], HOME: process.env["HOME"] } });
+  const env = Object.fromEntries(["PATH", "HOME", ...NETWORK].map((name) => [name, process.env[name]]));
+  execFileSync("sh", ["-c", command], { cwd, stdio: "pipe", env });
 }
 
 export function sizeInMegabytes(folder: string): number {
