@@ -54,13 +54,18 @@ export async function call(
   return { status: response.status, headers: response.headers, text, body: parsed };
 }
 
+/** The operations by method, with their paths as regular expressions. They are made once, because most answers are checked. */
+const operations = Map.groupBy(
+  endpoints.map((endpoint) => ({ endpoint, patterns: endpoint.paths.map(toPathRegExp) })),
+  ({ endpoint }) => endpoint.method,
+);
+
 /** Returns the operation of a request. */
 export function endpointOf(method: string, path: string): Endpoint | undefined {
   const bare = path.split("?", 1)[0]!.replace(/(?<=.)\/$/, "");
-  const candidates = endpoints.filter(
-    (endpoint) => endpoint.method === method && endpoint.paths.some((pattern) => toPathRegExp(pattern).test(bare)),
-  );
-  return candidates.find((endpoint) => endpoint.paths.includes(bare)) ?? candidates[0];
+  const ofMethod = (operations as ReadonlyMap<string, { endpoint: Endpoint; patterns: RegExp[] }[]>).get(method) ?? [];
+  const candidates = ofMethod.filter(({ patterns }) => patterns.some((pattern) => pattern.test(bare)));
+  return (candidates.find(({ endpoint }) => endpoint.paths.includes(bare)) ?? candidates[0])?.endpoint;
 }
 
 function checkSchema(method: string, path: string, status: number, body: unknown): void {

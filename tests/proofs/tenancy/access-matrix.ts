@@ -1,5 +1,6 @@
 import { type Endpoint, isStream } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
+import type { Database } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
@@ -39,8 +40,11 @@ export interface AccessCase {
 
 export interface AccessMatrix {
   cases: AccessCase[];
-  /** Returns how the answer breaks the access rules, or null. The writes of the request are rolled back. */
-  findProblem(trial: AccessCase): Promise<string | null>;
+  /**
+   * Returns how the answer breaks the access rules, or null. The writes of the request are rolled back. Statements that are replaced
+   * on their way must not be prepared, because the database would go on with the earlier text.
+   */
+  findProblem(trial: AccessCase, isPrepared?: boolean): Promise<string | null>;
   /** Returns the answer, the written rows and the calls to the host, without values that differ in every run. */
   observe(trial: AccessCase): Promise<string>;
   close(): Promise<void>;
@@ -51,7 +55,11 @@ const ALIAS_CALLERS = new Set(["nobody", "owner", "member without boards", "lead
 /** Creates the cases of every operation, path and caller, on a PostgreSQL server. */
 export async function openAccessMatrix(): Promise<AccessMatrix> {
   const postgres = await startPostgres();
-  const database = openPostgres(await postgres.createDatabase("tenancy"), { max: 8, prepare: false, log: silentLog });
+  const url = await postgres.createDatabase("tenancy");
+  const [database, prepared] = [false, true].map((prepare) => openPostgres(url, { max: 8, prepare, log: silentLog })) as [
+    Database,
+    Database,
+  ];
   await database.migrate();
   let stopped: Date | null = null;
   const world = await createWorld({ database, streams: { max_seconds: 0 }, clock: () => stopped ?? new Date() });
@@ -62,9 +70,9 @@ export async function openAccessMatrix(): Promise<AccessMatrix> {
   await database.db.execute(sql`analyze`);
   // The clock is stopped, so that results do not depend on the time.
   stopped = new Date();
-  const send = async ({ endpoint, caller, target, body }: AccessCase): Promise<ObservedRequest> => {
+  const send = async ({ endpoint, caller, target, body }: AccessCase, { db }: Database): Promise<ObservedRequest> => {
     const options = { ...caller.options, ...(body ? { body } : {}), headers: { prefer: "respond-async" } };
-    const observed = await fixture.sendAndRollBack(endpoint.method, target, options);
+    const observed = await fixture.sendAndRollBack(db, endpoint.method, target, options);
     return target === "/mcp" ? { ...observed, answer: withToolStatus(observed.answer) } : observed;
   };
   return {
@@ -72,8 +80,8 @@ export async function openAccessMatrix(): Promise<AccessMatrix> {
       ...endpoints.flatMap((endpoint) => endpoint.paths.flatMap((path) => casesOf(endpoint, path, fixture))),
       ...toolCases(fixture),
     ],
-    async findProblem(trial) {
-      const { answer, writes } = await send(trial);
+    async findProblem(trial, isPrepared = true) {
+      const { answer, writes } = await send(trial, isPrepared ? prepared : database);
       const { status, text } = answer;
       if (status !== trial.status) return `${trial.status} expected, got ${status} ${text.slice(0, 300)}`;
       if (trial.refused && !isPlainRefusal(answer)) return `is refused with ${text.slice(0, 300)}`;
@@ -88,7 +96,7 @@ export async function openAccessMatrix(): Promise<AccessMatrix> {
       return written ? `is refused but writes: ${written}` : null;
     },
     async observe(trial) {
-      const { answer, writes, calls } = await send(trial);
+      const { answer, writes, calls } = await send(trial, database);
       const written = (writes ?? ["(broken)"]).map(fixture.normalize).toSorted();
       const hostCalls = calls.map(fixture.normalize).toSorted();
       return [answer.status, fixture.normalize(answer.text), ...written, ...hostCalls].join("\n");
@@ -96,7 +104,7 @@ export async function openAccessMatrix(): Promise<AccessMatrix> {
     async close() {
       await fixture.close();
       await world.close();
-      await database.close();
+      await Promise.all([database.close(), prepared.close()]);
       await postgres.stop();
     },
   };

@@ -55,7 +55,7 @@ export interface TenancyFixture {
   /** The rows of the home organization on an unrelated board. */
   elsewhere: Ids;
   /** Sends a request and rolls back its writes. */
-  sendAndRollBack(method: string, path: string, options: CallOptions): Promise<ObservedRequest>;
+  sendAndRollBack(db: Db, method: string, path: string, options: CallOptions): Promise<ObservedRequest>;
   /** Removes values that differ in every run. */
   normalize: (text: string) => string;
   close(): Promise<void>;
@@ -143,11 +143,11 @@ function createRollingBackSender(
   const runtime: Runtime = { ...world.runtime, createContext: () => ({ ...world.runtime.createContext(), db: open }) };
   const app = createApp(runtime, endpoints);
   const before = structuredClone({ sessions: host.sessions, files: host.files });
-  return async (method, path, options) => {
+  return async (own, method, path, options) => {
     Object.assign(host, structuredClone(before));
     calls.length = 0;
     let observed: ObservedRequest | undefined;
-    await world.db
+    await own
       .transaction(async (db) => {
         open = db;
         const answer = await call((target, init) => app.request(target, init), method, path, options);
