@@ -12,6 +12,7 @@ import {
   board_memory,
   board_onboarding_sessions,
   board_task_custom_fields,
+  boards,
   budget_spending,
   budgets,
   channel_deliveries,
@@ -48,6 +49,7 @@ import { addGroup } from "../support/group.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";
 import { addTask } from "../support/task.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
+import { skipProvisioning } from "../support/skip-provisioning.ts";
 import { setup, setupWorld } from "../support/fixtures.ts";
 
 const world = await setupWorld();
@@ -209,6 +211,28 @@ test("agents of a deleted board are refused at once, and deleting it again is no
   expect((await world.call("GET", "/api/v1/agent/healthz", { agent: agent.token })).status).toBe(401);
   const again = await remove(board_id);
   expect([again.status, again.body]).toEqual([404, { detail: "Not Found" }]);
+});
+
+test("deleting a board, or moving it into a group, takes as many statements with many agents as with one", async () => {
+  const count = async (name: string, more: number): Promise<number[]> => {
+    const { board_id } = await addBoard(world, home, name);
+    await world.db.update(boards).set({ max_agents: 1 + more }).where(eq(boards.id, board_id));
+    for (let n = 0; n < more; n++) {
+      const body = { name: `${name} ${n}`, board_id };
+      expect((await world.call("POST", "/api/v1/agents", { token: home.owner.token, body })).status).toBe(200);
+    }
+    await skipProvisioning(world.db);
+    const board_group_id = await addGroup(world, home, name, []);
+    const move = { token: home.owner.token, body: { board_group_id } };
+    return [
+      await world.countStatements(() => world.call("PATCH", `/api/v1/boards/${board_id}`, move)),
+      await world.countStatements(() => remove(board_id)),
+    ];
+  };
+  await count("First of all", 0);
+  expect(await count("Many agents", 5)).toEqual(await count("One agent", 0));
+  // The host does not exist, so these jobs would hold up those of other tests.
+  await world.db.delete(jobs).where(eq(jobs.organization_id, home.organization_id));
 });
 
 test("deleting a board keeps its group and the group's memory", async () => {

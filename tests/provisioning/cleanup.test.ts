@@ -1,4 +1,4 @@
-import { enqueueCleanup } from "@board/core/agent/jobs";
+import { enqueueCleanup, enqueueCleanups } from "@board/core/agent/jobs";
 import { type Context, transaction } from "@board/core/context/context";
 import { agents, gateways, host_turns, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
@@ -45,10 +45,9 @@ async function start(dialect: DialectName, ...ids: string[]) {
 async function cleanUp(home: Pick<Tenant, "gateway_id">, ids: string[], gateway_stays = true) {
   const [gateway] = await world.db.select().from(gateways).where(eq(gateways.id, home.gateway_id));
   await transaction(world.context(), async (ctx: Context) => {
-    for (const id of ids) {
-      const agent = { name: id, board_id: null, openclaw_session_id: key(id) };
-      await enqueueCleanup(ctx, gateway!, agent, { gateway_stays });
-    }
+    const removed = ids.map((id) => ({ name: id, board_id: null, openclaw_session_id: key(id) }));
+    if (!gateway_stays) await enqueueCleanups(ctx, gateway!, removed);
+    else for (const agent of removed) await enqueueCleanup(ctx, gateway!, agent);
   });
   const cleanups = (await world.db.select().from(jobs).where(eq(jobs.kind, "agent.cleanup"))).filter(
     ({ payload, status }) => status === "queued" && (payload as { gateway_id: string }).gateway_id === home.gateway_id,

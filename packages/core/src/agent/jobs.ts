@@ -1,6 +1,6 @@
 import type { Context } from "../context/context.ts";
 import { type GatewayRow, isUsableGateway, toTarget } from "../gateway/target.ts";
-import { enqueue, enqueueAll, type NewJob, setSecretByGateway } from "../job/job.ts";
+import { enqueueAll, type NewJob, setSecretByGateway } from "../job/job.ts";
 import { hostLane } from "../values/session-key.ts";
 
 /** The columns of an agent that its jobs need. */
@@ -31,14 +31,15 @@ export const actingUserId = ({ actor }: Context): string | null => (actor.type =
 export async function enqueueProvision(
   ctx: Context,
   agent: AgentRef,
-  { auth_token, ...options }: ProvisionOptions & { auth_token: string },
+  options: ProvisionOptions & { auth_token: string },
   extra_jobs: readonly NewJob[] = [],
 ): Promise<void> {
-  const provision = toJobs(agent, options).map(
-    (job): NewJob => ({ kind: "agent.provision", ...job, options: { ...job.options, secret: auth_token } }),
-  );
-  await enqueueAll(ctx, [...provision, ...extra_jobs]);
+  await enqueueAll(ctx, [...toProvisions(agent, options), ...extra_jobs]);
 }
+
+/** Returns the job that provisions an agent with a new token, or none for an agent that no host runs. */
+export const toProvisions = (agent: AgentRef, { auth_token, ...options }: ProvisionOptions & { auth_token: string }): NewJob[] =>
+  toJobs(agent, options).map((job) => ({ kind: "agent.provision", ...job, options: { ...job.options, secret: auth_token } }));
 
 /**
  * Enqueues a rewrite of an agent's files. Call it in the transaction that changes the contents of the files. `auth_token` is the
@@ -75,25 +76,21 @@ interface RemovedAgent {
   openclaw_session_id: string | null;
 }
 
+/** Enqueues the removal of an agent from its host. Call it in the transaction that deletes the agent's row. */
+export const enqueueCleanup = (ctx: Context, gateway: GatewayRow, agent: RemovedAgent): Promise<void> =>
+  enqueueAll(ctx, toCleanups(gateway, agent));
+
 /**
- * Enqueues the removal of an agent from its host. Call it in the transaction that deletes the agent's row. If that transaction also
- * deletes the gateway (`gateway_stays` is false), the job contains the encrypted connection.
+ * Returns the job that removes an agent from its host, or none for an agent that no host runs. If the transaction also deletes the
+ * gateway, the job needs the serialized connection.
  */
-export async function enqueueCleanup(
-  ctx: Context,
-  gateway: GatewayRow,
-  agent: RemovedAgent,
-  { gateway_stays }: { gateway_stays: boolean },
-): Promise<void> {
+export function toCleanups(gateway: GatewayRow, agent: RemovedAgent, connection: string | null = null): NewJob[] {
   const session_key = agent.openclaw_session_id;
-  if (!session_key || !isUsableGateway(gateway)) return;
+  if (!session_key || !isUsableGateway(gateway)) return [];
   const { id: gateway_id, organization_id } = gateway;
   const payload = { gateway_id, session_key, agent_name: agent.name, organization_id, board_id: agent.board_id };
-  await enqueue(ctx, "agent.cleanup", payload, {
-    organization_id,
-    lane: hostLane(gateway_id, session_key),
-    ...(gateway_stays ? { gateway_id } : { secret: serializeTarget(ctx, gateway) }),
-  });
+  const owner = connection === null ? { gateway_id } : { secret: connection };
+  return [{ kind: "agent.cleanup", payload, options: { organization_id, lane: hostLane(gateway_id, session_key), ...owner } }];
 }
 
 /**
@@ -101,11 +98,13 @@ export async function enqueueCleanup(
  * already queued get the encrypted connection too, because they can no longer read it from the gateway.
  */
 export async function enqueueCleanups(ctx: Context, gateway: GatewayRow, removed: readonly RemovedAgent[]): Promise<void> {
-  await setSecretByGateway(ctx, "agent.cleanup", gateway.id, serializeTarget(ctx, gateway));
-  for (const agent of removed) await enqueueCleanup(ctx, gateway, agent, { gateway_stays: false });
+  const connection = JSON.stringify(toTarget(ctx, gateway));
+  await setSecretByGateway(ctx, "agent.cleanup", gateway.id, connection);
+  await enqueueAll(
+    ctx,
+    removed.flatMap((agent) => toCleanups(gateway, agent, connection)),
+  );
 }
-
-const serializeTarget = (ctx: Context, gateway: GatewayRow) => JSON.stringify(toTarget(ctx, gateway));
 
 interface GatewayRef {
   gateway_id: string;

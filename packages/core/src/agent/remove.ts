@@ -66,7 +66,7 @@ function removeIfUnmoved(ctx: Context<Admin | Lead>, found: HostedAgent): Promis
       ]),
       ctx.db.delete(agents).where(and(eq(agents.id, agent.id), eq(agents.gateway_id, gateway.id))),
     ]);
-    await enqueueCleanup(ctx, gateway, agent, { gateway_stays: true });
+    await enqueueCleanup(ctx, gateway, agent);
     await recordAudit(ctx, "agent.removed", { organization_id, target: agent, before: { board_id: agent.board_id } });
     return true;
   });

@@ -56,7 +56,7 @@ export async function getAgentHealth(ctx: Context<AgentActor>): Promise<AgentHea
 }
 
 /**
- * Adds a heartbeat to the activity log, at most every 30 s. Presence is not recorded here, because authentication has done that.
+ * Adds a heartbeat to the activity log, at most once every 30 s. Presence is not recorded here, because authentication has done that.
  */
 export async function recordHeartbeat(ctx: Context<AgentActor>): Promise<AgentRead> {
   const row = await getOwnRow(ctx);

@@ -227,7 +227,7 @@ async function enqueueRelocation(
   const { organization_id } = gateway;
   const { user_id } = ctx.actor;
   await enqueueProvision(ctx, row, { organization_id, user_id, reset: true, auth_token: mintToken() }, boardEventJobs);
-  await enqueueCleanup(ctx, gateway, agent, { gateway_stays: true });
+  await enqueueCleanup(ctx, gateway, agent);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { BoardRow } from "../organization/access.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { type BoardRecipient, listRecipients } from "../notification/recipient.ts";
 import type { Context } from "../context/context.ts";
-import { notify } from "../notification/notification.ts";
+import { notify, notifyAll, toNotifications } from "../notification/notification.ts";
 import { board_groups, boards } from "../schema/board.sql.ts";
 import { boardUpdatedText, groupUpdatedText, type GroupChangeKind } from "./message.ts";
 
@@ -40,8 +40,8 @@ async function notifyGroupChange(ctx: Context, kind: GroupChangeKind, board: Boa
   if (!group) return;
   const affected = or(eq(boards.board_group_id, group.id), eq(boards.id, board.id))!;
   const summary = `${board.name} ${kind.toLowerCase()} ${group.name}`;
-  for (const recipient of await listRecipients(ctx, affected))
-    await notify(ctx, recipient, {
+  const notifications = (await listRecipients(ctx, affected)).flatMap((recipient) =>
+    toNotifications(recipient, {
       message: groupUpdatedText({ kind, board, group, recipient }),
       sent: {
         event_type: `${EVENT_PREFIXES[kind]}.notified`,
@@ -51,7 +51,9 @@ async function notifyGroupChange(ctx: Context, kind: GroupChangeKind, board: Boa
         event_type: `${EVENT_PREFIXES[kind]}.notify_failed`,
         ...eventFields(recipient, `Could not notify ${recipient.name} that ${summary}.`),
       },
-    });
+    }),
+  );
+  await notifyAll(ctx, notifications);
 }
 
 const eventFields = ({ organization_id, board_id, agent_id }: BoardRecipient, message: string) => ({

@@ -2,7 +2,8 @@ import { and, asc, eq, sql } from "drizzle-orm";
 import { boardFor } from "../organization/access.ts";
 import type { User } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
-import { enqueueCleanup } from "../agent/jobs.ts";
+import { toCleanups } from "../agent/jobs.ts";
+import { enqueueAll } from "../job/job.ts";
 import type { Context } from "../context/context.ts";
 import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { gateways } from "../schema/gateway.sql.ts";
@@ -25,8 +26,8 @@ export function removeBoard(ctx: Context<User>, board_id: string): Promise<void>
       .where(eq(agents.board_id, board.id))
       .orderBy(asc(agents.created_at), asc(agents.id));
     // Clean-up events belong to the organization, because the events of the board are removed with it.
-    for (const { agent, gateway } of boardAgents)
-      await enqueueCleanup(ctx, gateway, { ...agent, board_id: null }, { gateway_stays: true });
+    const cleanups = boardAgents.flatMap(({ agent, gateway }) => toCleanups(gateway, { ...agent, board_id: null }));
+    await enqueueAll(ctx, cleanups);
     await removePayloads(ctx, sql`board_id = ${board.id}`, sql`count(*)`);
     await ctx.db.delete(boards).where(and(eq(boards.id, board.id), eq(boards.organization_id, board.organization_id)));
     const { organization_id, name } = board;

@@ -22,9 +22,13 @@ export type AgentNotification = ChatContent & {
 };
 
 /** Notifies an agent. Call it in the transaction of the change. Does nothing if the agent has a host but no session. */
-export async function notify(ctx: Context, recipient: NotificationRecipient, notification: AgentNotification): Promise<void> {
-  if (!isInTransaction(ctx)) throw new Error("notify outside a transaction");
-  const writes = insertNotifications(ctx, toNotifications(recipient, notification));
+export const notify = (ctx: Context, recipient: NotificationRecipient, notification: AgentNotification): Promise<void> =>
+  notifyAll(ctx, toNotifications(recipient, notification));
+
+/** Stores several notifications with one statement. Call it in the transaction of the change. */
+export async function notifyAll(ctx: Context, notifications: readonly Notification[]): Promise<void> {
+  if (!isInTransaction(ctx)) throw new Error("notifyAll outside a transaction");
+  const writes = insertNotifications(ctx, notifications);
   if (writes.length > 0) await runBatch(ctx, writes);
 }
 

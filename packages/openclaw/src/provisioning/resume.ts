@@ -4,7 +4,8 @@ import { changedNow } from "@board/core/schema/columns";
 import { removeDeadJobs, resumeJobsOfGateway } from "@board/core/job/resume";
 import { jobs } from "@board/core/schema/job.sql";
 import { agents } from "@board/core/schema/agent.sql";
-import { enqueueProvision } from "@board/core/agent/jobs";
+import { toProvisions } from "@board/core/agent/jobs";
+import { enqueueAll } from "@board/core/job/job";
 import { mintToken } from "@board/core/agent/token";
 
 /**
@@ -43,13 +44,16 @@ export async function resumeWorkOfGateway(ctx: Context, gateway: { id: string; o
       agents: ids.length,
     });
   }
-  for (const agent of owed)
-    await enqueueProvision(ctx, agent, {
-      organization_id: gateway.organization_id,
+  const { organization_id } = gateway;
+  const provisions = owed.flatMap((agent) =>
+    toProvisions(agent, {
+      organization_id,
       user_id: null,
       reset: agent.board_id !== null,
       deliver: agent.board_id === null,
       auth_token: mintToken(),
-    });
+    }),
+  );
+  await enqueueAll(ctx, provisions);
   await resumeJobsOfGateway(ctx, gateway.id);
 }

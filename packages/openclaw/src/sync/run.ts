@@ -1,9 +1,10 @@
-import { and, asc, eq, getTableColumns, inArray, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, sql } from "drizzle-orm";
 import type { PgUpdateSetSource } from "drizzle-orm/pg-core";
 import { agents } from "@board/core/schema/agent.sql";
 import { type Context, transaction } from "@board/core/context/context";
 import { gateways } from "@board/core/schema/gateway.sql";
 import type { GatewayRow } from "@board/core/gateway/target";
+import { prepareRowsInsert, runWrite } from "@board/core/db/prepared-write";
 import { createJobs } from "@board/core/job/claim";
 import { enqueue } from "@board/core/job/job";
 import type { SyncTarget } from "./selection.ts";
@@ -65,17 +66,16 @@ export async function addRunAgents(
   );
   const kept = targets.filter(({ agent }) => existing.has(agent.id));
   if (kept.length === 0) return [];
-  await ctx.db.insert(sync_run_agents).values(
-    kept.map(({ run_agent_id, agent, is_main }, position) => ({
-      id: run_agent_id,
-      run_id,
-      agent_id: agent.id,
-      agent_name: agent.name,
-      board_id: agent.board_id,
-      is_main,
-      position,
-    })),
-  );
+  const rows = kept.map(({ run_agent_id, agent, is_main }, position) => ({
+    id: run_agent_id,
+    run_id,
+    agent_id: agent.id,
+    agent_name: agent.name,
+    board_id: agent.board_id,
+    is_main,
+    position,
+  }));
+  await runWrite(ctx, insertRunAgents(rows));
   const list = kept.map(({ job_id, run_agent_id, lane, first, token }) => ({
     id: job_id,
     lane,
@@ -87,12 +87,22 @@ export async function addRunAgents(
   return kept;
 }
 
+const insertRunAgents = prepareRowsInsert("agents of a sync run", sync_run_agents, [
+  "id",
+  "run_id",
+  "agent_id",
+  "agent_name",
+  "board_id",
+  "is_main",
+  "position",
+]);
+
 /** Locks the agents that still exist until the transaction ends, and returns their ids. */
 async function lockExistingAgents(ctx: Context, ids: string[]): Promise<Set<string>> {
   const rows = await ctx.db
     .select({ id: agents.id })
     .from(agents)
-    .where(inArray(agents.id, ids))
+    .where(sql`${agents.id} = any(${sql.param(ids)}::uuid[])`)
     .orderBy(asc(agents.id))
     .for("key share");
   return new Set(rows.map(({ id }) => id));
