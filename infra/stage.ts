@@ -23,7 +23,7 @@ export function stageSettings(stage: string): StageSettings {
   };
 }
 
-/** Creates the result of `app()` in sst.config.ts. AWS_REGION should be the region of the database, close to the functions. */
+/** Returns the settings for `app()` in sst.config.ts. Set AWS_REGION to the database's region, so that functions run near it. */
 export function appSettings(stage: string) {
   const production = stage === PRODUCTION;
   const name = "board-coordination";

@@ -50,16 +50,19 @@ describe("a comment in the feed", () => {
     [{ role: "  " }, null],
     [{ emoji: ":eye:" }, null],
     [null, null],
-  ])("a comment names its agent, and the agent's role when the identity profile is %j", async (identity_profile, agent_role) => {
-    const own = eq(agents.id, home.worker.id);
-    await world.db.update(agents).set({ identity_profile }).where(own);
-    const onHome = await addTask(world, home);
-    const path = `/api/v1/agent/boards/${home.board_id}/tasks/${onHome.id}/comments`;
-    const { id } = (await world.call("POST", path, { agent: home.worker.token, body: { message: "Done" } })).body;
-    expect((await list(`?board_id=${home.board_id}&limit=1`)).items).toMatchObject([
-      { id, agent_id: home.worker.id, agent_name: "Worker", agent_role },
-    ]);
-  });
+  ])(
+    "with the identity profile %j, a comment in the feed has the agent's name and the expected role",
+    async (identity_profile, agent_role) => {
+      const own = eq(agents.id, home.worker.id);
+      await world.db.update(agents).set({ identity_profile }).where(own);
+      const onHome = await addTask(world, home);
+      const path = `/api/v1/agent/boards/${home.board_id}/tasks/${onHome.id}/comments`;
+      const { id } = (await world.call("POST", path, { agent: home.worker.token, body: { message: "Done" } })).body;
+      expect((await list(`?board_id=${home.board_id}&limit=1`)).items).toMatchObject([
+        { id, agent_id: home.worker.id, agent_name: "Worker", agent_role },
+      ]);
+    },
+  );
 
   test("a comment stays in the feed when its agent is deleted, and disappears when its task is deleted", async () => {
     const { id: agent_id } = (

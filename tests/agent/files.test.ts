@@ -54,7 +54,7 @@ test("a worker whose soul nobody has set has the soul of its role in its files",
   expect(soul?.content).toContain("/api/souls-directory/board/code-reviewer");
 });
 
-test("the file about the user names the caller, and nobody when a key asks", async () => {
+test("the file about the user describes the person who asks for it, and nobody if the caller is a key", async () => {
   const lead = await addLead();
   const admin = await world.member("second admin", home, "admin", { write: true });
   await world.call("PATCH", "/api/v1/users/me", { token: home.owner.token, body: { notes: "Likes tea" } });

@@ -144,7 +144,7 @@ describe("heartbeats by agent name", () => {
     expect(statusAndBody(await beatByName({ name: "Dan", board_id }))).toEqual([409, { detail }]);
   });
 
-  test("concurrent heartbeats by one new name create one agent", async () => {
+  test("concurrent heartbeats with the same new name create one agent", async () => {
     const answers = await Promise.all(Array.from({ length: 4 }, () => beatByName({ name: "Eve", board_id })));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);

@@ -62,7 +62,7 @@ test.each([
   { status: "approved" },
   { status: "approved", answer: { option: "Blue" } },
   { status: "approved", answer: { text: "Blue" } },
-])("the decision %j of a question with two options is refused", async (body) => {
+])("the decision %j on a question with two options is refused", async (body) => {
   const { id } = await ask();
   expect((await decide(id, body)).status).toBe(422);
 });

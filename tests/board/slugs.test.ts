@@ -31,7 +31,7 @@ test("a derived board slug gets the next free number, and sending a slug that is
   expect((await create({ name: "Same" }, abroad)).body.slug).toBe("same");
 });
 
-test("a derived board slug fills a gap among the numbers", async () => {
+test("a derived board slug gets the first free number, even between numbers that are taken", async () => {
   await create({ name: "Gap" });
   await create({ name: "Any", slug: "gap-3" });
   expect([(await create({ name: "Gap" })).body.slug, (await create({ name: "Gap" })).body.slug]).toEqual(["gap-2", "gap-4"]);

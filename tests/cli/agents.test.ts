@@ -119,7 +119,7 @@ test("rotating the token of an agent on a host stores no token, because the host
   expect(JSON.parse(stdout)).toEqual({ agent_id: tenant.worker.id, token_file: null });
 });
 
-test("connecting an agent prints lines for each client, and none of them contains the token", async () => {
+test("connecting an agent prints the commands or settings for each client, and none of them contains the token", async () => {
   const file = path.join(temporaryFolder(), "it's a token");
   const made = await as(home.owner.token).run(["agent", "connect", "Ida", "-b", "home-board", "--token-file", file, "--json"]);
   const token = readFileSync(file, "utf8").trim();
@@ -199,7 +199,7 @@ test("a sign-in ignores an address in the folder that is not on this machine", a
   expect(stdout + stderr).not.toContain("evil.example");
 });
 
-test("a sign-in that cannot reach a service names the option for the address", async () => {
+test("if a sign-in cannot reach the service, the error names the option --url", async () => {
   const you = commandLine.caller({ BOARD_URL: "http://127.0.0.1:9" });
   const down = await you.run(["login"], { input: home.owner.token, cwd: temporaryFolder() });
   expect(down).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/No answer from .*--url/) });

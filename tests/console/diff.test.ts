@@ -32,7 +32,7 @@ deleted file mode 100644
   ]);
 });
 
-test("files without lines are shown too: binary, renamed, empty, and with another mode", () => {
+test("files whose diff has no lines are shown too: binary, renamed and empty files, and files with a changed mode", () => {
   const text = `diff --git a/logo.png b/logo.png
 index 1..2 100644
 Binary files a/logo.png and b/logo.png differ

@@ -52,7 +52,7 @@ test("each larger file of the console is served compressed, and browsers may cac
   }
 });
 
-test("only files of the console are served, and other unknown paths give 404", async () => {
+test("a path that is neither a file of the console nor a route of the service gives 404", async () => {
   for (const target of [
     "/assets/nothing-12345678.js",
     "/assets/..%2f..%2fpackage.json",

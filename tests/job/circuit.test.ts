@@ -89,7 +89,7 @@ describe("a host that is down", () => {
     expect(await findCircuit()).toMatchObject({ failures: 1 });
   });
 
-  test("jobs that wait longer than their retries take are dead, with the host's error and their failure event", async () => {
+  test("jobs that wait for a host longer than all retries would take become dead, with the host's error and a failure event", async () => {
     await openCircuit();
     const started = world.now().getTime();
     await passTime(600 * SECOND_MS);

@@ -25,7 +25,7 @@ const examplesIn = (text: string): Record<string, unknown>[] =>
     .filter((line) => line.startsWith("{"))
     .map((line) => JSON.parse(line));
 
-test("the request tells the agent the goal of the dialogue, the address, the number of questions and the format", async () => {
+test("the onboarding request tells the agent where to reply, in which form, and how many questions of each kind to ask", async () => {
   const text = await request();
   expect(text.split("\n").slice(0, 3)).toEqual(["BOARD ONBOARDING REQUEST", "Board: Launch", `Board ID: ${board.board_id}`]);
   expect(text).toContain(`\nPOST ${BASE_URL}/api/v1/agent/boards/${board.board_id}/onboarding\n`);

@@ -60,7 +60,7 @@ test("only failures of a gateway are retried", () => {
   expect(isTransient(new TypeError("connection refused"))).toBe(false);
 });
 
-test("the texts of a missing agent, a missing session and an existing entry are distinguished", () => {
+test("error texts for a missing agent, a missing session and an existing entry are distinguished", () => {
   const texts = [
     "unknown agent id",
     "no such agent",

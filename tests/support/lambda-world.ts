@@ -28,8 +28,8 @@ export interface LambdaWorld {
   /** Runs every job that has a wake-up or is due, through the consumers; see `World.drain`. */
   drain(context: () => Context): Promise<number>;
   /**
-   * Moves the time of this process, including its hosts and queues. A function uses one clock to store and to sign, and
-   * the other side must have the same time to verify.
+   * Advances the clock of this process, and so of its hosts and queues, together with that of the functions: what a function signs
+   * can only be verified at the same time.
    */
   elapse(ms: number): void;
   close(): Promise<void>;

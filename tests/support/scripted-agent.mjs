@@ -90,7 +90,7 @@ const ACTIONS = {
     })}\n`;
     for (let sent = 0; sent < bytes; sent += line.length) writeAll(line);
   },
-  /** Writes one line of many bytes, whose end comes only after all of them. */
+  /** Writes one very long line: at least `bytes` bytes before its line break. */
   flood_line(bytes) {
     const piece = "y".repeat(64_000);
     for (let sent = 0; sent < bytes; sent += piece.length) writeAll(piece);

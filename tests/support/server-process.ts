@@ -32,7 +32,7 @@ export interface ServerProcessOptions {
   launcher?: string | undefined;
 }
 
-/** A line of monitor.cjs. */
+/** A line that monitor.cjs appends to MONITOR_FILE. */
 interface Sample {
   at: number;
   rss: number;

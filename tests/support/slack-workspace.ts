@@ -106,7 +106,10 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     return true;
   }
 
-  /** Replaces a message by its conversation (not its user) and time: https://docs.slack.dev/reference/methods/chat.update. */
+  /**
+   * Replaces the message with this time in this conversation; the id of a user finds none.
+   * https://docs.slack.dev/reference/methods/chat.update
+   */
   function update({ channel, ts, ...message }: Json): object {
     const known = posted.find(({ conversation }) => conversation === channel);
     if (!known) return { ok: false, error: "channel_not_found" };

@@ -29,7 +29,7 @@ test.each([
   { moment: "while sessions are reset", method: "sessions.reset" },
 ])("kill -9 $moment: the next start ends the sync, and no agent is locked out", async ({ method }) => {
   host = await startFakeGateway({ token: TOKEN, dialect: "2026.9.6" });
-  // This host does not restart after writes, but still keeps the token in a separate file.
+  // Unlike real hosts of 2026.9.6, this one accepts TOOLS.md, so the token is in a separate file. Like them, it never restarts.
   host.host.dialect = { ...host.host.dialect, accepted_files: [...host.host.dialect.accepted_files, "TOOLS.md"] };
   const folder = dataFolder();
   let server = await start(folder);

@@ -56,7 +56,7 @@ describe("an unusable token is an error, and nothing of the agent is written", (
     expect(calls("config.patch")).toHaveLength(1);
   });
 
-  test("the agent is not written when it has no token hash to compare with", async () => {
+  test("a sync writes no files of an agent that has no token hash to compare with", async () => {
     const { home, worker, sync, written } = await start();
     await set(worker, { agent_token_hash: null, agent_token_lookup: null });
     expect([(await sync()).body.errors, written(worker)]).toEqual([[entry(worker, home.board_id, mismatch(worker))], []]);

@@ -22,7 +22,7 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** Runs a command with sh as an agent's host does: in the workspace, without the environment of this process. */
+/** Runs a command with sh as an agent's host does: in the workspace, with only PATH and HOME in its environment. */
 export function runCommand(workspace: string, command: string): Promise<CommandResult> {
   const env = { PATH: process.env["PATH"], HOME: workspace };
   return new Promise((resolve) => {

@@ -116,7 +116,7 @@ test("a wrong count of an organization over its budget is corrected from its pay
   expect((await post(world, webhook, "{}")).status).toBe(202);
 });
 
-test("payloads from before bytes were counted are added to the count", async () => {
+test("payloads that were stored before their bytes were counted are added to the count", async () => {
   const webhooks = await fill();
   const mine = sql`organization_id = ${home.organization_id}`;
   await world.db.delete(webhook_payload_usage).where(mine);

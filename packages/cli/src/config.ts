@@ -14,7 +14,7 @@ export interface Login {
 }
 
 interface StoredConfig {
-  /** Address of the last sign-in. */
+  /** URL of the service to which the last sign-in went. */
   url?: string;
   logins: Record<string, Login>;
   /** Leases of tasks that `board next` took, by task id. Later commands send the fence of the lease. */

@@ -45,7 +45,10 @@ export async function releaseTask(session: Session, task_id: string, comment?: s
   forgetLease(session, task_id);
 }
 
-/** Makes a call with the board and the fence of a task. A lost lease is deleted, so that the task can be taken again. */
+/**
+ * Makes a call with a task's board and fence. If the lease is lost, its stored copy is deleted, so that later calls send no old
+ * fence.
+ */
 async function withLease<T>(
   session: Session,
   task_id: string,

@@ -6378,9 +6378,9 @@ export interface components {
              * @default {}
              */
             reserve?: {
-                /** @description US dollars; null when nothing is set aside. */
+                /** @description US dollars to set aside for each running run, or null. */
                 cost_usd?: string | null;
-                /** @description Tokens; null when nothing is set aside. */
+                /** @description Tokens to set aside for each running run, or null. */
                 total_tokens?: number | null;
             };
             /**
@@ -6414,9 +6414,9 @@ export interface components {
             };
             /** @description The reserves to change; null removes one. */
             reserve?: {
-                /** @description US dollars; null when nothing is set aside. */
+                /** @description US dollars to set aside for each running run, or null. */
                 cost_usd?: string | null;
-                /** @description Tokens; null when nothing is set aside. */
+                /** @description Tokens to set aside for each running run, or null. */
                 total_tokens?: number | null;
             };
             /** @description The share of a limit at which it warns. */
@@ -10235,7 +10235,7 @@ export interface components {
             /** @description Entries whose key was known, because they were counted before. */
             repeated: number;
         };
-        /** @description Who asks the user. */
+        /** @description Which main agent asks the user, and for which board. */
         GatewayMainAskUserResponse: {
             /**
              * @description The user is asked.
@@ -10732,9 +10732,9 @@ export interface components {
             };
             /** @description What is set aside for each running run. */
             reserve: {
-                /** @description US dollars; null when nothing is set aside. */
+                /** @description US dollars to set aside for each running run, or null. */
                 cost_usd: string | null;
-                /** @description Tokens; null when nothing is set aside. */
+                /** @description Tokens to set aside for each running run, or null. */
                 total_tokens: number | null;
             };
             /** @description The share of a limit at which it warns. */
@@ -15030,7 +15030,7 @@ export interface operations {
                 board_group_id?: string;
                 /** @description Only boards of this gateway. */
                 gateway_id?: string;
-                /** @description Only items in which each of these words begins a word, in any case. */
+                /** @description Only items in which each of these words is the beginning of a word. Upper and lower case are the same. */
                 q?: string;
             };
             header?: never;
@@ -15679,7 +15679,7 @@ export interface operations {
                 is_chat?: boolean;
                 /** @description Only entries of this key. */
                 key?: string;
-                /** @description Only items in which each of these words begins a word, in any case. */
+                /** @description Only items in which each of these words is the beginning of a word. Upper and lower case are the same. */
                 q?: string;
             };
             header?: never;
@@ -15764,7 +15764,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
-                /** @description Only items in which each of these words begins a word, in any case. */
+                /** @description Only items in which each of these words is the beginning of a word. Upper and lower case are the same. */
                 q?: string;
             };
             header?: never;
@@ -15848,7 +15848,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Only chat messages, or only notes. */
                 is_chat?: boolean;
-                /** @description Only items in which each of these words begins a word, in any case. */
+                /** @description Only items in which each of these words is the beginning of a word. Upper and lower case are the same. */
                 q?: string;
             };
             header?: never;
@@ -16290,7 +16290,7 @@ export interface operations {
                 assigned_agent_id?: string;
                 /** @description True: only tasks without an assignee. */
                 unassigned?: boolean;
-                /** @description Only items in which each of these words begins a word, in any case. */
+                /** @description Only items in which each of these words is the beginning of a word. Upper and lower case are the same. */
                 q?: string;
                 /** @description Order of the tasks: `created_at`, `updated_at`, `due_at` or `priority`, with `-` for the other direction. By default `-created_at`, the newest first. `due_at` begins with the earliest; without a due date a task comes last either way. `priority` begins with `high`. */
                 sort?: string;
@@ -17954,7 +17954,7 @@ export interface operations {
                 event_type?: string;
                 /** @description Only payloads with this delivery status. */
                 delivery_status?: "queued" | "retrying" | "delivered" | "failed" | "filtered" | "no_target";
-                /** @description Only items in which each of these words begins a word, in any case. */
+                /** @description Only items in which each of these words is the beginning of a word. Upper and lower case are the same. */
                 q?: string;
             };
             header?: never;
@@ -19072,7 +19072,7 @@ export interface operations {
                 board_id?: string;
                 /** @description Only agents of the boards of this gateway, and its main agent. */
                 gateway_id?: string;
-                /** @description Only items in which each of these words begins a word, in any case. */
+                /** @description Only items in which each of these words is the beginning of a word. Upper and lower case are the same. */
                 q?: string;
             };
             header?: never;
@@ -19501,7 +19501,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Only agents of this board. */
                 board_id?: string;
-                /** @description Only items in which each of these words begins a word, in any case. */
+                /** @description Only items in which each of these words is the beginning of a word. Upper and lower case are the same. */
                 q?: string;
             };
             header?: never;
@@ -19823,7 +19823,7 @@ export interface operations {
                 offset?: number;
                 /** @description Start of the page instead of `offset`: empty for the first one, then as in the Link header. `total` is not counted and is -1. */
                 cursor?: string;
-                /** @description Only items in which each of these words begins a word, in any case. */
+                /** @description Only items in which each of these words is the beginning of a word. Upper and lower case are the same. */
                 q?: string;
             };
             header?: never;
@@ -19895,7 +19895,7 @@ export interface operations {
                 assigned_agent_id?: string;
                 /** @description True: only tasks without an assignee. */
                 unassigned?: boolean;
-                /** @description Only items in which each of these words begins a word, in any case. */
+                /** @description Only items in which each of these words is the beginning of a word. Upper and lower case are the same. */
                 q?: string;
                 /** @description Order of the tasks: `created_at`, `updated_at`, `due_at` or `priority`, with `-` for the other direction. By default `-created_at`, the newest first. `due_at` begins with the earliest; without a due date a task comes last either way. `priority` begins with `high`. */
                 sort?: string;
@@ -20492,7 +20492,7 @@ export interface operations {
                 is_chat?: boolean;
                 /** @description Only entries of this key. */
                 key?: string;
-                /** @description Only items in which each of these words begins a word, in any case. */
+                /** @description Only items in which each of these words is the beginning of a word. Upper and lower case are the same. */
                 q?: string;
             };
             header?: never;
@@ -21076,7 +21076,7 @@ export interface operations {
     list_changes: {
         parameters: {
             query?: {
-                /** @description Only changes after this cursor of an earlier answer; empty for all that are kept; absent to start now. */
+                /** @description Only changes after this cursor, which an earlier answer contained. Empty: from the oldest stored change. Absent: from now on. */
                 cursor?: string;
                 /** @description Only changes on this board. */
                 board_id?: string;
@@ -21113,7 +21113,7 @@ export interface operations {
     stream_changes: {
         parameters: {
             query?: {
-                /** @description Only changes after this cursor of an earlier answer; empty for all that are kept; absent to start now. */
+                /** @description Only changes after this cursor, which an earlier answer contained. Empty: from the oldest stored change. Absent: from now on. */
                 cursor?: string;
                 /** @description Only changes on this board. */
                 board_id?: string;
@@ -21154,7 +21154,7 @@ export interface operations {
             query?: {
                 /** @description The time before now that the figures cover; `24h` when absent. */
                 range?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
-                /** @description Another name of `range`. When both are sent, `range` is used. */
+                /** @description Another name for `range`. When both are sent, `range` is used. */
                 range_key?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
                 /** @description Only this board. */
                 board_id?: string;
@@ -21189,7 +21189,7 @@ export interface operations {
             query?: {
                 /** @description The time before now that the figures cover, in whole UTC days; `7d` when absent. */
                 range?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
-                /** @description Another name of `range`. When both are sent, `range` is used. */
+                /** @description Another name for `range`. When both are sent, `range` is used. */
                 range_key?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
                 /** @description What a row of the answer stands for. */
                 group_by?: "day" | "agent" | "board" | "model" | "task";
@@ -21228,7 +21228,7 @@ export interface operations {
             query?: {
                 /** @description The time before now that the figures cover, in whole UTC days; `7d` when absent. */
                 range?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
-                /** @description Another name of `range`. When both are sent, `range` is used. */
+                /** @description Another name for `range`. When both are sent, `range` is used. */
                 range_key?: "24h" | "3d" | "7d" | "14d" | "1m" | "3m" | "6m" | "1y";
                 /** @description What a row of the answer stands for. */
                 group_by?: "day" | "agent" | "board" | "model" | "task";

@@ -101,7 +101,7 @@ function openBodyStorage(place: BodyStorageLocation | undefined): BodyStorage | 
   return createLazyBodyStorage(async () => (await import("./body-bucket.ts")).createBodyBucket(place));
 }
 
-/** Files of tasks are in the same bucket. */
+/** Files of tasks are in the same bucket as the bodies of webhook payloads. */
 const files = openFileStorage(settings.body_storage?.place);
 
 function openFileStorage(place: BodyStorageLocation | undefined): FileStorage | null {

@@ -36,7 +36,7 @@ export function packFolder(folder: string): Buffer {
 export function unpackFolder(packed: Buffer, folder: string): void {
   let offset = LENGTH_BYTES + packed.readUInt32BE();
   const { folders, files } = JSON.parse(packed.toString("utf8", LENGTH_BYTES, offset)) as Contents;
-  // Sorted, so that a folder is created before its subfolders.
+  // `packFolder` has sorted the folders, so each is created before its subfolders.
   for (const name of folders) mkdirSync(path.join(folder, name), { mode: FOLDER_MODE });
   for (const { name, size } of files)
     writeFileSync(path.join(folder, name), packed.subarray(offset, (offset += size)), { mode: FILE_MODE });

@@ -102,7 +102,7 @@ test("without a custom domain no domain resource is created", () => {
   expect(production.resources.filter(({ type }) => ofDomains.test(type))).toEqual([]);
 });
 
-test("with board events off no function may publish to the bus or gets its name, and the bus stays for existing rules", () => {
+test("with board events off, no function gets the name of the bus or may publish to it, and the bus stays for existing rules", () => {
   const graph = graphOf("domain-elsewhere");
   expect(graph.allowed().filter(({ actions }) => actions.includes("events:PutEvents"))).toEqual([]);
   for (const fn of running(graph)) {

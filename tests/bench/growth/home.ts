@@ -12,7 +12,7 @@ const BOARDS = 20;
 const TASKS = 200;
 const EVENTS = 5_000;
 
-/** The clients: members of an organization that does not grow while all others do, and members of the large organization. */
+/** Who sends the benchmark's requests: ids and tokens of an organization that does not grow, and of the large organization. */
 export interface Callers {
   organization_id: string;
   large_organization_id: string;

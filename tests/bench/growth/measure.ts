@@ -40,7 +40,7 @@ export interface Measured {
   role: string;
 }
 
-/** Statements of the same role with few calls belong to schedules of the service. */
+/** Statements with fewer calls per repetition do not count: they belong to schedules of the service, which use the same role. */
 const MIN_SHARE = 0.5;
 
 export async function measure(client: Client, { count, run, settle, prepare, pid, role }: Measured): Promise<Cost> {

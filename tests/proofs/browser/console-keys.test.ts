@@ -17,49 +17,52 @@ const statusOf = async (token: string) =>
 test.each([
   ["organization", "#/organization/keys"],
   ["own", "#/personal/keys"],
-])("a key (%s) is made, shown once, rotated and revoked, with the refusal at its field", async (owner, address) => {
-  const form = `key.new.${owner}`;
-  await view.go(address);
-  await view.sees("main", "There are no keys.");
-  await view.click("New key");
-  await view.click("Create key");
-  await view.sees("dialog [role='alert']", "at least 1 character");
-  await fill(form, "name", "Deployments");
-  await view.page.locator(field(form, "expires_at")).fill("2001-01-01T10:00");
-  await view.click("Create key");
-  await view.sees(`[id="field-${form}-expires_at-problem"]`, "must be in the future");
-  await view.page.locator(field(form, "expires_at")).fill("");
-  await view.page.locator("dialog .choices input").click();
-  await view.click("Create key");
-  await isClosed();
-  await view.sees(".snippet pre", "bk_");
-  await view.sees(".rows", "Harbour");
-  const first = await shownSecret();
-  const made = await createClient({ url: service.url, token: first }).get("/api/v1/boards");
-  expect(made.items.map(({ id }) => id)).toEqual([board_id]);
+])(
+  "a key (%s) is created, shown once, rotated and revoked, and a refused input is explained at its field",
+  async (owner, address) => {
+    const form = `key.new.${owner}`;
+    await view.go(address);
+    await view.sees("main", "There are no keys.");
+    await view.click("New key");
+    await view.click("Create key");
+    await view.sees("dialog [role='alert']", "at least 1 character");
+    await fill(form, "name", "Deployments");
+    await view.page.locator(field(form, "expires_at")).fill("2001-01-01T10:00");
+    await view.click("Create key");
+    await view.sees(`[id="field-${form}-expires_at-problem"]`, "must be in the future");
+    await view.page.locator(field(form, "expires_at")).fill("");
+    await view.page.locator("dialog .choices input").click();
+    await view.click("Create key");
+    await isClosed();
+    await view.sees(".snippet pre", "bk_");
+    await view.sees(".rows", "Harbour");
+    const first = await shownSecret();
+    const made = await createClient({ url: service.url, token: first }).get("/api/v1/boards");
+    expect(made.items.map(({ id }) => id)).toEqual([board_id]);
 
-  await view.click("Rotate the key Deployments");
-  const { items } = await api.get(owner === "own" ? "/api/v1/users/me/keys" : "/api/v1/keys");
-  await fill(`key.rotate.${items[0]!.id}`, "overlap_hours", "1000");
-  await view.click("Make the new key");
-  await view.sees("dialog [role='alert']", "168");
-  await fill(`key.rotate.${items[0]!.id}`, "overlap_hours", "0");
-  await view.click("Make the new key");
-  await isClosed();
-  await vi.waitFor(async () => expect(await shownSecret()).not.toBe(first), WAIT);
-  const second = await shownSecret();
-  expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200]);
-  await view.click("Done");
+    await view.click("Rotate the key Deployments");
+    const { items } = await api.get(owner === "own" ? "/api/v1/users/me/keys" : "/api/v1/keys");
+    await fill(`key.rotate.${items[0]!.id}`, "overlap_hours", "1000");
+    await view.click("Make the new key");
+    await view.sees("dialog [role='alert']", "168");
+    await fill(`key.rotate.${items[0]!.id}`, "overlap_hours", "0");
+    await view.click("Make the new key");
+    await isClosed();
+    await vi.waitFor(async () => expect(await shownSecret()).not.toBe(first), WAIT);
+    const second = await shownSecret();
+    expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200]);
+    await view.click("Done");
 
-  await view.page.reload();
-  await view.sees(".rows", "Deployments");
-  expect(await view.page.evaluate("document.body.innerHTML")).not.toContain(second);
-  await view.click("Revoke");
-  await view.click("Revoke the key");
-  await view.sees("main", "There are no keys.");
-  expect(await statusOf(second)).toBe(401);
-  expect(view.errors).toEqual([]);
-});
+    await view.page.reload();
+    await view.sees(".rows", "Deployments");
+    expect(await view.page.evaluate("document.body.innerHTML")).not.toContain(second);
+    await view.click("Revoke");
+    await view.click("Revoke the key");
+    await view.sees("main", "There are no keys.");
+    expect(await statusOf(second)).toBe(401);
+    expect(view.errors).toEqual([]);
+  },
+);
 
 test("the audit log can be filtered by action, which a reload keeps, and by actor, and the browser verifies its chain of hashes", async () => {
   await view.go("#/organization/audit");

@@ -1,4 +1,4 @@
-/** The part that follows the entries of boards, as many clients that reconnect at their last id, as EventSource does. */
+/** The part that follows the memory of boards with many clients. Like EventSource, they reconnect at their last event id. */
 import { setTimeout as pause } from "node:timers/promises";
 import { open } from "./http-client.ts";
 import { serveAsPart } from "./part.ts";

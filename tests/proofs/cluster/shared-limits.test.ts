@@ -54,7 +54,7 @@ describe.for([
     expect([countOf(posts, 202), countOf(posts, 429)]).toEqual([RATE, 2 * RATE]);
   });
 
-  test("failed sign-ins at all processes count together, and above the limit no process accepts the address", async () => {
+  test("failed sign-ins at all processes count together, and above the limit every process refuses the client's address", async () => {
     await beginMinute();
     const guess = (turn: number) => callAt(at(turn), "GET", "/api/v1/agent/inbox", { agent: `guess-${turn}` });
     const guesses = await sendAll(FAILURES, guess);

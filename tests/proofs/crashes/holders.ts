@@ -127,7 +127,10 @@ async function work(run: Run, agent: string): Promise<void> {
   }
 }
 
-/** Chooses when an attempt is killed; null if it survives. Kills continue to the end, because tasks finish no faster than kills. */
+/**
+ * Chooses when an attempt is killed; null if it survives. The share of finished tasks never gets ahead of the share of kills done,
+ * so attempts are killed until the end of the run.
+ */
 function chooseDeath(run: Run): Death | null {
   const { random, plan } = run;
   const mayFinish = run.kills >= plan.kills || run.finishing * plan.kills < run.kills * plan.tasks;

@@ -18,7 +18,7 @@ export class ServerUrl {
 const SERVERS = fc.oneof(
   { weight: 4, arbitrary: fc.constant(new ServerUrl("host")) },
   { weight: 4, arbitrary: fc.constant(new ServerUrl("receiver")) },
-  // No address of an unreachable host, since the service would wait for it.
+  // Addresses that are refused or fail at once. For a public address that does not answer, the service would wait.
   {
     weight: 1,
     arbitrary: fc.constantFrom("wss://10.0.0.1", "ws://[::1]:9", "http://169.254.169.254/latest", "ws://127.0.0.1@10.0.0.1"),

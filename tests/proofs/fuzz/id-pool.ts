@@ -1,4 +1,7 @@
-/** The source of an id. */
+/**
+ * Where an id comes from: an existing ("own") or deleted ("gone") row of the own organization, a row of the victim ("foreign"), or
+ * nowhere: a random UUID ("unknown").
+ */
 export type Source = "own" | "gone" | "foreign" | "unknown";
 
 /** A placeholder for an id. The id is chosen when the request is sent, because the existing rows are known then. */

@@ -1,7 +1,7 @@
 import { TEST_KEYS } from "../../support/world.ts";
 import { SECRET_MARK } from "./field-values.ts";
 
-/** The token of every initial gateway of a test. */
+/** The token of the gateways that a test creates before it sends generated requests. */
 export const HOST_TOKEN = "test-token-123";
 
 /** Texts that no answer and no log line may contain. */

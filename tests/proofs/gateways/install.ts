@@ -11,8 +11,8 @@ export type Release = (typeof RELEASES)[number];
 export const hostFolder = (release: Release): string => path.join(import.meta.dirname, "hosts", release);
 
 /**
- * Installs a host from its lock file in a separate folder, so that it is not part of this project. Peer and optional
- * dependencies are native code that no test needs.
+ * Arguments of npm that install what a folder's own lock file lists, apart from this project. Peer and optional dependencies are
+ * native code that no test needs.
  */
 const INSTALL = ["ci", "--ignore-scripts", "--omit=peer", "--omit=optional", "--no-audit", "--no-fund", "--loglevel=error"];
 

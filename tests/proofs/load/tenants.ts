@@ -9,7 +9,7 @@ export interface AgentAccess {
   token: string;
 }
 
-/** What an organization's owner and its agents may use. It is sent to another process, so it is plain data. */
+/** The credentials and ids with which requests act for an organization. Plain data, because it is sent to another process. */
 export interface Tenant {
   subject: string;
   token: string;

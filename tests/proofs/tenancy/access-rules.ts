@@ -291,7 +291,7 @@ function isRefusedToKey({ method, paths, spec }: Endpoint, caller: Caller): bool
   return (key === "read" && method !== "GET") || (key === "admin" && affectsAllBoards && isKeyForOneBoard(caller));
 }
 
-/** Checks whether a caller's credential and role permit the operation, regardless of its path. */
+/** Checks whether a caller's credential and role permit the operation, whatever ids its path contains. */
 export const canCall = (endpoint: Endpoint, caller: Caller): boolean =>
   endpoint.spec.as.name === "PUBLIC" ||
   (isKnown(endpoint, caller) && canAct(endpoint.spec.as.name, caller) && !isRefusedToKey(endpoint, caller));

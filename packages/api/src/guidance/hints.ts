@@ -112,7 +112,9 @@ const HINTS = {
   agent_inbox: {
     when_to_use: ["At every wake-up, before anything else: one request tells whether there is anything to do"],
     when_not_to_use: ["Sooner than next_check_seconds after an answer without work, except with wait"],
-    side_effects: ["The agent is shown as online, its leases are renewed, and at most every 30 seconds an event is recorded"],
+    side_effects: [
+      "The agent is shown as online, its leases are renewed, and at most once every 30 seconds an event is recorded",
+    ],
     routing_policy: ["Make it the first call of a turn; when has_work is false, end the turn", "When it fails, write nothing"],
   },
   agent_inbox_acknowledge: {
@@ -160,7 +162,7 @@ const HINTS = {
   agent_heartbeat: {
     when_to_use: ["At every wake-up, before anything else"],
     when_not_to_use: ["More often than every 30 seconds: nothing new would be recorded"],
-    side_effects: ["The agent is shown as online; at most every 30 seconds an event is recorded"],
+    side_effects: ["The agent is shown as online; at most once every 30 seconds an event is recorded"],
     routing_policy: ["Send it first; when it fails, end the turn and write nothing"],
   },
   agent_roster_discovery: {

@@ -85,7 +85,7 @@ const factsOf = ({
 
 const leaseText = ({ fence, expires_at }: Lease): string => `lease with fence ${fence} until ${expires_at}`;
 
-/** Describes a task in words for a caller. The description begins at the character `offset`. */
+/** Describes a task in words for a caller. The task's field `description` is shown from the character `offset` on. */
 export function taskText(task: Task, caller: Caller, offset = 0): string[] {
   const { description, blocked_by_task_ids: blockers, created_by_user_id } = task;
   const text = description ? descriptionOf(description, offset) : { shown: "", rest: null };

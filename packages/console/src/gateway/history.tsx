@@ -18,7 +18,7 @@ export function ConnectionHistory({ gateway: { id, connected, version } }: { gat
     const params = { path: { gateway_id: id }, query: { limit: SHOWN } };
     return api.get("/api/v1/gateways/{gateway_id}/connectivity/changes", { params, signal });
   };
-  // A new entry changes the state or the version of the gateway, which the page reads at intervals.
+  // Each new entry comes with a change of `connected` or `version`. The page polls both, so their change reads the list again.
   const from = useResource(read, [id, connected, version], () => false, true);
   return (
     <section>

@@ -23,8 +23,8 @@ export const BudgetLimit = lazyObject(() => ({
 }));
 
 export const BudgetReserve = lazyObject(() => ({
-  cost_usd: CostUsd.nullable().optional().describe("US dollars; null when nothing is set aside."),
-  total_tokens: tokens(0).optional().describe("Tokens; null when nothing is set aside."),
+  cost_usd: CostUsd.nullable().optional().describe("US dollars to set aside for each running run, or null."),
+  total_tokens: tokens(0).optional().describe("Tokens to set aside for each running run, or null."),
 }));
 
 /** The budget that a new task can be given. */
@@ -63,8 +63,8 @@ export const Budget = lazyObject(() => ({
     .describe("What may be spent in a period."),
   reserve: z
     .object({
-      cost_usd: z.string().nullable().describe("US dollars; null when nothing is set aside."),
-      total_tokens: z.int().nullable().describe("Tokens; null when nothing is set aside."),
+      cost_usd: z.string().nullable().describe("US dollars to set aside for each running run, or null."),
+      total_tokens: z.int().nullable().describe("Tokens to set aside for each running run, or null."),
     })
     .describe("What is set aside for each running run."),
   warn_at: z.number().describe("The share of a limit at which it warns."),

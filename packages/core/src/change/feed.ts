@@ -19,7 +19,9 @@ const Filter = lazyObject(() => ({
   cursor: z
     .string()
     .optional()
-    .describe("Only changes after this cursor of an earlier answer; empty for all that are kept; absent to start now."),
+    .describe(
+      "Only changes after this cursor, which an earlier answer contained. Empty: from the oldest stored change. Absent: from now on.",
+    ),
   board_id: Id.optional().describe("Only changes on this board."),
   types: ChangeTypes,
 }));

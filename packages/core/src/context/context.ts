@@ -67,7 +67,6 @@ export interface Context<A extends Actor = Actor> {
   readonly limits: LimitStatuses;
 }
 
-/** The context of a call by a person or an agent. */
 export type CallerContext = Context<User | Agent>;
 
 /** The part of a context that a transaction needs. Database commands have only this part. */

@@ -46,7 +46,7 @@ export function createLazyFileStorage(open: () => Promise<Required<FileStorage>>
     write: async (...call) => (await opening()).write(...call),
     read: async (...call) => (await opening()).read(...call),
     delete: async (...call) => (await opening()).delete(...call),
-    // Only bucket storages are opened lazily. They store an object completely or not at all, so no remains need to be removed.
+    // Only bucket storages are opened lazily. They store an object completely or not at all, so there is nothing to clean up.
     removeUnfinished: async () => {},
     presign: {
       upload: async (...call) => (await opening()).presign.upload(...call),

@@ -99,7 +99,8 @@ interface TaggedInbox {
 }
 
 /**
- * Reads the caller's inbox, which counts as a heartbeat. If there is no work, waits until there is. `signal` ends the wait early.
+ * Reads the caller's inbox, which counts as a heartbeat. If there is no work, waits for some: at most `query.wait` seconds, or
+ * until `signal` aborts.
  */
 export async function getInbox(ctx: Context<Agent>, query: InboxQuery, signal: AbortSignal): Promise<TaggedInbox> {
   const { agent_id } = ctx.actor;

@@ -60,7 +60,7 @@ export async function listReplacedIds(ctx: Context, waits: readonly { id: string
   return ids.filter((id) => !kept.has(id));
 }
 
-/** Removes a wait. Never rejects, because a row that remains expires. */
+/** Removes a wait. Never rejects: a row that could not be removed expires later. */
 export async function removeWait(ctx: Context, id: string): Promise<void> {
   await ctx.db
     .delete(inbox_waits)

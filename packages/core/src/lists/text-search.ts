@@ -14,7 +14,7 @@ export const SearchText = z
   .min(1, { abort: true })
   .max(MAX_QUERY, { abort: true })
   .optional()
-  .describe("Only items in which each of these words begins a word, in any case.");
+  .describe("Only items in which each of these words is the beginning of a word. Upper and lower case are the same.");
 
 /**
  * Returns the tsquery for `rowsWithWords`: for each word of `text`, a row of the owners must have a word beginning with it. It

@@ -21,7 +21,7 @@ const DEFAULT_RANGE: RangeKey = "24h";
 
 export const DashboardQuery = lazyObject(() => ({
   range: RangeKey.optional().describe(`The time before now that the figures cover; \`${DEFAULT_RANGE}\` when absent.`),
-  range_key: RangeKey.optional().describe("Another name of `range`. When both are sent, `range` is used."),
+  range_key: RangeKey.optional().describe("Another name for `range`. When both are sent, `range` is used."),
   board_id: Id.optional().describe("Only this board."),
   group_id: Id.optional().describe("Only the boards of this group."),
 }));

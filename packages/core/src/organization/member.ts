@@ -109,7 +109,6 @@ export async function getMember(ctx: Context<MemberActor>, member_id: string): P
   return member;
 }
 
-/** Returns the caller's own membership in the active organization. */
 export const getOwnMember = (ctx: Context<MemberActor>): Promise<Member> =>
   readMembership(ctx, ctx.actor.active.organization_id, ctx.actor.active.member_id);
 

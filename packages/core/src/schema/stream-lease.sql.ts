@@ -11,7 +11,7 @@ export const stream_leases = pgTable("stream_leases", {
   /** The id of the user or agent. */
   caller_id: uuid().notNull(),
   organization_id: uuid(),
-  /** A digest of the client's id and of the rows it follows; null for a client without an id. */
+  /** A digest of the client's id, the stream's path and filters, and the organization; null for a client without an id. */
   client_key: text(),
   opened_at: instant().notNull().default(sql`clock_timestamp()`),
   expires_at: instant().notNull(),

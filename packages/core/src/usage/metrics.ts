@@ -15,7 +15,7 @@ export const UsageQuery = lazyObject(() => ({
   range: RangeKey.optional().describe(
     `The time before now that the figures cover, in whole UTC days; \`${DEFAULT_RANGE}\` when absent.`,
   ),
-  range_key: RangeKey.optional().describe("Another name of `range`. When both are sent, `range` is used."),
+  range_key: RangeKey.optional().describe("Another name for `range`. When both are sent, `range` is used."),
   group_by: z.enum(GROUPINGS).default("day").describe("What a row of the answer stands for."),
   board_id: Id.optional().describe("Only this board."),
   group_id: Id.optional().describe("Only the boards of this group."),

@@ -34,7 +34,7 @@ export const AskUserResponse = lazyObject(() => ({
   main_agent_name: z.string().nullable().describe("Name of that main agent."),
 })).meta({
   id: "GatewayMainAskUserResponse",
-  description: "Who asks the user.",
+  description: "Which main agent asks the user, and for which board.",
   "x-llm-intent": "human_escalation_result",
   "x-when-to-use": ["Noting which main agent asks the user, and for which board"],
 });

@@ -53,7 +53,7 @@ const STOP_WORDS = new Set(
 const wordsOf = (text = ""): string[] => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 const areStopWords = (words: readonly string[]): boolean => words.every((word) => STOP_WORDS.has(word));
 
-/** Returns whether a host may find stop words alone in a text. Hosts skip text in brackets and the names of senders. */
+/** Returns whether a host may take a text for an order to stop. Hosts skip text in brackets and the names of senders. */
 function asksToStop(text: string): boolean {
   const plain = withoutBrackets(text);
   // Hosts of 2026.9 take all of a line up to its first colon for a name, even if it contains other line breaks than \n.
@@ -67,7 +67,7 @@ function hasOnlyStopWords(text: string): boolean {
     const parts = line.split(":");
     const last = wordsOf(parts.pop());
     if (last.length > 0) return last;
-    // Words before a colon at the end are a sender's name, unless they are stop words.
+    // If a line ends with a colon, the words before it are a sender's name, unless they are stop words.
     const before = wordsOf(parts.findLast((part) => /\p{L}/u.test(part)));
     return areStopWords(before) ? before : [];
   });

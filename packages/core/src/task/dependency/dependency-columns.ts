@@ -14,7 +14,7 @@ export interface Dependent extends Pick<TaskRow, "id" | "status" | "assigned_age
   open: boolean;
 }
 
-/** A column of a select over `tasks`: the tasks that the task depends on, in the order of the request. */
+/** A column of a select over `tasks`: the dependencies of the task, in the order in which they were sent. */
 const aggregated = aggregatedList<Dependency>(
   sql`json_agg(json_build_object('id', other.id, 'open', other.status <> 'done') order by link.position, link.id)`,
   sql`from ${task_dependencies} as link join ${tasks} as other on other.id = link.depends_on_task_id

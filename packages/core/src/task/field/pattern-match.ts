@@ -40,7 +40,7 @@ export function createPatternMatcher(ctx: Context, organization_id: string, budg
   };
 }
 
-/** Checks that a pattern can be used. Throws `invalid`. */
+/** Throws `invalid` if RE2 cannot compile a pattern, or if the compiled pattern is too large. */
 export const validatePattern = async (source: string): Promise<void> => void (await compilePattern(source));
 
 /** Compiles a pattern. The RE2 engine is loaded on first use, since most requests have no pattern. */
