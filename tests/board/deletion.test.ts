@@ -216,7 +216,10 @@ test("agents of a deleted board are refused at once, and deleting it again is no
 test("deleting a board, or moving it into a group, takes as many statements with many agents as with one", async () => {
   const count = async (name: string, more: number): Promise<number[]> => {
     const { board_id } = await addBoard(world, home, name);
-    await world.db.update(boards).set({ max_agents: 1 + more }).where(eq(boards.id, board_id));
+    await world.db
+      .update(boards)
+      .set({ max_agents: 1 + more })
+      .where(eq(boards.id, board_id));
     for (let n = 0; n < more; n++) {
       const body = { name: `${name} ${n}`, board_id };
       expect((await world.call("POST", "/api/v1/agents", { token: home.owner.token, body })).status).toBe(200);
