@@ -57,6 +57,12 @@ test.each([
     await view.sees(".rows", "Deployments");
     expect(await view.page.evaluate("document.body.innerHTML")).not.toContain(second);
     await view.click("Revoke");
+    // The question focuses the safe choice, so a second press of Enter changes nothing.
+    const focused = () => view.page.evaluate("document.activeElement.textContent.trim()");
+    expect(await focused()).toBe("Cancel");
+    await view.page.keyboard.press("Enter");
+    expect(await focused()).toBe("Revoke");
+    await view.click("Revoke");
     await view.click("Revoke the key");
     await view.sees("main", "There are no keys.");
     expect(await statusOf(second)).toBe(401);

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { attempt } from "./toast.tsx";
 
 interface ConfirmProps {
@@ -17,14 +17,23 @@ interface ConfirmProps {
   typed?: string;
 }
 
-/** Performs an action that cannot be undone after two clicks. The second button says what the action does. */
+/**
+ * Performs an action that cannot be undone after two clicks. The second button says what the action does. The focus goes to the safe
+ * choice, so that pressing Enter twice changes nothing, and then back.
+ */
 export function Confirm({ label, question, confirm, failure, act, onDone, typed }: ConfirmProps) {
   const [isAsking, setAsking] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [text, setText] = useState("");
+  const [start, input, cancel] = [useRef<HTMLButtonElement>(null), useRef<HTMLInputElement>(null), useRef<HTMLButtonElement>(null)];
+  const wasAsking = useRef(false);
+  useLayoutEffect(() => {
+    if (wasAsking.current !== isAsking) (isAsking ? (input.current ?? cancel.current) : start.current)?.focus();
+    wasAsking.current = isAsking;
+  }, [isAsking]);
   if (!isAsking)
     return (
-      <button type="button" class="plain danger-text" onClick={() => setAsking(true)}>
+      <button ref={start} type="button" class="plain danger-text" onClick={() => setAsking(true)}>
         {label}
       </button>
     );
@@ -45,6 +54,7 @@ export function Confirm({ label, question, confirm, failure, act, onDone, typed 
       <span>{question}</span>
       {typed !== undefined && (
         <input
+          ref={input}
           aria-label={`Type ${typed} to go on`}
           placeholder={typed}
           value={text}
@@ -54,7 +64,7 @@ export function Confirm({ label, question, confirm, failure, act, onDone, typed 
       <button type="button" class="danger" disabled={isBusy || (typed !== undefined && text !== typed)} onClick={run}>
         {confirm}
       </button>
-      <button type="button" onClick={stop}>
+      <button ref={cancel} type="button" onClick={stop}>
         Cancel
       </button>
     </div>
