@@ -18,7 +18,7 @@ const elsewhere: string = (await create("/api/v1/boards", { name: "Elsewhere", d
 const get = (agent: string, path = "") => world.call("GET", `/api/v1/agent/boards${path}`, { agent });
 const ids = async (agent: string, query = "") => (await get(agent, query)).body.items.map((board: { id: string }) => board.id);
 
-test("an agent lists its own board, a main agent the boards of its gateway, newest first", async () => {
+test("an agent lists its own board, and a main agent lists the boards of its gateway, newest first", async () => {
   for (const { token } of [home.lead, home.worker]) expect(await ids(token)).toEqual([home.board_id]);
   expect(await ids(main)).toEqual([sibling, home.board_id]);
   expect((await get(main, "?limit=1&offset=1")).body).toMatchObject({
@@ -41,7 +41,7 @@ test.each([
   ["a lead", () => home.lead.token, () => sibling],
   ["a worker", () => home.worker.token, () => elsewhere],
   ["a main agent", () => main, () => elsewhere],
-])("%s is refused another board of its organization", async (_who, agent, board) => {
+])("%s cannot read another board of its organization", async (_who, agent, board) => {
   const answer = await get(agent(), `/${board()}`);
   expect([answer.status, answer.body]).toEqual([403, denied]);
 });

@@ -148,7 +148,7 @@ describe("rules for creating an agent", () => {
     expect(refused(answer)).toEqual([404, { detail: "Not Found" }]);
   });
 
-  test("the gateway is checked before the limit, and the limit before the name", async () => {
+  test("a new agent's gateway is checked before the board's agent limit, and the limit before the name", async () => {
     const gateway = { name: "Own", url: "ws://127.0.0.1:9", workspace_root: "/srv" };
     const gateway_id = (await world.call("POST", "/api/v1/gateways", { token: home.owner.token, body: gateway })).body.id;
     const board_id = await addBoard({ gateway_id, max_agents: 1 });

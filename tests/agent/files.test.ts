@@ -93,7 +93,7 @@ test("files that are too large to be written are refused with the name of the la
   ]);
 });
 
-test("an answer with long files is shortened, and says which are", async () => {
+test("an answer with long files is shortened, and marks the shortened files", async () => {
   const small = await setupWorldWith({ answer_max_bytes: 1_000_000 });
   const { id } = await addAgent(small.world, small.home, small.home.board_id, {
     name: "語".repeat(200),

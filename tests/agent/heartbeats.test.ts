@@ -69,7 +69,7 @@ describe("heartbeats by agent id", () => {
     expect((await beat({ status: "active" })).body).toMatchObject({ status, last_seen_at: expect.any(String) });
   });
 
-  test("a heartbeat records status changes, and otherwise one event in 30 seconds", async () => {
+  test("heartbeats record every change of the status, and otherwise at most one event in 30 seconds", async () => {
     await beat({ status: "online" });
     await beat({ status: "active" });
     await beat({ status: "offline" });

@@ -154,7 +154,7 @@ describe("work in an inbox", () => {
     ]);
   });
 
-  test("a task in review and a decided approval count as work of the lead until the lead acknowledges them", async () => {
+  test("a task in review counts as work of the lead, and so does a decided approval until the lead acknowledges it", async () => {
     const { inbox, worker, lead, addTask, call, owner, board_id } = await openBoard();
     const task = await addTask({ title: "Reviewed", assigned_agent_id: worker.id, status: "review" });
     const shown = (await inbox(lead)).body;

@@ -36,7 +36,7 @@ const ids = async (path: string, options?: CallOptions) =>
 describe("agents listed for people", () => {
   const path = "/api/v1/agents";
 
-  test("people list agents of readable boards and the organization's main agents, newest first", async () => {
+  test("people see the agents of the boards that they may read and the organization's main agents, newest first", async () => {
     const newestFirst = [second.agent_id, second.main_id, home.worker.id, home.lead.id, main.id];
     const page = (await get(path)).body;
     expect(page).toMatchObject({ total: 5, limit: 200, offset: 0 });

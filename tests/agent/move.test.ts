@@ -44,7 +44,7 @@ describe("moving an agent to a board of the same gateway", () => {
     expect(health.body).toMatchObject({ agent_id: ann.id, board_id: next });
   });
 
-  test("a moved lead becomes a worker with its own new session", async () => {
+  test("a moved lead becomes a worker with a new session of its own", async () => {
     const lead = await manage.addAgent({ name: "Lead", board_id, is_board_lead: true });
     const next = await manage.addBoard();
     const openclaw_session_id = `agent:mc-${lead.id}:main`;
@@ -87,7 +87,7 @@ describe("moving an agent to a board of the same gateway", () => {
     expect((await rowOf()).board_id).toBe(board_id);
   });
 
-  test("an agent cannot move to another organization, even by a member of both", async () => {
+  test("not even a member of both organizations can move an agent from one to the other", async () => {
     await world.join(home.owner, abroad.organization_id, "member", { write: true });
     await world.call("PATCH", "/organizations/me/active", {
       token: home.owner.token,
@@ -163,7 +163,7 @@ describe("making an agent a gateway's main agent", () => {
     expect((await rowOf()).board_id).toBe(board_id);
   });
 
-  test("an agent can become the main agent of a gateway without one, and a board agent again", async () => {
+  test("an agent can become the main agent of a gateway that has none, and then a board agent again", async () => {
     const gateway_id = await manage.addGateway();
     const home_board = await manage.addBoard({ gateway_id });
     const main = (await manage.mainOf(gateway_id))!;
@@ -193,7 +193,7 @@ describe("making an agent a gateway's main agent", () => {
     });
   });
 
-  test("a main agent becomes a board agent only with a target board that has room", async () => {
+  test("a main agent becomes a board agent only if the request names a target board that has room", async () => {
     const main = (await manage.mainOf(otherGateway.gateway_id))!;
     for (const body of [{ is_gateway_main: false }, { is_gateway_main: false, board_id: null }])
       expect(statusAndBody(await patch(body, "", main.id))).toEqual([422, { detail: "board_id is required" }]);

@@ -65,7 +65,7 @@ test("the repeated answer to a rotation with Idempotency-Key has no token, and t
   expect(await isAccepted(world, first.body.auth_token)).toBe(true);
 });
 
-test("of two rotations at the same moment exactly one new token works", async () => {
+test("after two rotations at the same moment exactly one of the new tokens works", async () => {
   const agent = await home.addAgent("Rosa");
   const rotations = await Promise.all([rotate(agent.id), rotate(agent.id)]);
   const accepted = await Promise.all(rotations.map(({ body }) => isAccepted(world, body.auth_token)));

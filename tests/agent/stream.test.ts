@@ -157,7 +157,7 @@ describe("agents that a stream includes", () => {
       ]);
   });
 
-  test("an agent stream ends without further events when its admin is demoted or its board is deleted", async () => {
+  test("an agent stream ends without further events when its reader is no longer an admin or its board is deleted", async () => {
     const { board_id } = await addBoard(world, home, "Going");
     const person = await world.person(`demoted of ${home.owner.subject}`);
     const member_id = await world.join(person, home.organization_id, "admin", { read: true });

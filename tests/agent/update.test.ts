@@ -64,7 +64,7 @@ describe("changing an agent's fields", () => {
     expect((await world.call("GET", "/api/v1/agent/healthz", { agent: ann.auth_token })).status).toBe(200);
   });
 
-  test("null clears the optional fields of an agent, and is refused for all others", async () => {
+  test("null clears the optional fields of an agent, and null in other fields and values of a wrong type are refused", async () => {
     const full = { heartbeat_config: { every: "1m" }, identity_profile: { a: "b" }, identity_template: "I", soul_template: "S" };
     await patch(full);
     const none = { heartbeat_config: null, identity_profile: null, identity_template: null, soul_template: null };

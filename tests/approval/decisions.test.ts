@@ -21,7 +21,7 @@ const read = async (id: string) => (await world.db.select().from(approvals).wher
 const typesOf = async () => (await listApprovalEvents(world, home.board_id)).map(({ event_type }) => event_type);
 
 describe("deciding an approval", () => {
-  test("a decision records who made it and when, and its task links stop being pending", async () => {
+  test("a decision records who made it and when, and the approval's links to tasks are no longer pending", async () => {
     const task_ids = await addTasks(world, home.board_id, ["A", "B"]);
     const asked = await requestApproval(world, home, { task_ids });
     const before = await read(asked.id);

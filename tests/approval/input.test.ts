@@ -44,7 +44,7 @@ describe("the reason of an approval request", () => {
     expect(await storedPayload(body)).toEqual({ ...payload, reason });
   });
 
-  test("a description sent with the payload's reason is kept in the payload", async () => {
+  test("a description that differs from the reason in the payload is kept in the payload", async () => {
     const payload = { reason: " three " };
     expect(await storedPayload({ description: "one", payload })).toEqual({ ...payload, description: "one" });
     const described = { reason: "three", description: "Sent" };

@@ -44,7 +44,7 @@ test("the lead and the requesting agent are notified of a decision", async () =>
   ]);
 });
 
-test("a notification names a rejection, and one task or none", async () => {
+test("a notification of a rejection names the rejection, and the task if there is one", async () => {
   const [task_id] = await addTasks(world, home.board_id, ["A"]);
   const one = await requestApproval(world, home, { task_id });
   await decideApproval(world, home, one.id, "rejected");

@@ -96,7 +96,7 @@ test("an approval stream resumes after the last event and sends each approval th
   await second.close();
 });
 
-test("the parameter since of the approval stream compares the last change, and excludes changes at exactly that time", async () => {
+test("the parameter since of the approval stream selects approvals that were last changed strictly after that time", async () => {
   const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second));
   const set = (id: string, values: object) => world.db.update(approvals).set(values).where(eq(approvals.id, id));
   const [before, then, after, changed] = [

@@ -134,7 +134,7 @@ test("a budget whose last board was removed is still announced", async () => {
   expect(received()).toEqual([["budget.exhausted", id, null]]);
 });
 
-test("a limit lowered to what was spent, or a warning that comes earlier, is announced like a report that reaches it", async () => {
+test("a limit or warning threshold that is lowered to what was spent is announced as if a report had reached it", async () => {
   const { owner, board_id } = home;
   const admin = await world.member(`${owner.subject}-admin`, home, "admin", { read: true });
   await subscribe(owner);

@@ -137,7 +137,7 @@ test("a month ends at midnight in the zone of the budget", async () => {
   expect(body.resets_at).toBeNull();
 });
 
-test("a changed budget keeps what was spent, and needs a limit and the current ETag", async () => {
+test("a new limit keeps what was spent, a new period starts at zero, and a change needs a limit and the current ETag", async () => {
   const { body } = await create({ scope: "organization", limit: { total_tokens: 100 }, warn_at: 0.5 });
   await report({ input_tokens: 60 });
   const read = await get(body.id);

@@ -63,7 +63,7 @@ test("a crash of a job is counted and rethrown, so that the queue delivers the w
   expect([await getJob(world, id), host.messages]).toMatchObject([{ status: "done", attempts: 2, last_error: null }, [{}]]);
 });
 
-test("a job that crashes five times is dead, recorded once, and done once after repair and redrive", async () => {
+test("a job that crashes five times becomes dead and is recorded once, and is done once after a repair and a redrive", async () => {
   const id = await notification();
   const repair = await breakToken();
   for (let n = 1; n <= MAX_CRASHES; n++) {
@@ -124,7 +124,7 @@ test("attempts that fail because of a host do not count as crashes of the job", 
   await repair();
 });
 
-test("a job whose worker exits without reporting each time is dead after the last crash and unblocks its lane", async () => {
+test("a job whose worker exits every time without reporting is dead after the last crash and unblocks its lane", async () => {
   const id = await notification();
   const expired = { status: "running", lease_until: new Date(0) } as const;
   await world.db

@@ -151,7 +151,7 @@ test("the dead jobs that match a filter are redriven, and no others", async () =
   expect((await getJob(world, foreign)).status).toBe("dead");
 });
 
-test("a dead job can be deleted, a live one cannot", async () => {
+test("a dead job can be deleted, and a queued one cannot", async () => {
   const dead = await addDead();
   expect((await call("DELETE", `/${dead}`)).body).toEqual({ ok: true });
   expect((await call("DELETE", `/${dead}`)).status).toBe(404);

@@ -51,7 +51,7 @@ test("the response of creation has the key and, only this once, its secret", asy
   expect(read.body).toEqual(shown);
 });
 
-test("a comment and its event name the key that wrote it", async () => {
+test("a comment names the key that wrote it, and users/me shows a key its own id and name", async () => {
   const key = await keyOf({ name: "Release bot" });
   const { id } = await addTask(world, home);
   const answer = await world.call("POST", `${tasks}/${id}/comments`, { token: key.token, body: { message: "Released" } });

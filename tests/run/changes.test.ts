@@ -42,7 +42,7 @@ test("steps write no activity event, and at most one entry in the changes feed e
   expect(await activity()).toBe(before);
 });
 
-test("steps with usage write one entry of the changes feed for the run and one for its task every two seconds", async () => {
+test("steps with usage write at most one entry in the changes feed for the run and one for its task in two seconds", async () => {
   for (const from of [0, 2, 4, 6, 8]) await post(from, use(`turn-${from}`), say);
   expect(await feed.lines()).toEqual(BOTH);
   world.elapse(2_000);
@@ -50,7 +50,7 @@ test("steps with usage write one entry of the changes feed for the run and one f
   expect(await feed.lines()).toEqual(BOTH);
 });
 
-test("reports of usage write one entry of the changes feed for the run and one for its task every two seconds", async () => {
+test("reports of usage write at most one entry in the changes feed for the run and one for its task in two seconds", async () => {
   for (const key of ["one", "two", "three"]) await report({ key, run_id: run.id });
   expect(await feed.lines()).toEqual(BOTH);
   world.elapse(2_000);
@@ -67,7 +67,7 @@ test("an entry of the changes feed that steps write also covers the usage before
   expect(await feed.lines()).toEqual(BOTH);
 });
 
-test("usage that comes too soon after an entry of the changes feed gets one by the schedule if nothing follows", async () => {
+test("usage that comes too soon after an entry of the changes feed gets one from the schedule if nothing follows", async () => {
   await post(0, use("turn-1"));
   await post(1, use("turn-2"));
   expect(await feed.lines()).toEqual(BOTH);
@@ -81,7 +81,7 @@ test("usage that comes too soon after an entry of the changes feed gets one by t
   expect(await feed.lines()).toEqual([]);
 });
 
-test("steps that come too soon after an entry of the changes feed get one for their run by the schedule if nothing follows", async () => {
+test("steps that come too soon after an entry of the changes feed get one from the schedule if nothing follows", async () => {
   await post(0, say);
   await post(1, say);
   expect(await feed.lines()).toEqual(["run updated"]);

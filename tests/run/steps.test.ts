@@ -123,7 +123,7 @@ describe("adding steps", () => {
     expect((await list()).items[3]).not.toHaveProperty("truncated");
   });
 
-  test("a list of more than 200 places or parts of a plan is cut and marked", async () => {
+  test("a list of more than 200 locations, or a plan of more than 200 entries, is cut and marked", async () => {
     const locations = Array.from({ length: 201 }, (_, line) => ({ path: "a.ts", line }));
     const entries = Array.from({ length: 201 }, (_, index) => ({ content: `Part ${index}`, status: "pending" }));
     await post(0, [

@@ -94,7 +94,7 @@ describe("behind an API Gateway, where answers are held until their first event"
     expect(waiting.size).toBe(STREAMS - answers.length);
   });
 
-  test("a page with more streams than the budget ends none of them by its retries, and still gets the stored events", async () => {
+  test("retries of a page with more streams than the budget end no stream, and the page still gets the stored events", async () => {
     const budget = 10;
     await open(held, { STREAMS_PER_CALLER: String(budget) });
     const { waiting, answers, ask } = openPage();

@@ -11,7 +11,7 @@ const team = await createTeam(world, "home");
 const abroad = await world.tenant("abroad");
 const [worker, lead] = [{ agent: team.worker.token }, { agent: team.lead.token }];
 
-test("access is checked after the body when the body names the board", async () => {
+test("when the body names the board, access to the board is checked after the body", async () => {
   const reader = await world.person("reader");
   await world.join(reader, team.organization_id, "member", { read: true });
   const answer = async (who: Person, body: object) => {

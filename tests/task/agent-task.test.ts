@@ -40,7 +40,7 @@ test("an agent reads a task with its comments, dependencies and approvals in one
   expect(approvals.map(({ id }: { id: string }) => id)).toEqual([newer.id, older.id]);
 });
 
-test("the lead and the main agent of the gateway read a task as its agents do", async () => {
+test("a board's lead and the main agent of its gateway can read a task with its comments too", async () => {
   const { id } = await addTask(world, team);
   for (const { token } of [team.lead, team.main]) expect((await read(id, token)).body).toMatchObject({ id, comments: [] });
 });

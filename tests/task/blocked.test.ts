@@ -62,14 +62,14 @@ describe("a person's change of a task with an unfinished dependency", () => {
     expect(await change(owner, task, { status: "done" })).toMatchObject(INBOX);
   });
 
-  test("a change of other fields keeps the task's status and assignee", async () => {
+  test("a change without a new status, assignee or dependency keeps the task's status and assignee", async () => {
     const { status, assigned_agent_id } = task;
     const body = { title: "Renamed", description: "D", priority: "high", due_at: "2026-12-24", tag_ids: [], comment: "Hm" };
     const in_progress_at = PAST.toISOString();
     expect(await change(owner, task, body)).toMatchObject({ title: "Renamed", status, assigned_agent_id, in_progress_at });
   });
 
-  test("a task in status blocked, or moved there, keeps its status and assignee", async () => {
+  test("a task that is blocked, or is moved to blocked, does not return to the inbox", async () => {
     const kept = { status: "blocked", assigned_agent_id: team.worker.id, in_progress_at: PAST.toISOString() };
     expect(await change(owner, task, { status: "blocked" })).toMatchObject(kept);
     expect(await change(owner, task, { assigned_agent_id: team.second.id })).toMatchObject({
@@ -79,7 +79,7 @@ describe("a person's change of a task with an unfinished dependency", () => {
     expect(await change(owner, task, { depends_on_task_ids: [open.id] })).toMatchObject({ status: "blocked" });
   });
 
-  test("a change is applied normally once no dependency is unfinished", async () => {
+  test("a change is applied normally once all dependencies are finished", async () => {
     expect(await change(owner, task, { depends_on_task_ids: [], status: "review" })).toMatchObject({ status: "review" });
     const other = await add();
     await addDependencies(world, other, [open]);
@@ -87,7 +87,7 @@ describe("a person's change of a task with an unfinished dependency", () => {
     expect(await change(owner, other, { status: "in_progress" })).toMatchObject({ status: "in_progress", is_blocked: false });
   });
 
-  test("a done task stays done, and a reopened one goes to the inbox", async () => {
+  test("a done task with an unfinished dependency stays done, and goes to the inbox when it is reopened", async () => {
     const done = await add({ status: "done", assigned_agent_id: team.worker.id, in_progress_at: PAST, done_at: PAST });
     await addDependencies(world, done, [open]);
     const same = await change(owner, done, { status: "done", assigned_agent_id: team.second.id });
@@ -134,7 +134,7 @@ describe("an agent's change of a task with an unfinished dependency", () => {
     }
   });
 
-  test("a lead may add an unfinished dependency only to a task that may be blocked", async () => {
+  test("a lead may add an unfinished dependency only if the task is then in the inbox or blocked", async () => {
     const open = await add();
     const body = { depends_on_task_ids: [open.id] };
     for (const [status, outcome] of [

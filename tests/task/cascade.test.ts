@@ -143,7 +143,7 @@ describe("events of dependent tasks", () => {
     );
   });
 
-  test("each unfinished dependent has an event when its dependency is reopened, with its own move", async () => {
+  test("a reopened dependency records one event for each unfinished dependent, which names its return to the inbox", async () => {
     const first = await add({ status: "done" });
     const rows = await dependents(first);
     await changeTask(world, owner, first, { status: "review", title: "Mop" });
@@ -213,7 +213,7 @@ describe("notifications of a reopened dependency", () => {
     }
   });
 
-  test("the agent that reopened the dependency is not notified, and a lead is notified once", async () => {
+  test("the agent that reopened the dependency is not notified, and a lead that was the assignee is notified once", async () => {
     expect((await reopen(lead, team.second.id)).headers).toEqual(to(team.second, BACK));
     expect((await reopen(worker, team.worker.id)).headers).toEqual(to(team.lead, BACK));
     expect((await reopen(owner, team.lead.id, "review")).headers).toEqual(to(team.lead, BACK));

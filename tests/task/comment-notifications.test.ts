@@ -100,7 +100,7 @@ describe("the text of a comment notification", () => {
 });
 
 describe("recipients of comment notifications", () => {
-  test("the assignee is notified without a mention, and no agent when the task is unassigned", async () => {
+  test("the assignee is notified of a comment without a mention, and no agent is notified if the task is unassigned", async () => {
     await comment("done?");
     expect(receivedHeadings()).toEqual({ [home.worker.session_key]: "NEW TASK COMMENT" });
     host.messages.length = 0;
@@ -108,7 +108,7 @@ describe("recipients of comment notifications", () => {
     expect(receivedHeadings()).toEqual({});
   });
 
-  test("agents mentioned by name, first word or role are notified instead of the assignee", async () => {
+  test("agents mentioned by name, by the first word of the name or by role are notified instead of the assignee", async () => {
     const ada = await addWorker(world, home, "Ada Lovelace");
     await comment("@ADA and @lead, please look. mail@worker @nobody @all");
     expect(receivedHeadings()).toEqual({ [ada.session_key]: "TASK MENTION", [home.lead.session_key]: "TASK MENTION" });
@@ -140,7 +140,7 @@ describe("recipients of comment notifications", () => {
     expect(receivedHeadings()).toEqual({ [home.worker.session_key]: "NEW TASK COMMENT" });
   });
 
-  test("the gateway's main agent is notified of its own tasks only", async () => {
+  test("the gateway's main agent is notified of comments on its own tasks only", async () => {
     const main = await actAsMainAgent(world, home.gateway_id);
     const [row] = await world.db.update(agents).set({ name: "Keeper" }).where(eq(agents.id, main.id)).returning();
     const own = await addTask(world, home, { assigned_agent_id: main.id });

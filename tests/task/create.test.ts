@@ -127,7 +127,7 @@ describe("creating a task", () => {
     expect((await create({ title: "Bare", ...nothing, dependencies: null, custom_field_values: null })).status).toBe(200);
   });
 
-  test.each(STATUSES)("a task created as %s has the times of a move from the inbox, and one transition", async (status) => {
+  test.each(STATUSES)("a task created as %s has the times of a task that moves there, and one transition", async (status) => {
     for (const created of [await create({ title: "Placed", status }), await createAsLead({ title: "Placed", status })]) {
       const row = await getTask(world, created.body.id);
       const { created_at, in_progress_at } = row;
@@ -174,7 +174,7 @@ describe("checks of a new task", () => {
     ["a person", create, false],
     ["a lead", createAsLead, true],
   ] as const)(
-    "a new task by %s is checked in the documented order, and a refused one stores nothing",
+    "a task that %s creates is checked in the documented order, and nothing is stored if it is refused",
     async (_who, make, leads) => {
       await setRules(world, team, { require_review_before_done: true, require_approval_for_done: true });
       const [missing, unknownAgent] = [crypto.randomUUID(), crypto.randomUUID()];
@@ -225,7 +225,7 @@ describe("checks of a new task", () => {
     },
   );
 
-  test("a new task may be blocked by a dependency only when it is unassigned, in the inbox or blocked", async () => {
+  test("a new task may have an unfinished dependency only if it is unassigned and is in the inbox or blocked", async () => {
     const [open, done] = [await addTask(world, team, { status: "review" }), await addTask(world, team, { status: "done" })];
     const depends_on_task_ids = [done.id, open.id];
     for (const make of [create, createAsLead])

@@ -81,7 +81,7 @@ test("an organization with too many slow matches at a time gets 429 with Retry-A
   expect((await create({ [field_key]: "a".repeat(400) })).status).toBe(200);
 });
 
-test("the values of one task share a budget of steps", async () => {
+test("the values of one task share a budget of matching steps", async () => {
   const fields = [];
   for (let index = 0; index < 3; index++) fields.push(await field({ validation_regex: "(?:.{0,1000})?.*" }));
   const values = fields.map(({ field_key }) => [field_key, "a".repeat(4_000)] as const);

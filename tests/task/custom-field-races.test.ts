@@ -71,7 +71,7 @@ async function writeDuring(task_id: string, sent: Record<string, unknown>, meanw
   return answer;
 }
 
-test("a change of a field waits for values that are being stored, and counts them", async () => {
+test("a change of a field waits for values that are being stored, and is refused if they do not fit", async () => {
   const task = (await create()).body.id;
   const { id, field_key } = await field();
   const changes = [{ field_type: "integer" }, { validation_regex: "\\d+" }];
@@ -81,7 +81,7 @@ test("a change of a field waits for values that are being stored, and counts the
   }
 });
 
-test("deleting a field waits for values that are being stored, and counts them", async () => {
+test("deleting a field waits for values that are being stored, and is refused because of them", async () => {
   const task = (await create()).body.id;
   const { id, field_key } = await field();
   const answer = await writeDuring(task, { [field_key]: "text" }, () => remove(id));
@@ -102,7 +102,7 @@ test("a value waits for a change of its field and is checked by the new rules", 
 test.each([
   ["abc", 422],
   ["123", 200],
-])("the pattern that a field has when %s is stored decides, not the pattern that was read earlier", async (value, status) => {
+])("%s is checked by the pattern that its field has when it is stored, not by an earlier one", async (value, status) => {
   const { id, field_key } = await field({ validation_regex: "[a-z]+" });
   let answer!: Promise<Answer>;
   await world.db.transaction(async (db) => {

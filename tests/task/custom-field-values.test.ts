@@ -141,7 +141,7 @@ test("unknown fields are reported before invalid values, and invalid values befo
   expect(Object.keys((await create({})).body.detail)).toContain("missing_field_keys");
 });
 
-test("a required field needs a value that is not null: sent, stored or by default", async () => {
+test("a required field needs a value other than null, which is sent, stored or the default", async () => {
   const second = await field({ required: true, label: "B" });
   const first = await field({ required: true, label: "a" });
   const defaulted = await field({ required: true, default_value: "given" });
@@ -159,7 +159,7 @@ test("a required field needs a value that is not null: sent, stored or by defaul
   expect(await shown(id)).toEqual({ ...sent, [first.field_key]: "z", [defaulted.field_key]: "given" });
 });
 
-test("a task without a newly required value must have one once its custom fields are changed", async () => {
+test("a task without a value that is now required needs one as soon as its custom fields are changed", async () => {
   const { id } = (await create()).body;
   const late = await field({ required: true });
   expect((await world.call("PATCH", `${all()}/${id}`, { token: token(), body: { title: "Renamed" } })).status).toBe(200);
@@ -230,7 +230,7 @@ test("a type or pattern that stored values would violate is refused", async () =
   expect((await change(id, { required: true })).status).toBe(200);
 });
 
-test("every stored value is checked, beyond one batch", async () => {
+test("a new pattern is checked against every stored value, even if there are more than one batch holds", async () => {
   const { id, field_key } = await field({});
   const { id: task_id } = (await create({ [field_key]: "1" })).body;
   const several = Array.from({ length: 1_200 }, () => ({ board_id, title: "Copy" }));
@@ -257,7 +257,7 @@ test("values of tasks whose board lost the field are ignored, and if the board g
   expect([await shown(kept), await shown(misfit)]).toEqual([{ [field_key]: "12" }, { [field_key]: null }]);
 });
 
-test("returning a field to a board with a new type checks the board's old values", async () => {
+test("when a field returns to a board with a new type, the board's old values are checked", async () => {
   const { id, field_key } = await field({});
   await create({ [field_key]: "twelve" });
   await change(id, { board_ids: [other_board] });
@@ -265,7 +265,7 @@ test("returning a field to a board with a new type checks the board's old values
   expect((await change(id, { board_ids: [other_board], field_type: "integer" })).status).toBe(200);
 });
 
-test("a field can be deleted only when no task of its boards has a value; its values elsewhere are deleted with it", async () => {
+test("a field can be deleted only when no task of its boards has a value; values on other boards are deleted with it", async () => {
   const { id, field_key } = await field({});
   const task = (await create({ [field_key]: "x" })).body.id;
   const refused = [409, { detail: "Cannot delete a custom field definition while task values exist." }];

@@ -147,7 +147,7 @@ test("custom fields are sorted by label ignoring case, then by id", async () => 
   expect(all.filter(({ label }) => label.toLowerCase() === "alpha")).toHaveLength(2);
 });
 
-test("both prefixes return the same fields, only of the client's organization", async () => {
+test("both path prefixes return the same fields, and only those of the client's organization", async () => {
   const bare = await world.call("GET", "/organizations/me/custom-fields", { token });
   expect(bare.body).toEqual(await list());
   expect(bare.body.length).toBeGreaterThan(0);
@@ -190,7 +190,7 @@ test("a field's key cannot be changed", async () => {
   }
 });
 
-test("a change of a field needs at least one property, and some cannot be null", async () => {
+test("a change of a field needs at least one property, and some properties cannot be null", async () => {
   const { id } = await add();
   for (const body of [{}, { unknown: 1 }])
     expect((await patch(id, body)).body.detail).toEqual([
@@ -203,7 +203,7 @@ test("a change of a field needs at least one property, and some cannot be null",
   expect((await patch(id, { board_ids: [] })).status).toBe(422);
 });
 
-test("type, pattern and default are checked together, as they are after the change", async () => {
+test("a change of a field checks type, pattern and default together, as they are after the change", async () => {
   const { id } = await add({ default_value: "abc" });
   expect((await patch(id, { field_type: "integer" })).body).toEqual({ detail: "default_value must be an integer." });
   expect((await patch(id, { validation_regex: "\\d+" })).body).toEqual({

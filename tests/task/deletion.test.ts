@@ -44,7 +44,7 @@ const BOTH = () => [owner, lead];
 const byOf = (who: Credential) =>
   who === owner ? { user_id: team.owner_id, agent_id: null } : { user_id: null, agent_id: team.lead.id };
 
-test("a deleted task is not found, in any status, and its own records are deleted", async () => {
+test("a deleted task of any status is not found, and its own records are deleted", async () => {
   const { organization_id, board_id } = team;
   const [tag] = await world.db.insert(tags).values({ organization_id, name: "T", slug: "t", color: "ffffff" }).returning();
   const field = { organization_id, field_key: "size", label: "Size", field_type: "text", ui_visibility: "always" } as const;
@@ -69,7 +69,7 @@ test("a deleted task is not found, in any status, and its own records are delete
   ]).toEqual([[], [], []]);
 });
 
-test("deleting a task deletes its comments; its other events stay without its id", async () => {
+test("deleting a task deletes its comments, and its other events stay without the id of the task", async () => {
   for (const who of BOTH()) {
     const task = await add({ title: "Short-lived" });
     const kept = await add({ title: "Kept" });
@@ -90,7 +90,7 @@ test("deleting a task deletes its comments; its other events stay without its id
   }
 });
 
-test("deleting a task records a last transition", async () => {
+test("deleting a task records a last transition from the status that the task had", async () => {
   for (const who of BOTH()) {
     const task = await add({ status: "review", in_progress_at: PAST });
     await changeTask(world, owner, task, { status: "in_progress" });
@@ -110,7 +110,7 @@ test("deleting a task records a last transition", async () => {
   }
 });
 
-test("tasks that depended on a deleted task are unblocked and have one event; nothing else changes", async () => {
+test("tasks that depended on a deleted task lose this dependency and get one event, and nothing else changes", async () => {
   for (const who of BOTH()) {
     const [task, other] = [await add({ title: "Gone" }), await add()];
     const dependents = [];
@@ -130,7 +130,7 @@ test("tasks that depended on a deleted task are unblocked and have one event; no
   }
 });
 
-test("an approval of a deleted task keeps its next task, or none, and is not streamed again", async () => {
+test("an approval whose primary task is deleted names its next task, or none, and is not streamed again", async () => {
   for (const who of BOTH()) {
     const [task, second, third] = [await add(), await add(), await add()];
     const first = await addApproval(world, team.board_id, [task.id, third.id, second.id]);

@@ -156,7 +156,7 @@ describe("events of a change", () => {
     ).not.toContainEqual(woken("Worker", "status_in_progress"));
   });
 
-  test("a change that should wake an agent without a session records the failure", async () => {
+  test("a change that should wake an agent records a failure if the agent has no session", async () => {
     const second = await createTeam(world, "mute");
     await removeSession(second.worker);
     const task = await addTask(world, second, { title: "Sweep" });

@@ -62,7 +62,7 @@ describe("the pending approval gate", () => {
     }
   });
 
-  test("a pending approval blocks no other task, and no change without a new status", async () => {
+  test("a pending approval blocks neither other tasks nor changes that keep the status", async () => {
     const [task, other] = [await add(), await add()];
     await addApproval(world, team.board_id, [task.id]);
     expect((await change(owner, other, { status: "done" })).status).toBe("done");
@@ -75,7 +75,7 @@ describe("the pending approval gate", () => {
 describe("the review gate", () => {
   beforeEach(() => require("require_review_before_done"));
 
-  test("a task must be in review before done, for every actor, and only when it enters done", async () => {
+  test("a task can become done only from review, for every actor, and other moves are not restricted", async () => {
     for (const status of ["inbox", "in_progress", "blocked"] as const)
       expect(await outcomesForAll("done", () => add({ status }))).toEqual(all(REVIEW));
     expect(await outcomesForAll("done", () => add({ status: "review" }))).toEqual(all([200, "done"]));
@@ -106,7 +106,7 @@ describe("the approval gate", () => {
     expect(await outcomesForAll("done", linked(approved(1)))).toEqual(all([200, "done"]));
   });
 
-  test("an approval allows done only when granted after the task last left done", async () => {
+  test("an approval allows done only if it was granted after the task last left done", async () => {
     expect(await outcomesForAll("done", linked(approved(4), at(5)))).toEqual(all(APPROVAL));
     expect(await outcomesForAll("done", linked(approved(5), at(5)))).toEqual(all(APPROVAL));
     expect(await outcomesForAll("done", linked(approved(6), at(5)))).toEqual(all([200, "done"]));
@@ -170,14 +170,14 @@ describe("the review comment gate", () => {
     }
   });
 
-  test("the assignee's comment counts when written since the work began", async () => {
+  test("a comment of the assignee counts only if it was written since the work began", async () => {
     expect(await after(team.worker, 9)).toEqual(COMMENT);
     expect(await after(team.worker, 10)).toEqual(OPEN);
     expect(await after(team.worker, 11)).toEqual(OPEN);
     for (const who of [owner, lead]) expect(await after(team.worker, 11, "Done", who)).toEqual(OPEN);
   });
 
-  test("the lead's comment counts, and another agent's does not", async () => {
+  test("a comment of the lead counts, and a comment of another agent does not", async () => {
     expect(await after(team.lead, 11)).toEqual(OPEN);
     expect(await after(team.lead, 9)).toEqual(COMMENT);
     expect(await after(team.second, 11)).toEqual(COMMENT);
@@ -240,7 +240,7 @@ test("the gates of a change are checked in a fixed order", async () => {
   expect((await change(lead, task, { status: "done" })).status).toBe("done");
 });
 
-test("a person's change returns a blocked task to the inbox past every gate", async () => {
+test("no gate stops a person's change from returning a blocked task to the inbox", async () => {
   await setRules(world, team, Object.fromEntries(Object.keys(NO_RULES).map((rule) => [rule, true])));
   const task = await add({ status: "in_progress", assigned_agent_id: team.worker.id });
   await addDependencies(world, task, [await add()]);

@@ -62,7 +62,7 @@ describe.each(Object.entries(JUDGES))("expiry by a %s", (name, judge) => {
   });
 });
 
-test("an expired task is free in the inbox, the lead is notified, and metrics count the move", async () => {
+test("a task whose lease has expired is free in the inbox, the lead is notified, and the move is recorded", async () => {
   const { id } = await addTask(world, team);
   await next();
   world.elapse(LEASE + 1_000);
@@ -113,7 +113,7 @@ describe("a task whose lease expires again and again", () => {
   });
 
   const SIGNS_OF_WORK = { comment, "inline comment": (id: string) => patch(id, { comment: "Still at it" }) };
-  test.each(Object.entries(SIGNS_OF_WORK))("a %s of the holder starts the count of expiries again", async (_name, work) => {
+  test.each(Object.entries(SIGNS_OF_WORK))("a %s of the holder makes the count of expiries start again", async (_name, work) => {
     const { id } = await addTask(world, team);
     await loseTimes(2);
     await next();

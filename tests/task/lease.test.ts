@@ -81,7 +81,7 @@ describe("renewing a lease", () => {
     "an inline comment": (id: string) => patch(id, { comment: "Going on" }),
     "taking it again": (id: string) => take(id),
   };
-  test.each(Object.entries(RENEWALS))("%s of the holder gives the lease its full length again", async (_name, renew) => {
+  test.each(Object.entries(RENEWALS))("%s renews the holder's lease to its full length", async (_name, renew) => {
     const { id } = await addTask(world, team);
     await next();
     world.elapse(10 * MINUTE);
@@ -148,7 +148,7 @@ describe("a stale fence", () => {
     expect([(await remove(0)).status, (await remove(1)).status]).toEqual([409, 200]);
   });
 
-  test("a holder can comment under its fence after it submitted the task", async () => {
+  test("a holder can still comment under its fence after submitting the task", async () => {
     const { id } = await addTask(world, team);
     await next();
     expect((await patch(id, { status: "review", comment: "Ready" }, team.worker.token, 1)).body.lease).toBeNull();

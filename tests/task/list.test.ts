@@ -54,7 +54,7 @@ describe("the list of tasks", () => {
     expect(new Set(pages.flat()).size).toBe(9);
   });
 
-  test("the list shows each task as a read by id does, for people and agents", async () => {
+  test("the list shows each task as it is read by id, to people and agents alike", async () => {
     const { first, second } = await addTasks({ first: { description: "Text", priority: "high" }, second: { status: "done" } });
     await depend(first!, second!);
     const { items } = await read();
@@ -124,7 +124,7 @@ describe("the status filter of tasks", () => {
 });
 
 describe("the blocked filter of tasks", () => {
-  test("the filter blocked returns tasks in that status and tasks with unfinished dependencies", async () => {
+  test("the filter blocked returns tasks in status blocked and unfinished tasks with unfinished dependencies", async () => {
     const of = await addTasks({
       stored: { status: "blocked" },
       "waiting in inbox": {},

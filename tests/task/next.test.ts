@@ -54,7 +54,7 @@ test("taking the next task records the events of a move to in_progress", async (
   expect(types).toEqual(await eventTypes(moved.id));
 });
 
-test("an agent without work gets no task, only the time at which to ask again", async () => {
+test("an agent without work gets no task, only the number of seconds to wait before it asks again", async () => {
   const { status, body } = await next();
   expect(status).toBe(200);
   expect(body).toEqual({ task: null, lease: null, comments: [], retry_after_seconds: expect.any(Number) });
@@ -166,7 +166,7 @@ test("a lead gets its own tasks but no free ones", async () => {
   expect(titleOf(await next(team.lead.token))).toBeNull();
 });
 
-test("while only leads change statuses, a worker resumes its work but starts nothing", async () => {
+test("while only leads may change statuses, a worker resumes its own work but starts no task", async () => {
   await setRules(world, team, { only_lead_can_change_status: true });
   await addTask(world, team, { title: "free" });
   await addTask(world, team, { title: "assigned", assigned_agent_id: team.worker.id });

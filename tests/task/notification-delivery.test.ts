@@ -79,7 +79,7 @@ test("an unreachable host fails no request, and notifications that are given up 
   expect(queued).toEqual([]);
 });
 
-test("a notification of a task that is deleted before the delivery is recorded without the task", async () => {
+test("if a task is deleted before its notification is delivered, the delivery is recorded without the task", async () => {
   const home = await createTeam(world, "late", host.url);
   const by = { token: home.owner.token };
   const created = await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { ...by, body: { title: "Sweep" } });
@@ -88,7 +88,7 @@ test("a notification of a task that is deleted before the delivery is recorded w
   expect(await outcomes(home)).toEqual([["task.lead_notified", home.lead.id, null, false]]);
 });
 
-test("agents without a session are not notified, and a board may have no lead to notify", async () => {
+test("agents without a session are not notified, and no change fails because the board has no lead", async () => {
   const team = await createTeam(world, "mute");
   const by = { token: team.owner.token };
   const readNotices = await recordNotices(world, team);

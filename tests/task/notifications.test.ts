@@ -144,7 +144,7 @@ describe("notifications of a new assignee", () => {
 });
 
 describe("notifications of a task back in the inbox", () => {
-  test("the lead is notified of an unassigned task back in the inbox", async () => {
+  test("the lead is notified when an unassigned task is back in the inbox", async () => {
     const task = await add({ assigned_agent_id: team.worker.id, status: "in_progress", description: "D" });
     await changeTask(world, worker, task, { status: "inbox" });
     const notice = only(await readNotices());
@@ -157,7 +157,7 @@ describe("notifications of a task back in the inbox", () => {
     });
   });
 
-  test("the lead is notified of a task's return to the inbox from any status and assignee, unless the lead returned it", async () => {
+  test("the lead is notified when a task of any status or assignee returns to the inbox, unless the lead returned it", async () => {
     const back = to(team.lead, "TASK BACK IN INBOX");
     for (const status of STATUSES.filter((name) => name !== "inbox"))
       for (const assigned_agent_id of [null, team.worker.id])
@@ -172,7 +172,7 @@ describe("notifications of a task back in the inbox", () => {
     expect(await change(lead, await add(assigned), { assigned_agent_id: null })).toEqual([]);
   });
 
-  test("the lead is not notified of a task that was in the inbox before, is assigned or is elsewhere", async () => {
+  test("the lead is not notified of a task that was free in the inbox before, is assigned or is in another status", async () => {
     expect(await change(owner, await add(), { title: "Mop" })).toEqual([]);
     expect(await change(owner, await add(), { status: "in_progress" })).toEqual([]);
     const assigned = { assigned_agent_id: team.worker.id, status: "in_progress" } as const;
@@ -239,13 +239,13 @@ describe("notifications of rework", () => {
     expect(headersOf(await readNotices())).toEqual(to(team.worker, "CHANGES REQUESTED"));
   });
 
-  test("a worker that kept the task is notified of rework once", async () => {
+  test("a worker that is the assignee of a task in review is notified of rework once", async () => {
     const task = await addTaskInReview();
     await changeTask(world, owner, task, { assigned_agent_id: team.worker.id });
     expect(await change(lead, task, { status: "inbox" })).toEqual(to(team.worker, "CHANGES REQUESTED"));
   });
 
-  test("rework requested by a person sends the notification of a new assignment, and rework without a worker sends none", async () => {
+  test("rework by a person notifies the assignee of a new assignment, and rework without a worker notifies nobody", async () => {
     const reassigned = { status: "inbox", assigned_agent_id: team.worker.id };
     expect(await change(owner, await addTaskInReview(), reassigned)).toEqual(to(team.worker, "TASK ASSIGNED"));
     expect(await change(lead, await add({ status: "review" }), { status: "inbox" })).toEqual([]);

@@ -15,7 +15,7 @@ const sendBack = async (task: TaskRow, sent?: string | null) =>
 const minute = (index: number) => new Date(PAST.getTime() + index * 60_000);
 const TO_REVIEW = ["in_progress", "review"] as const;
 
-test("rework goes to the worker that moved the task to review, even when the lead names another", async () => {
+test("rework goes to the worker that moved the task to review, even when the lead names another worker", async () => {
   for (const sent of [undefined, null, team.second.id]) {
     const task = await add();
     await change(worker, task, { status: "in_progress" });
@@ -58,7 +58,7 @@ test("rework is unassigned when the worker left the board or was deleted", async
   expect(await sendBack(other)).toBeNull();
 });
 
-test("only a lead's rework restores the worker: a person sends the assignee, a worker unassigns the task", async () => {
+test("only rework by a lead returns to the worker: a person chooses the assignee, and a worker unassigns the task", async () => {
   const addTaskInReview = async () => {
     const task = await add({ status: "review" });
     await addTransition(world, task, TO_REVIEW, team.second, minute(1));

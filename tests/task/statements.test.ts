@@ -33,7 +33,7 @@ test.each([
   ["a person", () => owner],
   ["a worker", () => worker],
   ["a lead", () => lead],
-] as const)("every usual move by %s takes at most eight statements", async (_name, who) => {
+] as const)("every frequent change by %s takes at most eight statements", async (_name, who) => {
   const everything = Object.fromEntries(Object.keys(NO_RULES).map((rule) => [rule, true]));
   for (const rules of [{}, { ...everything, only_lead_can_change_status: false, require_approval_for_done: false }]) {
     await setRules(world, team, rules);
@@ -83,7 +83,7 @@ test("reopening a task takes as many statements for 20 dependents as for one", a
   expect(costs[0]).toBeLessThanOrEqual(9);
 });
 
-test("a new task takes at most nine statements, and its deletion twelve, for any number of dependents", async () => {
+test("creating a task takes at most nine statements, and deleting it at most twelve, for any number of dependents", async () => {
   const path = (prefix: string) => `${prefix}/boards/${team.board_id}/tasks`;
   const body = { title: "New", assigned_agent_id: team.worker.id };
   expect(await world.countStatements(() => world.call("POST", path("/api/v1"), { ...owner, body }))).toBeLessThanOrEqual(9);

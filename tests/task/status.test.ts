@@ -102,7 +102,7 @@ describe("moves on a board without rules", () => {
     KIND[actor] === "worker" ? [undefined, idOf(team, actor)] : [undefined, null, team.worker.id];
   const each = ACTORS.flatMap((actor) => HOLDERS.map((holder) => [actor, holder] as const));
 
-  test.each(each)("a %s makes every move of a task assigned to %s with the expected assignee", async (actor, holder) => {
+  test.each(each)("every move by a %s of a task assigned to %s leads to the expected assignee", async (actor, holder) => {
     const assignee = holderOf(holder, actor);
     for (const [index, sent] of assigneesToSend(actor).entries()) {
       const cases = PAIRS.map((pair) => ({ ...pair, assignee, sent, reviewed: index !== 1 }));

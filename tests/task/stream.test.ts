@@ -220,7 +220,7 @@ describe("where the task stream starts", () => {
     await listener.close();
   });
 
-  test("a page that sends the time of its newest task does not get that task again", async () => {
+  test("a page that sends the time of its newest task as since does not get that task again", async () => {
     const body = { title: "Renamed", comment: "With a comment" };
     const changed = (await world.call("PATCH", tasksPath(`/${task.id}`), { token: home.owner.token, body })).body;
     const listener = await follow(`?since=${changed.updated_at}`);

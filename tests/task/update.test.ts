@@ -102,7 +102,7 @@ describe("fields that each actor may change", () => {
     expect((await change(worker, task, { status: "in_progress" })).assigned_agent_id).toBe(team.worker.id);
   });
 
-  test("only_lead_can_change_status permits claims without a move, comments and changes by people", async () => {
+  test("only_lead_can_change_status lets workers claim and comment without a move, and lets people change the status", async () => {
     await setRules(world, team, { only_lead_can_change_status: true });
     const task = await add({ status: "in_progress" });
     expect((await change(worker, task, { status: "in_progress", comment: "On it" })).assigned_agent_id).toBe(team.worker.id);

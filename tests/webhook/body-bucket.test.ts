@@ -20,7 +20,7 @@ const key = toBodyKey({ organization_id: crypto.randomUUID(), payload_id: crypto
 const open = () => createBodyBucket({ bucket: "bodies", prefix: "stage/", endpoint: bucket.url });
 const body = Buffer.from([0, 0xff, 0x0a, 0x0d, 0x22]);
 
-test("an object is stored under the prefix and its key, and read as a whole or only its beginning", async () => {
+test("an object is stored under the prefix and its key, and all of it or only its beginning can be read", async () => {
   const storage = open();
   await storage.put(key, body);
   expect([...bucket.objects.keys()]).toEqual([`/bodies/stage/${key}`]);

@@ -141,7 +141,7 @@ test.each([
   expect((await get(webhook)).body).toEqual(before);
 });
 
-test("agent_id null selects the lead; null or blank removes the secret and the signature header", async () => {
+test("null removes the agent of a webhook, and null or a blank text removes its secret and signature header", async () => {
   for (const blank of [null, "", "  "]) {
     const webhook = await createWebhook(world, home, { agent_id: home.worker.id, secret: "key", signature_header: "X-Key" });
     const after = await patch(webhook, { agent_id: null, secret: blank, signature_header: blank });

@@ -48,7 +48,7 @@ test("an empty body is an empty object for every content type", async () => {
   for (const type of [undefined, "application/json", "text/plain"]) expect((await storePayload("", type)).shown).toBe("{}");
 });
 
-test("a compressed or binary body is text, and its bytes are stored", async () => {
+test("a compressed or binary body is shown as text, and its bytes are stored unchanged", async () => {
   const bytes = Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 0x7b, 0x7d]);
   const payload = await storePayload(bytes, "application/gzip");
   expect(payload.shown).toBe(JSON.stringify("\u001f\ufffd\b\0\ufffd{}"));

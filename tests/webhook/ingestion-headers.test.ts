@@ -76,7 +76,7 @@ test.each([
   expect((await postAndRead(headers)).source_ip).toBe(source_ip);
 });
 
-test("headers whose names mark a credential are not stored, signed or not", async () => {
+test("headers whose names mark a credential are not stored, and other headers are", async () => {
   const credentials = {
     "X-Api-Key": "1",
     "X-APIKEY": "1",

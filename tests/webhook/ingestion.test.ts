@@ -49,7 +49,7 @@ test("an accepted post stores one payload, one memory entry and one job, and is 
   expect(job).toMatchObject({ kind: "webhook.notify", status: "queued", attempts: 0 });
 });
 
-test("a post to a malformed or unknown id or another board's webhook is 404", async () => {
+test("a post to a malformed or unknown id, or to a webhook of another board, gets 404", async () => {
   const { board_id } = await addBoard(world, home);
   const before = await stored();
   for (const path of [
@@ -129,7 +129,7 @@ test("a body whose Content-Length is too large is refused without reading it", a
   expect(await stream(webhook.endpoint_path, Buffer.from("x"), headers)).toEqual({ status: 413, body: TOO_LARGE, pulled: 0 });
 });
 
-test("a body without Content-Length or with a false one is counted and dropped once it is too large", async () => {
+test("a body without Content-Length or with a false one is counted as it arrives, and refused once it is too large", async () => {
   toNextMinute();
   const quarter = Buffer.alloc(MAX_BYTES / 4, "x");
   for (const headers of [{}, { "content-length": "1" }, { "content-length": "none" }] as Record<string, string>[])

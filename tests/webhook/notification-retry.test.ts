@@ -182,7 +182,7 @@ test("a dead notification does not block the agent's next one", async () => {
   expect([(await job(first)).status, (await job(second)).status, host.messages.length]).toEqual(["dead", "done", 1]);
 });
 
-test("the gateway's connectivity and its error follow the outcome, and each change is recorded once", async () => {
+test("a gateway's connectivity and error follow the outcome of each notification, and each change is recorded once", async () => {
   expect(await gateway()).toMatchObject({ connected: true, last_error: null });
   expect(await flips()).toEqual([]);
   for (const round of [1, 2]) {

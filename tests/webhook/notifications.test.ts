@@ -71,7 +71,7 @@ test("the preview in a notification ends after 4,000 characters", async () => {
   expect(host.messages[0]!.message.split("\n").at(-2)).toBe(`${"x".repeat(4_000)}...`);
 });
 
-test("a notification labels the session with the agent's name and is sent without delivery to a channel", async () => {
+test("a notification labels the session with the agent's name and is not delivered to a channel", async () => {
   const webhook = await createWebhook(world, home, { agent_id: home.worker.id });
   const payload_id = await postPayload(world, webhook);
   await world.drain();
@@ -128,7 +128,7 @@ test("a notification without a recipient is done, and nothing is sent", async ()
   expect([host.calls, (await jobOf(unheard)).status]).toEqual([[], "done"]);
 });
 
-test("an agent without a session is not notified, and neither is another agent", async () => {
+test("an agent without a session is not notified, and no other agent is notified instead", async () => {
   const payload_id = await postPayload(world, await createWebhook(world, home, { agent_id: home.worker.id }));
   await world.db.update(agents).set({ openclaw_session_id: null }).where(eq(agents.id, home.worker.id));
   await world.drain();

@@ -35,7 +35,7 @@ async function fill(tenant = home) {
   return webhooks;
 }
 
-test("a post to an organization over its payload bytes gets 429 and stores nothing, and posts to other organizations are accepted", async () => {
+test("posts to an organization over its limit of payload bytes get 429 and store nothing, and those to others pass", async () => {
   const [webhook] = await fill();
   const other = await createWebhook(world, await world.tenant("other"));
   const before = await world.db.$count(board_webhook_payloads);
@@ -159,7 +159,7 @@ test("organization_payload_bytes=0 switches the limit off", async () => {
   }
 });
 
-test("a signed webhook fills half of the room at most, then only its own posts get 429", async () => {
+test("a signed webhook fills at most half of the room, and beyond that only its own posts get 429", async () => {
   const busy = await addSigned();
   expect((await postSigned(busy, large)).status).toBe(202);
   const refused = await postSigned(busy);

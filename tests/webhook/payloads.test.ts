@@ -146,7 +146,7 @@ test.each([
   }
 });
 
-test("a payload that fits its part of the list is shown whole, without a sign of truncation", async () => {
+test("a payload that fits into its share of the list is shown whole and is not marked as truncated", async () => {
   const separate = await createWebhook(world, home);
   await postPayload(world, separate, JSON.stringify({ text: "x".repeat(20_000) }));
   const list = await world.call("GET", `${separate.endpoint_path}/payloads`, { token: home.owner.token });

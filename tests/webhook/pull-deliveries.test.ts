@@ -62,7 +62,7 @@ test("on a board without a host, a payload that found no agent can be redelivere
   expect(await messagesOf()).toHaveLength(1);
 });
 
-test("a payload that is redelivered to an agent without a host is in its inbox once more, and the outcome outlives the job", async () => {
+test("a payload redelivered to an agent without a host is in the inbox again, and its outcome outlives the job", async () => {
   const id = await postPayload(world, webhook, "Something happened");
   expect((await redeliver(id)).status).toBe(202);
   expect(await delivery(id)).toMatchObject({ status: "queued", agent_id: null });

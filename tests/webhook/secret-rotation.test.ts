@@ -66,7 +66,7 @@ test("removing the secret and setting another one keeps no earlier secret", asyn
   expect([await statusOf(webhook, OLD), await statusOf(webhook, NEW), await statusOf(webhook, NEWER)]).toEqual([403, 403, 202]);
 });
 
-test("sending the stored secret or a previous_secret of null without an earlier one changes nothing", async () => {
+test("sending the stored secret and previous_secret null changes nothing, and any other previous_secret is refused", async () => {
   const webhook = await createWebhook(world, home, { source: "stripe", secret: OLD });
   expect(await patch(webhook, { secret: OLD, previous_secret: null })).toEqual(webhook);
   const refused = await world.call("PATCH", webhook.endpoint_path, {

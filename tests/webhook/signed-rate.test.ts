@@ -100,7 +100,7 @@ test("posts to a signed webhook that are too large count as refused", async () =
   expect(await statusesFrom(address, UNSIGNED, 1)).toEqual([429]);
 });
 
-test("once a webhook has refused its total of posts, addresses with a refused post get 429, and posts of other addresses are still read", async () => {
+test("once a webhook has refused its maximum of posts, addresses with a refused post get 429, and others do not", async () => {
   const addressesOfAttack = [newAddress(), newAddress(), newAddress(), newAddress()];
   for (const address of addressesOfAttack) await statusesFrom(address, FORGED, REFUSALS);
   expect((await postFrom(addressesOfAttack[0]!, GOOD)).status).toBe(429);

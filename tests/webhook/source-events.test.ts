@@ -24,7 +24,7 @@ const github = (event: string, body: object, id = crypto.randomUUID()) =>
 const list = async (webhook: Webhook, query = "") =>
   (await world.call("GET", `${webhook.endpoint_path}/payloads${query}`, { token: home.owner.token })).body;
 
-test.each(SENDER_NAMES)("an event of %s has one line above the payload, in the memory and in the message", async (source) => {
+test.each(SENDER_NAMES)("an event of %s has a one-line summary above its payload, in memory and message", async (source) => {
   const webhook = await createWebhook(world, home, { source, secret: SENDERS[source].secret });
   const { body, headers } = await deliveryOf(source, world.now());
   const payload_id = await postPayload(world, webhook, body, headers);
@@ -45,7 +45,7 @@ test("a push names its commits, its repository and its author", async () => {
   expect(await summaryOf([{}])).toBe("GitHub push: 1 commit to acme/shop by lea");
 });
 
-test("a field of a sender cannot add lines, hide characters or make the summary long", async () => {
+test("a field that a sender fills cannot add lines to the summary, hide characters in it or make it long", async () => {
   const webhook = await createWebhook(world, home, { source: "github" });
   const title = `a\nb\r\0c\u2028d\u202ee\u200b\ud800f ${"x".repeat(5_000)}`;
   const login = { toString: "lea" };
@@ -57,7 +57,7 @@ test("a field of a sender cannot add lines, hide characters or make the summary 
   expect(summary.length <= 300).toBe(true);
 });
 
-test("a form-encoded GitHub delivery is stored as it arrived, and read as the JSON in it", async () => {
+test("a form-encoded GitHub delivery is stored as it arrived, and the JSON in it is read", async () => {
   const webhook = await createWebhook(world, home, { source: "github", secret: SENDERS.github.secret });
   const json = SENDERS.github.body(world.now());
   const form = new URLSearchParams({ payload: json }).toString();

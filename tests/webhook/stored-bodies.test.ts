@@ -226,7 +226,7 @@ describe("a storage that fails", () => {
 test.each([
   ["missing", (file: string) => unlink(file)],
   ["cut", (file: string) => truncate(file, 2)],
-])("a payload whose object is %s gets 503 and an error in the log, and is an empty preview in lists", async (_what, damage) => {
+])("reading a payload whose object is %s gives 503 and logs an error, and lists show an empty preview", async (_what, damage) => {
   const id = await fixture.addOld(webhook, "lost body");
   const other = await fixture.addOld(webhook, "other body");
   await fixture.run();

@@ -72,7 +72,7 @@ test.each([
   },
 );
 
-test("an object whose run was killed is deleted when its payload is removed before it moved", async () => {
+test("an object that a killed run left behind is deleted when its payload is removed before the body has moved", async () => {
   await fixture.addOld(webhook, "precious");
   await killAt("after", "put");
   await remove(webhook.endpoint_path);
@@ -82,7 +82,7 @@ test("an object whose run was killed is deleted when its payload is removed befo
   expect([await fixture.keysOf(home), await fixture.countOrphans(home)]).toEqual([[], 0]);
 });
 
-test("an object whose payload is removed while it is written is deleted", async () => {
+test("an object is deleted if its payload is removed while the object is being written", async () => {
   await fixture.addOld(webhook, "precious");
   fixture.intercept.after = async (call) => {
     if (call === "put") await remove(webhook.endpoint_path);
