@@ -25,7 +25,11 @@ export function Confirm({ label, question, confirm, failure, act, onDone, typed 
   const [isAsking, setAsking] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [text, setText] = useState("");
-  const [start, input, cancel] = [useRef<HTMLButtonElement>(null), useRef<HTMLInputElement>(null), useRef<HTMLButtonElement>(null)];
+  const [start, input, cancel] = [
+    useRef<HTMLButtonElement>(null),
+    useRef<HTMLInputElement>(null),
+    useRef<HTMLButtonElement>(null),
+  ];
   const wasAsking = useRef(false);
   useLayoutEffect(() => {
     if (wasAsking.current !== isAsking) (isAsking ? (input.current ?? cancel.current) : start.current)?.focus();
