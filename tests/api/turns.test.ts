@@ -92,8 +92,8 @@ test("probes and public files are answered while an organization has reached its
   const requestSixTimes = (path: string) => Promise.all([1, 2, 3, 4, 5, 6].map(() => request(path)));
   const [ready, ...answers] = await Promise.all(["/readyz", ...paths].map(requestSixTimes));
   expect([...new Set(statuses(answers.flat()))]).toEqual([200]);
-  // On a busy machine the database may take longer than a probe waits, which gives 503.
-  expect(statuses(ready!)).not.toContain(429);
+  // On a busy machine the database may take longer than this probe waits, which gives 503. No probe is refused with 429.
+  expect(statuses(ready!).filter((status) => status !== 200 && status !== 503)).toEqual([]);
   await busy;
 });
 

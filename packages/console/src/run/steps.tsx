@@ -93,7 +93,10 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
     });
     settle();
   };
-  const reuse = useMemo(() => createReuse((n) => inside.current?.querySelector(`[data-n="${n}"]:focus-within`) != null), [feed]);
+  const reuse = useMemo(() => {
+    const focused = () => inside.current?.querySelector<HTMLElement>(".run-step:focus-within")?.dataset["n"];
+    return createReuse(() => Number(focused() ?? Number.NaN));
+  }, [feed]);
   const settling = useRef<ReturnType<typeof setTimeout>>(undefined);
   /** Redraws once scrolling has stopped. Until then only the length of the list may be wrong, and rows beyond the screen missing. */
   const settle = () => {
@@ -182,14 +185,14 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
 
 /**
  * Returns a function that gives each step the key of its element: a step that comes into view takes the element of one that left,
- * which is faster than making a new element and leaves less to collect. An element that has the focus is not reused.
+ * which is faster than making a new element and leaves less to collect. The element of the step that has the focus is not reused.
  */
-function createReuse(hasFocus: (n: number) => boolean): (steps: readonly number[]) => number[] {
+function createReuse(findFocused: () => number): (steps: readonly number[]) => number[] {
   let keys = new Map<number, number>();
   let made = 0;
   return (steps) => {
-    const shown = new Set(steps);
-    const free = [...keys].filter(([n]) => !shown.has(n) && !hasFocus(n)).map(([, key]) => key);
+    const [shown, focused] = [new Set(steps), findFocused()];
+    const free = [...keys].filter(([n]) => !shown.has(n) && n !== focused).map(([, key]) => key);
     let next = 0;
     keys = new Map(steps.map((n) => [n, keys.get(n) ?? free[next++] ?? ++made]));
     return [...keys.values()];
