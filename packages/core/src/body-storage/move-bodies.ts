@@ -111,7 +111,7 @@ export async function recordWrites(ctx: Context, objects: readonly NewObject[]):
     on conflict (payload_id) do update set due_at = excluded.due_at`);
 }
 
-/** Writes the object and reads it back. Only if that succeeds, and the body has not changed, is it removed from the database. */
+/** Writes the object and reads it back. If that succeeds and the body has not changed, the body is removed from the database. */
 async function moveBody(ctx: Context, run: Run, { payload_id, body_key }: NewObject): Promise<void> {
   const [row] = await ctx.db
     .select({ body: board_webhook_payloads.body })

@@ -32,8 +32,8 @@ export async function removeOrphanedBodies(ctx: Context, storage: BodyStorage): 
   let failure: unknown = null;
   const shouldStop = () => failure !== null || performance.now() - start > MAX_RUN_MS;
   while (!shouldStop()) {
-    // Other runs skip these objects for an hour, which is long enough to delete them. If a move writes an object again, it changes
-    // the time, so the record is kept.
+    // Other runs skip these objects for an hour, which is long enough to delete them. A move that writes an object again changes
+    // `due_at` of its record, so the record is kept.
     const claim = addMs(ctx.now(), HOUR_MS);
     const due = await claimDue(ctx, claim);
     const finished: string[] = due.filter(({ has_body_key }) => has_body_key === true).map(({ payload_id }) => payload_id);

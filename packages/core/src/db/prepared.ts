@@ -43,7 +43,7 @@ export function preparedQuery<const S extends Shape, Q extends Preparable>(
   });
 }
 
-/** Creates a cache of built statements by key. A full cache is emptied. */
+/** Creates a cache of built statements by key. When the cache reaches its maximum size, all its entries are dropped. */
 export function createStatementCache<Result>(): { get(key: string, build: () => Preparable): Statement<Result> } {
   const statements = new Map<string, Statement<Result>>();
   return {

@@ -6,7 +6,7 @@ export interface Address {
 }
 
 export interface LookupOptions {
-  /** The look-up counts toward the limit of this organization. If absent, the service itself makes the look-up. */
+  /** The look-up counts toward the limit of this organization. Undefined if the service itself makes the look-up. */
   organization_id?: string | undefined;
   /** Whether to ask the operating system if the name servers do not know the name. The system look-up blocks a thread. */
   asks_system?: boolean;

@@ -53,7 +53,8 @@ export const locateAllowedReceiver =
   (resolve: ResolveName = resolveName, rules: AddressRules = NO_PRIVATE_ADDRESSES): LocateReceiver =>
   async (url, organization_id) => {
     const isHttpsPort = url.protocol === "https:" && url.port === "";
-    // Such a URL needs a host that the operator allows. There is none, so it is refused even if its name does not resolve now.
+    // Such a URL needs a host that the operator allows. The operator allows none, so the URL is refused without resolving its
+    // name.
     if (!isHttpsPort && !rules.private_addresses_allowed && rules.allowed_hosts.length === 0) throw refusedReceiver();
     const hostname = normalizeHost(url.hostname);
     const literal = isIP(hostname);
@@ -177,8 +178,8 @@ function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, .
   );
   outgoing.on("socket", (socket) => socket.once(isTls ? "secureConnect" : "connect", () => dial.onConnect()));
   outgoing.on("error", reject);
-  // If a response switches protocols, the request closes without an error, so this rejects. After any other response, it has no
-  // effect.
+  // If a response switches protocols, the request closes without an error, so the promise must be rejected here. After any other
+  // response, the promise is already settled, and rejecting it has no effect.
   outgoing.on("close", () => reject(new Error("closed without a response")));
   outgoing.end(dial.body);
   return promise;

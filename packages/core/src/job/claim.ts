@@ -48,9 +48,9 @@ export async function createJobs<K extends JobKind>(
 }
 
 /**
- * Claims jobs to run them here without the queue: in each lane without a running job, the first due job of `ids`, even if older
- * jobs wait there. Returns the claimed ids. Returns none if there are several `ids` while other jobs of the gateway are being
- * claimed. The leases are not renewed.
+ * Claims jobs to run them in this process without the queue. In each lane without a running job, it claims the first due job of
+ * `ids`, even if older jobs wait. Claims nothing if `ids` has several ids and another request is claiming jobs of the gateway.
+ * Returns the claimed ids. Their leases are not renewed.
  */
 export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
@@ -120,8 +120,8 @@ export async function releaseJobs(ctx: Context, ids: readonly string[], run_at: 
 }
 
 /**
- * Leaves running jobs to the consumers, because their calls may still reach the host. No other job of their lanes runs before
- * `lease_until`; after that, consumers take the jobs over.
+ * Hands running claimed jobs over to the consumers. The calls of these jobs may still reach the host, so no other job of their
+ * lanes runs before `lease_until`. After that, consumers take the jobs over.
  */
 export async function abandonJobs(ctx: Context, ids: readonly string[], lease_until: Date): Promise<void> {
   await updateLiveJobs(ctx, ids, { lease_until });

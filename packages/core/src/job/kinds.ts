@@ -84,7 +84,7 @@ export interface JobPayloads {
   "agent.cleanup": CleanupPayload;
   /** The job's secret is the agent's new token. */
   "agent.provision": ProvisionPayload;
-  /** Asks the agent's host what the agent has used. */
+  /** Reads from the agent's host how many tokens the agent has used. */
   "agent.read_usage": { agent_id: string };
   /** With `rotates_token`, the job's secret is the agent's new token. Otherwise the agent keeps its token. */
   "agent.update": ProvisionPayload & { force_bootstrap: boolean; rotates_token?: true };

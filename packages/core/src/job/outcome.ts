@@ -26,8 +26,8 @@ export class DatabaseUnavailable extends ExpectedFailure {
 }
 
 /**
- * Extra attempts for a job that lost the database during an attempt. They are limited, because the job itself may be what makes
- * the database fail.
+ * Extra attempts for a job that lost the database during an attempt. Their number is limited, because the job itself may cause
+ * the failure of the database.
  */
 const EXTRA_ATTEMPTS = 5;
 const DATABASE_BACKOFF_MS = 1_000;

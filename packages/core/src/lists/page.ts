@@ -75,7 +75,7 @@ export interface Page<T> {
   [NEXT_CURSOR]?: string | null;
 }
 
-/** Changes the query of a list that only has pages by cursor: without a cursor it asks for the first page. */
+/** Adapts the query of a list that has only pages by cursor. Without a cursor, the query asks for the first page. */
 export const byCursor = <Q extends Omit<PageQuery, "offset">>(query: Q) => ({ ...query, cursor: query.cursor ?? "", offset: 0 });
 
 /** Returns a page in the form of lists that only have pages by cursor. */

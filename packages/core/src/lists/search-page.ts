@@ -95,7 +95,7 @@ function searchByScan(list: ListSource, parts: SearchParts): Search {
   // them.
   const scannedRows = sql`(select * from ${table} where ${and(preparedWhere(filters.slice(0, 1)), after)}
     order by ${keysOf(order)} limit ${MAX_SCANNED}) as ${table}`;
-  // Comparing with patterns is cheap, and most rows that match the patterns also have the words.
+  // The patterns are compared first, because that is cheap and most rows that match the patterns also have the words.
   const isFound = sql`lower(${scan!.text}) like all ((select patterns from word_patterns)::text[])
     and ${words!} @@ (select lower(${placeholderOf("words")}::text)::tsquery)`;
   const scanned = sql`select array(select ${table.id} ${rowsOf(list, scannedRows, and(where, isFound))}

@@ -34,7 +34,7 @@ export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promi
     const { email, active_organization_id } = await lockUser(ctx, user_id);
     const [invite] = await ctx.db.select().from(organization_invites).where(isOpen);
     if (!invite) throw notFound();
-    // In this mode the link of an invite creates the account, so the person who has the link counts as the invited person.
+    // In accounts mode the link of an invite creates the account, so the person who has the link counts as the invited person.
     const isLink = ctx.settings.auth.mode === "accounts";
     if (!isLink && email?.toLowerCase() !== invite.invited_email)
       throw new DomainError("forbidden", "Invite is for another email");

@@ -67,7 +67,8 @@ export async function resolveUser(ctx: Context, identity: Identity): Promise<Use
 }
 
 /**
- * The user of an open connection. `organization_id` is the organization whose data the connection shows, or null if it needs none.
+ * The user of an open connection. `organization_id` is the organization whose data the connection shows; null if it shows no data
+ * of an organization.
  */
 export interface Session {
   identity: Pick<Identity, "issuer" | "subject">;

@@ -80,14 +80,14 @@ export const usage_counts = pgTable(
     ...organization(),
     dimension: text({ enum: USAGE_DIMENSIONS }).notNull(),
     span: text({ enum: USAGE_SPANS }).notNull(),
-    /** The zero id if there is none, since a primary key cannot contain nulls. */
+    /** The zero id if the row has no board, since a primary key cannot contain nulls. */
     board_id: uuid().notNull().default(none),
     start: date().notNull(),
     /** Rows of the dimension `agent` have an agent and a model. */
     agent_id: uuid().notNull().default(none),
     /** Rows of the dimension `task` have a task. */
     task_id: uuid().notNull().default(none),
-    /** Empty if none was reported. */
+    /** The name of the model; empty if the row has none. */
     model: text().notNull().default(""),
     is_idle: boolean().notNull(),
     name: text().notNull(),

@@ -74,8 +74,8 @@ type HolderRow = HorizonHolder & { xmax: string; id: string | null };
 
 /**
  * Reads the horizon without transactions of other databases, which cannot write rows of this one. The snapshot lists the open
- * transactions, the lock on each id shows its process, and the process shows its database; if unknown, it counts as this one. Must
- * not run in a transaction.
+ * transactions, the lock on each id shows its process, and the process shows its database. A transaction whose database is
+ * unknown counts as one of this database. Must not run in a transaction.
  */
 export async function readOwnHorizon(ctx: Context): Promise<{ horizon: bigint; holder: HorizonHolder | null }> {
   const found = await ctx.db.execute(sql`

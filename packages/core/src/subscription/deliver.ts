@@ -106,7 +106,8 @@ async function recordAttempt(
       response_body: attempt.response,
       response_ms: attempt.duration_ms,
     })
-    // The end of a job is recorded only by the worker that holds it, but an earlier attempt may end after another worker's.
+    // Only the worker that holds the job stores a final status. A failed attempt may end after another worker has taken the job
+    // over and ended the delivery. It must then not set the status to `pending` again.
     .where(
       and(
         eq(subscription_deliveries.id, delivery.id),

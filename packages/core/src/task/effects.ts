@@ -81,7 +81,7 @@ export const toUpdateEffects = (update: TaskUpdate): TaskEffects => ({
 
 const isMoved = ({ before, after }: TaskUpdate) => before.status !== after.status;
 
-/** Returns the tasks that this task no longer blocks, because the update has finished it. */
+/** Returns the tasks that had to wait for this task until the update moved it to `done`. */
 const unblockedTasks = (update: TaskUpdate) =>
   isMoved(update) && update.after.status === "done" ? update.dependents.filter(({ open }) => open) : [];
 

@@ -18,7 +18,7 @@ import { task_transitions } from "../schema/task-transition.sql.ts";
 
 /** Which other tasks to lock together with a task. */
 interface LockOptions {
-  /** The ids of more tasks of the board to lock. */
+  /** The ids of other tasks of the board to lock as well. */
   also_ids?: readonly string[] | undefined;
   /** Whether to lock the tasks that depend on this task, because the change may return them to the inbox. */
   dependents: boolean;
@@ -128,7 +128,7 @@ const selectFacts = preparedQuery((db, dependents: boolean) =>
 );
 
 /**
- * Reads what a change depends on. This is a statement after the lock, because an earlier statement would not see what others
+ * Reads what a change depends on. The statement must begin after the task is locked; an earlier one would not see what others
  * committed during the wait. If a dependent was added during the wait, the transaction starts again, because locking it now could
  * deadlock.
  */

@@ -61,7 +61,7 @@ export class ExpectedFailure extends Error {
     return false;
   }
 
-  /** True if the work conflicted with a concurrent change of the same thing, so that a retry may succeed. */
+  /** True if the work conflicted with a concurrent change of the same object, so that a retry may succeed. */
   get is_conflict(): boolean {
     return false;
   }

@@ -21,7 +21,7 @@ interface Choice {
   tags: readonly string[];
   /** Whether the agent may get a task although it is already working on one. */
   parallel: boolean;
-  /** The boards and tasks to leave out, because budgets have no room for them. */
+  /** The boards and tasks to leave out, because a budget that they count toward is exhausted. */
   without: { board_ids: readonly string[]; task_ids: readonly string[] };
 }
 
@@ -56,7 +56,8 @@ export async function chooseTask(ctx: Context<Agent>, choice: Choice): Promise<C
     ends_abandoned: limits.idle_since !== null,
   };
   const build = (refused: SQL | null) => buildChoice(filters, shape, refused);
-  // Boards and tasks are left out only if a budget has no room for them. Only the statement for this rare case reads budgets.
+  // Boards and tasks are left out only after an exhausted budget refused the first choice. Only the statement for this rare case
+  // reads budgets.
   const statement = isFirst
     ? statements.get([keyOf(filters), ...Object.values(shape)].join("/"), () => build(null))
     : createStatement<unknown>(build(isRefused(without, ctx.now())));
@@ -79,7 +80,7 @@ interface Shape {
 function buildChoice(filters: readonly Filter[], shape: Shape, refused: SQL | null): SQL {
   const agent_id = sql`${placeholder("agent_id")}::uuid`;
   const where = preparedWhere(filters);
-  // With an equality for a single board, PostgreSQL can read the waiting tasks in the order of their index.
+  // If the condition compares with a single board, PostgreSQL can read the waiting tasks in the order of their index.
   const onBoard = (condition: SQL) => {
     const home = sql`(select id from home where ${condition})`;
     return shape.is_one_board ? sql`${tasks.board_id} = ${home}` : sql`${tasks.board_id} in ${home}`;

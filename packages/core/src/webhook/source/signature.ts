@@ -10,7 +10,7 @@ export interface PresentedSignature {
 export type Signature = PresentedSignature | "missing" | "malformed";
 
 const DIGEST_BYTES = 32;
-/** Senders add one signature for each of their secrets, of which they only have a few. */
+/** Senders add one signature for each of their secrets, and have only a few secrets. */
 const MAX_SIGNATURES = 10;
 const MAX_SECONDS_DIGITS = 12;
 
