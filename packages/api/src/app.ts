@@ -159,8 +159,8 @@ const takesSlot = (endpoint: Endpoint, runtime: Runtime): boolean =>
   !endpoint.spec.in_memory && !endpoint.spec.calls_out && !isHeld(endpoint, runtime);
 
 /**
- * How long the role that the authentication has read may be used while the body arrives, in milliseconds. Only slow bodies cost
- * another query, and lost rights still end within two seconds.
+ * How long, in milliseconds, a request may use the role that the authentication read, while its body arrives. After that, the
+ * role is read again. So only slow bodies cost another query, and lost rights still end within two seconds.
  */
 const FRESH_MS = 1_000;
 

@@ -46,7 +46,7 @@ export const representation: MiddlewareHandler<Env> = async (c, next) => {
   const encoding = isLong ? selectEncoding(c.req.header("accept-encoding")) : null;
   const { method } = c.req;
   const replace = (body: string | Buffer<ArrayBuffer> | null, newStatus = status) => {
-    // Without this, Hono would copy the headers of the old answer to the new one.
+    // If `c.res` were not cleared first, Hono would copy the headers of the old answer to the new one.
     c.res = undefined;
     c.res = new Response(body, { status: newStatus, headers });
   };

@@ -225,7 +225,7 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
           .where(and(isOwnGateway(ctx, gateway_id), actingAs(ctx)))
           .returning();
     if (!row) throw notFound();
-    // The new connection may lead to another host, so the jobs that waited for the old one are tried again.
+    // The new connection may lead to another host, so the jobs that waited for the old host are tried again.
     if (isConnectionChanged) await closeCircuit(ctx, gateway_id);
     if (isConnectionChanged) await recordHostState(ctx, gateway_id, stored, row);
     if (connectivity.connected !== undefined && connectivity.connected !== stored.connected)

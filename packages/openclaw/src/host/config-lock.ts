@@ -17,8 +17,9 @@ export interface ConfigLock {
 }
 
 /**
- * Acquires the lock for writing to a host's configuration (docs/reference/gateways.md#config-lock). One process at a time has it,
- * by the database's clock. Neither waiting nor holding uses a connection. Rejects with a GatewayError after `wait_ms`.
+ * Acquires the lock for writing to a host's configuration (docs/reference/gateways.md#config-lock). One process at a time holds
+ * the lock, and its lease expires by the database's clock. Neither waiting for the lock nor holding it occupies a database
+ * connection. Rejects with a GatewayError after `wait_ms`.
  */
 export async function acquireConfigLock(
   ctx: Context,

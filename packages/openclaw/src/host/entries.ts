@@ -125,8 +125,8 @@ export async function removeEntry(host: Host, session_key: string): Promise<void
 }
 
 /**
- * Aborts the agent's runs and waits, because an aborted run needs time to end. A new run may start in that time. So on hosts that
- * would crash, runs are aborted again until the agent has no run left.
+ * Aborts the agent's runs and waits, because an aborted run needs time to end. A new run may start in that time. Some hosts crash
+ * when an agent is deleted during a run, so on these hosts runs are aborted again until the agent has no run left.
  */
 async function abortRuns(host: Host, session_key: string): Promise<void> {
   const abort = () => ignoreErrors(isAlreadyRemoved, () => host.call("chat.abort", { sessionKey: session_key }));

@@ -141,8 +141,8 @@ export async function processTargets(
 }
 
 /**
- * Returns whether concurrent writers changed the host's configuration first or undid our change, so that another attempt can
- * succeed.
+ * Returns whether concurrent writers changed the host's configuration first or undid the service's change, so that another
+ * attempt can succeed.
  */
 const isTemporaryConflict = ({ failure: { retryable, code } }: GatewayError): boolean =>
   retryable === true && (code ?? null) === null;

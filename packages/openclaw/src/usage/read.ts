@@ -6,8 +6,8 @@ import { GatewayError } from "../wire/gateway-error.ts";
 import { toToldUsage } from "./session-usage.ts";
 
 /**
- * Reads from an agent's host what the agent has used, and counts what is new. If the host does not offer this, nothing is counted.
- * If it is unreachable, a later job reads it.
+ * Reads from an agent's host what the agent has used, and counts what is new. If the host does not report usage, nothing is
+ * counted. If the host is unreachable, a later job reads the usage.
  */
 export const readAgentUsage: JobHandler<"agent.read_usage"> = {
   async run(ctx, { agent_id }) {

@@ -18,8 +18,9 @@ const JOINER = "\u2060";
 const DROPPED = /[\0-\x08\x0B\x0C\x0E-\x1F\x7F]/g;
 
 /**
- * A slash that begins a word. Hosts obey directives (`/model x -g`) anywhere, also after a sender's name with a colon, after text
- * in brackets, and, if they are old, after a literal \n. `/api/v1/` is not a directive, and agents must be able to copy such paths.
+ * A slash that begins a word. Hosts obey directives (`/model x -g`) anywhere in a text, also after a sender's name with a colon
+ * and after text in brackets. Old hosts also obey them after a literal \n. `/api/v1/` is not a directive, and agents must be able
+ * to copy such paths.
  */
 const DIRECTIVE = /(?<=^|[\s\]:]|\\[nr])\/(?=[^\s/])(?!api\/v1\/)/g;
 /** At the beginning of a message, `!` runs a shell command on the host, so no word may begin with it. `!=` is not a command. */
@@ -31,7 +32,7 @@ const MESSAGE_START = /\[(?=Current message - respond to this\])/g;
 
 /**
  * Changes a text so that a host obeys nothing in it (docs/reference/gateways.md#orders-to-hosts). It adds only invisible
- * characters. It also normalizes and drops characters, as the host would do anyway.
+ * characters. It also normalizes the text as hosts do, and replaces the characters that hosts drop with U+FFFD.
  */
 function disarm(text: string): string {
   const received = text.normalize("NFC").replace(DROPPED, "\uFFFD");

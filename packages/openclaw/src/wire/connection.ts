@@ -11,8 +11,8 @@ import { createRpcSocket, type RpcSocket } from "./rpc-socket.ts";
 import { type ConnectMode, createConnectParams, normalizeToken, toDialUrl, toHello, toOrigin } from "./handshake.ts";
 
 /**
- * Times in milliseconds. `connect` covers name resolution to the accepted upgrade, `handshake` covers the time after that until the
- * hello.
+ * Times in milliseconds. `connect` covers the time from name resolution to the accepted upgrade, and `handshake` the time after
+ * that until the hello.
  */
 export interface ConnectionTimeouts {
   connect: number;

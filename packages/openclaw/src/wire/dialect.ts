@@ -48,8 +48,8 @@ const PROTOCOL_4: HostDialect = {
 };
 
 /**
- * Selects by the wire protocol alone, because development builds report no version. The layout of a configuration is read
- * from the configuration itself (`config.ts`); which files a host accepts is found out by writing them (`workspace.ts`).
+ * Selects the dialect by the wire protocol alone, because development builds report no version. The layout of a configuration is
+ * read from the configuration itself (`config.ts`). Which files a host accepts is found out by writing them (`workspace.ts`).
  */
 export function selectDialect({ protocol }: GatewayHello): HostDialect {
   return protocol >= 4 ? PROTOCOL_4 : PROTOCOL_3;

@@ -10,7 +10,7 @@ export interface GatewayFailure {
   close_code?: number | null;
   http_status?: number | null;
   system_code?: string | null;
-  /** Our own deadline passed. */
+  /** The deadline that this service set for the call has passed. */
   timed_out?: boolean;
   /** Connecting to the host failed, for any reason; no call was made. */
   unconnected?: boolean;

@@ -28,8 +28,8 @@ export interface RetryOptions {
 
 /**
  * Retries `work` until it succeeds, fails permanently or the budget is used up. All of `work` is repeated, so a chat.send in it
- * must keep its idempotency key. Rejects with the last GatewayError, which then says how long the host was unreachable, or on
- * abort.
+ * must keep its idempotency key. Rejects with the last GatewayError, whose text then says how long the host was unreachable. Also
+ * rejects when the signal aborts.
  */
 export async function withRetry<T>(policy: RetryPolicy, work: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
   const { step, signal, random = Math.random, now = () => performance.now() } = options;
