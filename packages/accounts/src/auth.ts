@@ -136,7 +136,7 @@ export function createAuth(options: AccountsOptions) {
     },
     advanced: {
       cookiePrefix: "board",
-      // Set here, because the library's default depends on NODE_ENV.
+      // This option is set, because its default in the library depends on NODE_ENV.
       disableOriginCheck: false,
       useSecureCookies: origin.startsWith("https:"),
       defaultCookieAttributes: { httpOnly: true, sameSite: "lax" },
@@ -178,7 +178,7 @@ const toProvider = ({ client_id, client_secret }: { client_id: string; client_se
   clientId: client_id,
   clientSecret: client_secret,
   disableSignUp: true,
-  // Without this, a sign-in with an id token would create an account.
+  // Without this option, a sign-in with an id token would create an account.
   disableIdTokenSignIn: true,
 });
 

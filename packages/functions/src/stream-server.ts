@@ -25,8 +25,8 @@ server.listen(settings.port, settings.host, () => {
 process.once("SIGTERM", () => {
   stopping.abort();
   server.close(() => process.exit(0));
-  // A connection becomes idle when its stream has ended. Without this, the server would wait until the client closes the
-  // connection.
+  // A connection becomes idle when its stream has ended. If the server did not close it, the server would wait until the client
+  // does.
   setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS).unref();
   setTimeout(() => process.exit(0), STOP_MS).unref();
 });

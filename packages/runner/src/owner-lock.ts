@@ -33,7 +33,7 @@ export function takeOwnership(file: string): OwnerLock | null {
   }
 }
 
-/** Gives a file a second name. Returns false if the name is taken. */
+/** Creates a hard link to a file. Returns false if the name is taken. */
 function linkNew(from: string, to: string): boolean {
   try {
     linkSync(from, to);

@@ -98,7 +98,7 @@ const METHODS: Record<string, (params: Record<string, unknown>) => object | Prom
 };
 
 createInterface({ input: process.stdin })
-  // When the runner is killed, this ends the agent too.
+  // The input closes when the runner is killed. The agent must end then too.
   .on("close", () => process.exit(0))
   .on("line", (line) => {
     const message = JSON.parse(line) as Message;
