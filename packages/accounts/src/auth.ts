@@ -25,7 +25,7 @@ import { MAX_PASSWORD, MIN_PASSWORD, requireUncommonPassword } from "./password.
 import { sessionToken } from "./session-token.ts";
 import * as tables from "./tables.sql.ts";
 
-/** The header in which the service names the client's address; a client's own header of this name is removed. */
+/** The header in which the service names the client's address. If the client sends this header itself, the header is removed. */
 export const ADDRESS_HEADER = "x-board-client-address";
 
 const DAY_SECONDS = 86_400;

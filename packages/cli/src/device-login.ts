@@ -22,7 +22,7 @@ export interface DeviceCode {
   interval: number;
 }
 
-/** Asks for a code. Returns null when the service has no accounts; people then sign in with a token. */
+/** Asks for a code. Returns null when the service has no accounts. People then sign in with a token. */
 export async function requestDeviceCode(url: string): Promise<DeviceCode | null> {
   const { status, body } = await post(`${url}/api/auth/device/code`, { client_id: CLIENT_ID });
   if (status === 404 || status === 405) return null;

@@ -6,7 +6,9 @@ import { streamRoutes } from "@board/api/stream/stream-routes";
 import { createAdaptorServer } from "@hono/node-server";
 import { createServerRuntime, log, settings, withMetricFlush } from "./runtime.ts";
 
-/** Longer than the load balancer keeps an idle connection (60 s), so that it never sends a request on a closed connection. */
+/**
+ * The load balancer keeps an idle connection for 60 s. This time is longer, so that the balancer never uses a closed connection.
+ */
 const KEEP_ALIVE_MS = 65_000;
 /** Time that clients get to read the last frame of their streams. */
 const STOP_MS = 10_000;

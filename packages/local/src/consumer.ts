@@ -36,8 +36,8 @@ const POOL_SIZES: Readonly<Record<QueueName, PoolSize>> = {
 };
 
 /**
- * Starts the queues in memory and their consumers, which serve organizations in rotation. Relay and delivery are the same as on
- * AWS; only SQS is replaced.
+ * Starts the queues in memory and their consumers, which serve organizations in rotation. These queues replace SQS. Relay and
+ * delivery are the same as on AWS.
  */
 export function startConsumer(
   createContext: () => Context<System>,
@@ -161,7 +161,7 @@ export function startConsumer(
       await relaying;
       await held.giveBack();
       await idle;
-      // Releases jobs that crashed or lost the database while the others were finishing.
+      // Releases jobs that crashed or lost the database while the other jobs were finishing.
       await held.giveBack();
     },
   };

@@ -156,7 +156,7 @@ export async function runTasks(
     await deliver();
     if (repository) void removeDoneWorktrees(service, repository, host.print, ended);
     const slots = Array.from({ length: options.parallel }, slot);
-    // If one slot fails, the others take no further task, and their agents must have ended before the runner ends.
+    // If one slot fails, the other slots take no further task, and their agents must have ended before the runner ends.
     try {
       await Promise.all(slots);
     } finally {

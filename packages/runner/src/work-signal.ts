@@ -56,5 +56,5 @@ export function openWorkSignal(service: BoardService, board_id: string | null, s
   };
 }
 
-/** Returns whether an event may mean that there is a task to take. A task that others work on does not count. */
+/** Returns whether an event may mean that there is a task to take. A task that another agent works on does not count. */
 const mayBeWork = (data: object): boolean => (data as { task?: { status?: string } | null }).task?.status === "inbox";

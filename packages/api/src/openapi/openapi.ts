@@ -171,7 +171,8 @@ function errorsOf(endpoint: Endpoint, path: string): number[] {
   const errors = [
     ...(secured ? [401] : []),
     ...(isIngestion || isOnlyForPeople(endpoint) || canBeForbidden(spec.as, path, writes) ? [403] : []),
-    // 404 is also possible for writes without an id in the path, because what they refer to may be deleted at the same time.
+    // 404 is also possible for writes without an id in the path, because the rows that a write refers to may be deleted at the
+    // same time.
     ...(hasId || (secured && writes) ? [404] : []),
     ...(isIngestion ? [410] : []),
     // Public operations can also return 429, because API Gateway limits all requests.

@@ -118,7 +118,7 @@ async function isProvisioningQueued(ctx: Context, lane: string): Promise<boolean
 }
 
 /**
- * Records that the work on the host succeeded; `problem` names any part that could not be done. Returns null if the agent has a
+ * Records that the work on the host succeeded. `problem` names any part that could not be done. Returns null if the agent has a
  * later generation.
  */
 export async function completeProvisioning(

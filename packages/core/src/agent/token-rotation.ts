@@ -105,8 +105,8 @@ export class Superseded extends Error {
 }
 
 /**
- * Replaces the token of an agent of this organization. Call it once the host has the new token; the old token works until then.
- * Nothing is written if the token is already stored. Throws Superseded if the agent no longer has this generation.
+ * Replaces the token of an agent of this organization. Call it once the host has the new token, because the old token stops
+ * working. Nothing is written if the token is already stored. Throws Superseded if the agent no longer has this generation.
  */
 export async function replaceToken(
   ctx: Context,

@@ -5,7 +5,7 @@ import { runWrite } from "../db/prepared-write.ts";
 import { insertJobs, type NewJob } from "../job/job.ts";
 
 /**
- * Returns the lane of an organization's alerts. The lane makes them run one after the other, so that an organization with many
+ * Returns the lane of an organization's alerts. The jobs of the lane run one after the other, so that an organization with many
  * people occupies only one worker.
  */
 const laneOf = (organization_id: string) => `alerts:${organization_id}`;

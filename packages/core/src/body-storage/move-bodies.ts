@@ -30,7 +30,7 @@ interface Run {
 
 /**
  * Moves the bodies of old payloads to the body storage, alternating between organizations, and deletes the objects of removed
- * payloads. An error of the storage ends the run; the next run continues with the first body that was not moved.
+ * payloads. An error of the storage ends the run. The next run continues with the first body that was not moved.
  */
 export async function moveOldBodies(ctx: Context): Promise<void> {
   const { body_storage } = ctx.settings;

@@ -76,8 +76,8 @@ export async function claimBatches(ctx: Context, start: Date, before: Date): Pro
 }
 
 /**
- * Ends a batch whose payloads up to `last` are done; if `last` is null, no payload is done. The organization gets another batch in
- * this run if it may have more payloads.
+ * Ends a batch whose payloads up to `last` are done. If `last` is null, no payload is done. The organization gets another batch
+ * in this run if it may have more payloads.
  */
 export async function finishBatch(
   ctx: Context,

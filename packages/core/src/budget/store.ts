@@ -115,7 +115,7 @@ export async function insertBudget(ctx: Context<User | Agent>, organization_id: 
 /** The SQLSTATE of an invalid parameter, such as an unknown time zone. */
 const UNKNOWN_ZONE = "22023";
 
-/** Throws if PostgreSQL does not know a time zone that passed the validation, because JavaScript knows more of them. */
+/** Throws if PostgreSQL does not know a time zone that passed the validation, because JavaScript knows more time zones. */
 async function requireTimezone(ctx: Context, timezone: string): Promise<void> {
   if (timezone === "UTC") return;
   try {

@@ -55,8 +55,8 @@ export function toFileOrigin(storage: BodyStorageSettings | null, region: string
 }
 
 /**
- * Reads where bodies are stored. `endpoint` is the address at which all AWS clients of the process reach the S3-compatible storage;
- * it is unset for S3 itself.
+ * Reads where bodies are stored. `endpoint` is the address at which all AWS clients of the process reach the S3-compatible
+ * storage. It is undefined for S3 itself.
  */
 export function toBodyStorage(env: Variables, endpoint: string | undefined): BodyStorageSettings | null {
   const { WEBHOOK_BODY_STORAGE: place, WEBHOOK_BODY_DAYS: days } = env;

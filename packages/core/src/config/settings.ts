@@ -37,7 +37,8 @@ export interface Settings {
   /** Whether answers may be streamed. Behind API Gateway, a Lambda's answer is collected first, and may have at most 6 MB. */
   readonly streamed_answers: boolean;
   /**
-   * Blank if the variable is set to a blank value; the default does not apply then (docs/reference/gateways.md#minimum-version).
+   * Blank if the variable is set to a blank value, because the default does not apply in this case
+   * (docs/reference/gateways.md#minimum-version).
    */
   readonly gateway_min_version: string;
   readonly gateway_allowed_hosts: readonly string[];

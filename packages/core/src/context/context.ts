@@ -28,9 +28,9 @@ export interface Context<A extends Actor = Actor> {
   readonly gateways: Gateways;
   readonly http: HttpClient;
   readonly bus: EventBus;
-  /** Null if no storage is configured; bodies then stay in the database. */
+  /** Null if no storage is configured. Bodies then stay in the database. */
   readonly bodies: BodyStorage | null;
-  /** Null if no storage is configured; only small files are then accepted. */
+  /** Null if no storage is configured. Only small files are then accepted. */
   readonly files: FileStorage | null;
   /** Null without a mail server. */
   readonly mail: Mailer | null;
@@ -73,8 +73,8 @@ export type CallerContext = Context<User | Agent>;
 type TransactionContext = Pick<Context, "db" | "request_transaction" | "precondition">;
 
 /**
- * The last writes of a transaction, which the driver sends together with the COMMIT if it can. `run` must start all of them before
- * it awaits anything. If one fails, nothing is committed.
+ * The last writes of a transaction, which the driver sends together with the COMMIT if it can. `run` must start all writes before
+ * it awaits anything. If a write fails, nothing is committed.
  */
 export class FinalWrites<T> {
   readonly run: () => Promise<T>;
@@ -88,7 +88,7 @@ const MAX_ATTEMPTS = 5;
 
 /**
  * Thrown inside a `transaction`, before anything is written, if the transaction has locked too few rows. The retry must take
- * locks that keep others from adding more of these rows; otherwise it may lose the same race every time.
+ * locks that keep other transactions from adding more of these rows. Otherwise the retry may lose the same race every time.
  */
 export class RetryTransaction extends Error {
   override name = "RetryTransaction";

@@ -8,7 +8,10 @@ interface Module {
   stackRestore: (this: void, pointer: number) => void;
 }
 
-/** The exit status after a failed statement. PostgreSQL keeps running after it; any other status means that it has crashed. */
+/**
+ * The exit status after a failed statement. PostgreSQL keeps running after it. Any other status means that PostgreSQL has
+ * crashed.
+ */
 const STATEMENT_FAILED = 100;
 
 /**

@@ -103,8 +103,8 @@ const toTransactional = (statement: string): string =>
     : statement.replace(/^(\s*drop index )(?:concurrently )?(?:if exists )?/i, "$1if exists ");
 
 /**
- * Builds the missing concurrent indexes of a folder. An index that an interrupted attempt left invalid is built again; one that
- * an operator built by hand is kept. The caller must hold the migration lock and must not be in a transaction.
+ * Builds the missing concurrent indexes of a folder. An index that an interrupted attempt left invalid is built again. An index
+ * that an operator built by hand is kept. The caller must hold the migration lock and must not be in a transaction.
  */
 async function buildConcurrentIndexes(db: Db, folder: string): Promise<void> {
   for (const [name, statement] of listConcurrentIndexes(folder)) {

@@ -85,7 +85,7 @@ async function isAlive(client: NeonClient): Promise<boolean> {
 
 /**
  * Opens Neon over WebSocket, because Neon's HTTP driver has no interactive transactions. `max` is 1 or 2 in Lambda, where a
- * function serves one request at a time. `proxy` (host:port/path) replaces Neon's own proxy; `prepare` works as in postgres.ts.
+ * function serves one request at a time. `proxy` (host:port/path) replaces Neon's own proxy. `prepare` works as in postgres.ts.
  */
 export function openNeon(
   url: string,
@@ -116,7 +116,7 @@ export function openNeon(
   return {
     db,
     async migrate(folder = migrationsFolder()) {
-      // Imported only here, because the functions that serve requests never migrate.
+      // The module is imported only here, because the functions that serve requests never migrate.
       const { migrateServer } = await import("./migrations.ts");
       const client = await pool.connect();
       await migrateServer(client, drizzle(client), folder);

@@ -87,8 +87,8 @@ export async function configureSession(
 }
 
 /**
- * Keeps the process running when a connection breaks. The drivers only handle `error` events of idle connections; the same event
- * on a connection in use would end the process.
+ * Keeps the process running when a connection breaks. The drivers handle `error` events only of idle connections. On a connection
+ * in use, this event would end the process.
  */
 export function guardConnections(pool: Pool, log: Log): void {
   const inUse = new Set<Client>();

@@ -75,7 +75,7 @@ export function openPostgres(
   return {
     db,
     async migrate(folder = migrationsFolder()) {
-      // Imported here, because the functions that serve requests never migrate.
+      // The module is imported only here, because the functions that serve requests never migrate.
       const { migrateServer } = await import("./migrations.ts");
       const client = await pool.connect();
       await migrateServer(client, drizzle(client), folder);

@@ -4,7 +4,7 @@ import type { Context } from "../context/context.ts";
 import type { Db } from "../context/db.ts";
 import { createStatementCache, type Values } from "./prepared.ts";
 
-/** A write whose SQL is built once. `runWrite` runs it alone; `runBatch` runs it together with others. */
+/** A write whose SQL is built once. `runWrite` runs it alone, and `runBatch` runs it together with other writes. */
 export interface PreparedWrite {
   /** Identifies the SQL in the cache. Two writes with the same key must have the same SQL. */
   key: string;

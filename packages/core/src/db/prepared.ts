@@ -10,7 +10,7 @@ import { createRowMapper, type Joins, type MapRows } from "./row-mapper.ts";
 
 /** The values of a query's placeholders, by name. */
 export type Values = Readonly<Record<string, unknown>>;
-/** A query of Drizzle's query builder, or raw SQL. Raw SQL returns the driver's result; read its rows with `rowsOf`. */
+/** A query of Drizzle's query builder, or raw SQL. Raw SQL returns the driver's result, whose rows `rowsOf` reads. */
 type Preparable = SQL | { prepare(name: string): unknown };
 type ResultOf<Q> = Q extends SQL ? unknown : Awaited<Q>;
 /** Arguments that select a variant of the SQL, for example whether it has a condition. */

@@ -11,7 +11,7 @@ import { notFound } from "../values/errors.ts";
 import { Id, lazyObject } from "../values/wire.ts";
 import { followersOfTask } from "./follow.ts";
 
-/** A task rarely has more followers; people want to know who they are, not to page through them. */
+/** A task rarely has more followers, so the list has no pages. */
 const MAX_LISTED = 50;
 
 export const TaskFollowers = lazyObject(() => ({

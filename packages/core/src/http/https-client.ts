@@ -151,7 +151,8 @@ interface DialOptions extends Message {
 
 function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, ...dial }: DialOptions): Promise<IncomingMessage> {
   const isTls = url.protocol === "https:";
-  // Not imported at the top: Node reads all exports of an imported module, and one export of node:http loads fetch and WebSocket.
+  // The module is not imported at the top, because Node reads all exports of an imported module, and one export of node:http
+  // loads fetch and WebSocket.
   const { request } = process.getBuiltinModule(isTls ? "node:https" : "node:http");
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const outgoing = request(

@@ -14,7 +14,7 @@ export interface ClaimableJob<K extends JobKind> {
   id: string;
   lane: string;
   payload: JobPayloads[K];
-  /** Stored encrypted, and erased when the job ends. */
+  /** The secret is stored encrypted, and erased when the job ends. */
   secret: string | null;
 }
 
@@ -22,8 +22,8 @@ export interface ClaimableJob<K extends JobKind> {
 const INSERT_BATCH = 1_000;
 
 /**
- * Stores jobs in the caller's transaction. If `queued` is true, the relay sends their wake-ups; otherwise the caller must claim the
- * jobs itself.
+ * Stores jobs in the caller's transaction. If `queued` is true, the relay sends their wake-ups. Otherwise the caller must claim
+ * the jobs itself.
  */
 export async function createJobs<K extends JobKind>(
   ctx: Context,

@@ -22,7 +22,7 @@ export interface EnqueueOptions {
   /** At most one queued or running job has this key. A second job with it is dropped. */
   dedupe_key?: string;
   run_at?: Date;
-  /** Stored encrypted, and erased when the job ends. */
+  /** The secret is stored encrypted, and erased when the job ends. */
   secret?: string;
 }
 
@@ -148,7 +148,7 @@ export async function countJobs(ctx: Pick<Context, "db">): Promise<Partial<Recor
   return Object.fromEntries(rows.map(({ status, total }) => [status, total]));
 }
 
-/** Counts the queued and the running jobs, without reading those that have ended. */
+/** Counts the queued and the running jobs, without reading jobs that have ended. */
 export async function countOpenJobs(ctx: Pick<Context, "db">): Promise<Partial<Record<JobRow["status"], number>>> {
   const rows = await ctx.db
     .select({ status: jobs.status, total: count() })

@@ -32,8 +32,8 @@ export class DatabaseUnavailable extends ExpectedFailure {
 const EXTRA_ATTEMPTS = 5;
 const DATABASE_BACKOFF_MS = 1_000;
 /**
- * The delay of a job that waits for others to write to its host, about as long as a write takes. Jitter spreads the jobs that
- * wait.
+ * The delay of a job that waits while other jobs write to its host. The delay is about as long as a write takes. Jitter spreads
+ * the waiting jobs.
  */
 const WAITING_BACKOFF_MS = 1_000;
 

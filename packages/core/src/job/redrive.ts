@@ -19,7 +19,7 @@ const isKeyFree = sql`(${jobs}.dedupe_key is null or not exists (
 
 type RedriveContext = Pick<Context, "db" | "now" | "pendingWakeups">;
 
-/** Queues matching dead jobs again; their attempts start from zero. */
+/** Queues matching dead jobs again. Their attempts start from zero. */
 function queueAgain(ctx: RedriveContext, which: SQL | undefined, marks: { revived_at?: Date } = {}) {
   return ctx.db
     .update(jobs)

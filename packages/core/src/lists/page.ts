@@ -174,7 +174,7 @@ export async function toPage<Row>(
   return { items: shown, total, ...limited, limit, offset, [NEXT_CURSOR]: next };
 }
 
-/** Returns the total of a list. On the last page, the total follows from the page; otherwise `count` runs. */
+/** Returns the total of a list. On the last page, the total follows from the page. Otherwise `count` runs. */
 export function countUnlessLast({ limit, offset }: PageQuery, page: readonly unknown[], count: () => Promise<number>) {
   const isLastPage = page.length < limit && (page.length > 0 || offset === 0);
   return isLastPage ? offset + page.length : count();

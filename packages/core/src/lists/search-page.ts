@@ -60,7 +60,7 @@ const rowsOf = (list: ListSource, source: SQL, conditions: SQL | undefined) =>
   sql`from ${source}${joinsOf(list)} where ${conditions}`;
 
 /**
- * Reads all found rows once; the length of the array with their ids is the total. If no exact total is needed, only the rows up
+ * Reads all found rows once. The total is the length of the array with their ids. If no exact total is needed, only the rows up
  * to the end of the page are sorted.
  */
 function searchAll(list: ListSource, { filters, order, after, total }: SearchParts): Search {

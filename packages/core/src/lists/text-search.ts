@@ -5,7 +5,7 @@ import { wordPrefix } from "../schema/search-vector.ts";
 import { splitWords } from "./search-words.ts";
 
 const MAX_QUERY = 200;
-/** The maximum number of words in a search. The rest are ignored. */
+/** The maximum number of words in a search. Further words are ignored. */
 const MAX_WORDS = 10;
 
 /** The query parameter `q` of a search. */

@@ -29,8 +29,9 @@ export const LOCAL_IDENTITY: Identity = {
 const isLocalUser = eq(users.auth_subject, LOCAL_IDENTITY.subject);
 
 /**
- * Returns a condition on users: whether the user has no stored issuer, as in early versions, and may be assigned the given issuer.
- * The local user belongs to local mode. All others belong to the identity provider under which the first of them signs in.
+ * Returns a condition on users: whether the user has no stored issuer, as in early versions, and may be assigned the given
+ * issuer. The local user belongs to local mode. All other users without an issuer belong to the identity provider under which the
+ * first of them signs in.
  */
 const isUnassigned = (issuer: string) =>
   and(eq(users.auth_issuer, ""), issuer === LOCAL_IDENTITY.issuer ? isLocalUser : not(isLocalUser));

@@ -53,7 +53,7 @@ export const membershipColumns = {
 
 /**
  * Reads a user and the membership in the active organization with one statement, and creates the user at the first request. The
- * e-mail address is updated from the credential; the name is taken from the credential only if the user has none.
+ * e-mail address is updated from the credential. The name is taken from the credential only if the user has none.
  */
 export async function resolveUser(ctx: Context, identity: Identity): Promise<UserActor> {
   const stored = await findUserByIdentity(ctx, identity);
@@ -76,7 +76,7 @@ export interface Session {
 }
 
 /**
- * Reads the users of open connections again with one statement, in the order of the sessions; deleted users are null. `active` is
+ * Reads the users of open connections again with one statement, in the order of the sessions. Deleted users are null. `active` is
  * the membership in the organization of the session, even if the user has activated a different organization since.
  */
 export async function recheckUsers(ctx: Context, sessions: readonly Session[]): Promise<(UserActor | null)[]> {

@@ -27,7 +27,7 @@ export const artifacts = pgTable(
     /** The run that created it. There is no foreign key, because this is only a reference for display. */
     run_id: uuid(),
     name: text().notNull(),
-    /** The type that the uploader declared; once the upload is complete, the type detected from the content. */
+    /** The type that the uploader declared. Once the upload is complete, this is the type that was detected from the content. */
     content_type: text().notNull(),
     size: bigint({ mode: "number" }).notNull(),
     sha256: text().notNull(),

@@ -20,8 +20,8 @@ export interface Horizon {
 }
 
 /**
- * Reads the horizon of a snapshot. All databases of a cluster share transaction ids, so a transaction of any of them holds the
- * horizon back. If one does so for long, `readOwnHorizon` checks whether it belongs to this database.
+ * Reads the horizon of a snapshot. All databases of a cluster share transaction ids, so an open transaction of any database holds
+ * the horizon back. If a transaction does this for long, `readOwnHorizon` checks whether it belongs to this database.
  */
 export async function readHorizon(ctx: Context): Promise<Horizon> {
   const found = await selectHorizon(ctx.db).execute({});
@@ -119,7 +119,8 @@ function logHolder(ctx: Context, id: bigint, holder: HorizonHolder): void {
 }
 
 /**
- * Records the age of the oldest open transaction of this database, because streams wait for it. The age is 0 if there is none.
+ * Records the age of the oldest open transaction of this database, because streams wait for it. Without such a transaction, the
+ * age is 0.
  */
 export async function recordHorizonAge(ctx: Context): Promise<void> {
   const { horizon, holder } = await readOwnHorizon(ctx);

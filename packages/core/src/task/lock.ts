@@ -36,8 +36,8 @@ export const lockedBoard = ({ id, organization_id }: Record<"id" | "organization
 
 /**
  * Locks a task and the other tasks that the change may affect, until the transaction ends. To avoid deadlocks, every transaction
- * locks the board first (PostgreSQL runs the subquery first) and then the tasks by id. Others can still insert rows that refer to
- * the tasks, such as comments.
+ * locks the board first (PostgreSQL runs the subquery first) and then the tasks by id. Other transactions can still insert rows
+ * that refer to the tasks, such as comments.
  */
 export async function lockTask(
   ctx: Context,

@@ -1,6 +1,6 @@
 import * as z from "zod";
-// Imported directly, because a bundler cannot remove the unused parts of `z.core`, which include 330 KB of error messages in fifty
-// languages.
+// `_check` is imported directly, because a bundler cannot remove the unused parts of `z.core`, which include 330 KB of error
+// messages in fifty languages.
 import { _check } from "zod/v4/core";
 
 /** Building blocks and limits of the request and response schemas (docs/reference/conventions.md#limits). */
@@ -56,8 +56,8 @@ export const Instant = z.iso.datetime({ precision: 3 }).meta({ examples: ["2026-
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
 /**
- * Parses an ISO 8601 date or time. Without a time zone it is UTC; a date alone means midnight. Returns null for invalid text and
- * for years outside 1900 to 9999.
+ * Parses an ISO 8601 date or time. A time without a zone is in UTC, and a date alone means midnight. Returns null for invalid
+ * text and for years outside 1900 to 9999.
  */
 export function toInstant(text: string): Date | null {
   const match = ISO.exec(text.trim());

@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { TEST_COMMAND, UNSORTED, SORTED } from "./shop-repository.ts";
 
-/** Shorter than the time that a model takes, so that the demo is quick to watch. */
+/** The pause is shorter than the time that a model takes, so that the demo is quick to watch. */
 const THINKING_MS = 1_500;
 const SESSION = { sessionId: "demo" };
 const FILE = "products.mjs";

@@ -186,9 +186,9 @@ const createPullGateway = (ctx: Context<Admin>, input: z.infer<typeof PullGatewa
   });
 
 /**
- * Changes the fields that were sent. A changed connection is tested first, as at registration. A missing main agent is created; the
- * files of an existing one are updated when the change affects their content. A stored token is never sent to a host other than the
- * one for which it was entered.
+ * Changes the fields that were sent. A changed connection is tested first, as at registration. A missing main agent is created.
+ * The files of an existing main agent are updated if the change affects their content. A stored token is never sent to a host
+ * other than the one for which it was entered.
  */
 export async function updateGateway(ctx: Context<Admin>, gateway_id: string, input: UpdateGateway): Promise<Gateway> {
   const stored = await getGatewayRow(ctx, gateway_id);

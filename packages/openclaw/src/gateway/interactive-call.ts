@@ -20,7 +20,7 @@ export const INTERACTIVE_TIMEOUT_MS = 25_000;
 /** No attempt begins in the last part of the limit, so that a call usually ends with the host's own error. */
 const LAST_ATTEMPT_RESERVE_MS = 5_000;
 
-/** Session calls are retried for 18 s; the last attempt is cut off at 23 s. */
+/** Session calls are retried for 18 s. The last attempt is cut off at 23 s. */
 const SESSION_RETRY = { ...INTERACTIVE_RETRY, total_ms: 18_000 };
 const SESSION_TIMEOUT_MS = 23_000;
 

@@ -8,11 +8,13 @@ import { host_turns } from "@board/core/schema/config-lock.sql";
 
 /** A holder that does not renew its lease within this time loses the lock. The lease is renewed every third of this time. */
 const LEASE_MS = 60_000;
-/** Shortest wait between two attempts to acquire the lock; a random delay up to the same length is added. */
+/** Shortest wait between two attempts to acquire the lock. A random delay up to the same length is added. */
 const POLL_MS = 100;
 
 export interface ConfigLock {
-  /** Releases the lock; the next holder starts `spacing_ms` later. Never rejects: a lock that cannot be released expires. */
+  /**
+   * Releases the lock. The next holder starts `spacing_ms` later. Never rejects, because a lock that cannot be released expires.
+   */
   release(spacing_ms: number): Promise<void>;
 }
 

@@ -143,7 +143,7 @@ export function omitKeys({ id, settings }: DesiredEntry, keys: readonly string[]
   return { id, settings: without({ ...settings, ...(heartbeat ? { heartbeat: without(heartbeat) } : {}) }) };
 }
 
-/** Replaces the heartbeat target `last` by the target that has the same effect on this host. */
+/** Replaces the heartbeat target `last` with the target that has the same effect on this host. */
 export function replaceLastTarget({ id, settings }: DesiredEntry, target: string): DesiredEntry {
   const { heartbeat } = settings;
   if (heartbeat?.["target"] !== "last") return { id, settings };

@@ -64,9 +64,8 @@ const isUpToDate = (entry: HostEntry, { name, workspace }: EntryPlacement): bool
   normalizeName(entry.name) === normalizeName(name) && entry.workspace !== null && isSamePath(entry.workspace, workspace);
 
 /**
- * Makes sure that the entry exists with this name and workspace; an entry that is up to date is not written. Returns
- * "missing" when it does not exist and `create` is false. `present` is an earlier result of `listEntries`. Rejects with a
- * GatewayError.
+ * Makes sure that the entry exists with this name and workspace. An entry that is up to date is not written. Returns "missing" if
+ * the entry does not exist and `create` is false. `present` is an earlier result of `listEntries`. Rejects with a GatewayError.
  */
 export async function ensureEntry(
   host: Host,

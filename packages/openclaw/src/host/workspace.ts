@@ -15,7 +15,7 @@ export interface WriteFilesResult {
   files_written: number;
   /** One warning for each file whose content is now in another file. */
   warnings: string[];
-  /** Set when a host below the minimum version refuses a file that a lead needs; all other files are written. */
+  /** Set when a host below the minimum version refuses a file that a lead needs. All other files are written. */
   error: string | null;
 }
 

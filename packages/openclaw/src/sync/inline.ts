@@ -151,7 +151,7 @@ async function finalizeInline(ctx: Context, work: InlineRun, signal: AbortSignal
   }
 }
 
-/** Waits until the run has ended, here or in consumers, and returns its result; after an abort, returns the running run. */
+/** Waits until this process or a consumer has ended the run, and returns its result. After an abort, returns the running run. */
 async function waitForResult(
   ctx: Context,
   { id, gateway_id }: RunRow,

@@ -37,7 +37,7 @@ export async function createRun(
   return run as RunRow;
 }
 
-/** Stores a run that jobs carry out; its first job selects the agents. */
+/** Stores a run that jobs carry out. Its first job selects the agents. */
 export function startRun(
   ctx: Context,
   gateway: GatewayRow,
@@ -52,8 +52,8 @@ export function startRun(
 }
 
 /**
- * Adds the agents of a run in their order, each with a job; with `queued`, the relay sends the wake-ups of the jobs. Skips
- * agents that were deleted since their selection, and returns the others.
+ * Adds the agents of a run in their order, each with a job. With `queued`, the relay sends the wake-ups of the jobs. Skips agents
+ * that were deleted since their selection, and returns the added agents.
  */
 export async function addRunAgents(
   ctx: Context,

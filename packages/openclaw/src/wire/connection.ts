@@ -31,7 +31,7 @@ export interface DialOptions {
   signal: AbortSignal;
   /** Called as soon as the socket exists. */
   onSocket(socket: WebSocket): void;
-  /** Called when an accepted connection must get no new calls; may be called more than once. */
+  /** Called when an accepted connection must get no new calls. It may be called more than once. */
   onRetired(): void;
   log(event: string, fields: Record<string, unknown>): void;
 }
@@ -42,7 +42,7 @@ export interface Connection {
   call(method: string, params: object, timeout_ms: number): Promise<unknown>;
 }
 
-/** Largest message accepted from a host, in bytes; a configuration of 10,000 agents takes half of it. */
+/** Largest message accepted from a host, in bytes. A configuration of 10,000 agents takes half of it. */
 const RECEIVE_LIMIT = 8 * 1024 * 1024;
 
 /**

@@ -12,7 +12,7 @@ export interface GatewayFailure {
   system_code?: string | null;
   /** The deadline that this service set for the call has passed. */
   timed_out?: boolean;
-  /** Connecting to the host failed, for any reason; no call was made. */
+  /** Connecting to the host failed for any reason, so no call was made. */
   unconnected?: boolean;
   /** This service may not dial the address (GATEWAY_ALLOWED_HOSTS). */
   refused_address?: boolean;
@@ -88,7 +88,7 @@ export function isTransient(error: unknown): boolean {
   return isTransientText(error.message) || ((code ?? null) === null && /timeout|timed out/i.test(error.message));
 }
 
-/** Returns the GatewayError that the calls reject with, or null when they succeed; any other error is rethrown. */
+/** Returns the GatewayError that the calls reject with, or null when they succeed. Any other error is rethrown. */
 export async function catchGatewayError(calls: () => Promise<unknown>): Promise<GatewayError | null> {
   try {
     await calls();
@@ -98,7 +98,7 @@ export async function catchGatewayError(calls: () => Promise<unknown>): Promise<
   }
 }
 
-/** Treats a gateway's failure as a value; any other error is rethrown. */
+/** Returns a gateway's failure as a value. Any other error is rethrown. */
 export function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   throw error;

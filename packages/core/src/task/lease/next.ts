@@ -19,7 +19,7 @@ import { conditionOf } from "../../lists/filter.ts";
 
 const MAX_TAGS = 50;
 const COMMENTS = 10;
-/** The maximum number of boards and tasks that one request skips because a budget is exhausted. */
+/** The maximum number of boards and tasks that one request skips because a budget has no room for a run on them. */
 const MAX_REFUSALS = 20;
 /** After this many seconds, an agent without work should ask again. */
 const RETRY_AFTER = 60;
@@ -95,8 +95,8 @@ async function takeOne(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome> {
 }
 
 /**
- * Takes a task whose budgets all allow another run. If an exhausted budget refuses the chosen task, it chooses another task,
- * which may be on another board or not count toward that budget.
+ * Takes a task for which all budgets have room (docs/reference/budgets.md#work). If a budget has no room for the chosen task, it
+ * chooses another task, which may be on another board or not count toward this budget.
  */
 async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome | FinalWrites<Outcome>> {
   const { board_id, tags = [], parallel, lease_seconds } = wanted;
@@ -144,8 +144,8 @@ const lockOwnChoice = preparedQuery(
 const waitForOwnChoice = ({ db, actor: { agent_id } }: Context<Agent>) => lockOwnChoice(db).execute({ agent_id });
 
 /**
- * Returns the error of an exhausted budget. After any other refusal, the transaction starts again, because a rule can refuse the
- * chosen task only if the task or its board has changed since the choice.
+ * Returns the error of a budget without room. After any other refusal, the transaction starts again, because a rule can refuse
+ * the chosen task only if the task or its board has changed since the choice.
  */
 function chooseAgain(error: unknown): BudgetExhausted {
   if (error instanceof BudgetExhausted) return error;
