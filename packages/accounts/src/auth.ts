@@ -226,7 +226,7 @@ async function findPasskeyOwner({ context }: Pick<GenericEndpointContext, "conte
   return (await context.adapter.findOne<{ userId: string }>({ model: "passkey", where }))?.userId ?? null;
 }
 
-/** Signs in by a link in a mail, which only existing accounts get. */
+/** Signs people in by a mailed link. Only existing accounts get such a mail. */
 const signInByMail = (sendMail: SendMail, origin: string, attempts: Attempts) =>
   magicLink({
     disableSignUp: true,

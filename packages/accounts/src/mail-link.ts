@@ -21,7 +21,7 @@ export async function answerMailLink(request: Request, send: (request: Request) 
   for (const name of ["content-type", "content-length"]) headers.delete(name);
   const answer = await send(new Request(url, { headers }));
   if (answer.status === 429) return answer;
-  // The library redirects to an error page.
+  // On failure, the library redirects to an error page. The service answers with a refusal instead.
   if (!answer.ok) return refuse(401);
   const signedIn = Response.json({ status: true });
   for (const cookie of answer.headers.getSetCookie()) signedIn.headers.append("set-cookie", cookie);

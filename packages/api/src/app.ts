@@ -114,7 +114,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       }
       const resource = resource_metadata ? `${service_url}${endpoint.paths[0]}` : null;
       c.var.ctx.log.addFields(pathLogFields(c));
-      // A stream checks access itself, both now and at every poll.
+      // The board of a stream is not prefetched, because a stream checks access itself, both now and at every poll.
       const board_id = isStream(endpoint) ? undefined : Id.safeParse(c.req.param("board_id")).data;
       if (board_id !== undefined) c.set("ctx", { ...c.var.ctx, prefetched_board: createPrefetchedBoard(board_id) });
       requireOwnOrigin(c.req.method, c.req.raw.headers, settings);

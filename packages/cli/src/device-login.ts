@@ -38,7 +38,7 @@ export async function waitForApproval(url: string, { device_code, expires_in, in
     await pause(wait * 1_000);
     const answer = await post(`${url}/api/auth/device/token`, { grant_type: GRANT, client_id: CLIENT_ID, device_code }).catch(
       (error: unknown) => {
-        // The code stays valid while the network or the service does not answer.
+        // The code stays valid while the network or the service does not answer, so the program asks again.
         if (error instanceof ConnectionError) return null;
         throw error;
       },

@@ -27,8 +27,8 @@ server.listen(settings.port, settings.host, () => {
 process.once("SIGTERM", () => {
   stopping.abort();
   server.close(() => process.exit(0));
-  // A connection becomes idle when its stream has ended. If the server did not close it, the server would wait until the client
-  // does.
+  // A connection becomes idle when its stream has ended. It is closed here, because the server would otherwise wait until the
+  // client closes it.
   setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS).unref();
   setTimeout(() => process.exit(0), STOP_MS).unref();
 });

@@ -31,7 +31,8 @@ const POOL_SIZES: Readonly<Record<QueueName, PoolSize>> = {
   deliveries: { slots: 64, slots_per_group: 16 },
   syncs: { slots: 8, slots_per_group: 4 },
   probes: { slots: 8, slots_per_group: 4 },
-  // A receiver may take 15 s to respond, and each of many organizations may have dozens of receivers.
+  // This queue has more slots, because a receiver may take 15 s to respond, and many organizations may have dozens of receivers
+  // each.
   outbound: { slots: 192, slots_per_group: 24 },
 };
 

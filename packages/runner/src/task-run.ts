@@ -223,7 +223,7 @@ const toLost = (reason: string, folder: TaskFolder | null, links: RunLink[]): Ru
   comment: null,
   move: null,
   links,
-  // The service refuses a reason of more than 500 characters, and the links with it.
+  // The service refuses a reason of more than 500 characters, and would refuse the links together with the reason.
   reason: `${cutText(reason, 300)}${whereKept(folder)}`,
 });
 

@@ -71,7 +71,8 @@ function simplifySchema(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format === "date-time" && schema.pattern) schema.pattern = UTC_TIMESTAMP_PATTERN;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  // If an alternative does not require its discriminator, the alternatives are not mutually exclusive.
+  // If an alternative does not require its discriminator, the alternatives are not mutually exclusive, so `oneOf` becomes
+  // `anyOf`.
   if (schema.oneOf && !schema.oneOf.every(requiresItsConstants)) {
     schema.anyOf = schema.oneOf;
     delete schema.oneOf;

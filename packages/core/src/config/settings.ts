@@ -224,7 +224,7 @@ function parseEnvironment<S extends z.ZodObject>(
   const variables = withoutBlanks(environment);
   const parsed = schema.safeParse(variables, PARSED_ONCE);
   const issues = parsed.error?.issues ?? [];
-  // Reversed, so that the first problem of a setting is kept.
+  // The issues are reversed, so that the map keeps the first problem of each setting.
   const invalid = new Map(issues.toReversed().map((issue) => [String(issue.path[0]), toProblem(issue, variables)]));
   const more = listMore(variables).filter((problem) => !problem.split(/[ =]/).some((word) => invalid.has(word)));
   if (parsed.success && more.length === 0) return parsed.data;

@@ -107,7 +107,8 @@ export async function transaction<C extends TransactionContext, T>(
     try {
       return await runTransaction(ctx, (ctx) => work(ctx, attempt > 1));
     } catch (error) {
-      // After a failed statement, PostgreSQL accepts no further statement in the caller's transaction.
+      // After a failed statement, PostgreSQL accepts no further statement in the caller's transaction, so the work cannot be
+      // repeated in it.
       const mayRepeat = error instanceof RetryTransaction || (isLockFailure(error) && !isInTransaction(ctx));
       if (attempt === MAX_ATTEMPTS || !mayRepeat) throw error;
     }

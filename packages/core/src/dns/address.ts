@@ -65,7 +65,7 @@ export function isPublicAddress(address: string): boolean {
   // A BlockList treats IPv4-mapped IPv6 addresses as IPv4. However, it never matches an address with a zone (`%eth0`).
   const withoutZone = address.split("%", 1)[0] ?? "";
   const family = isIP(withoutZone);
-  // Created at first use, because Node needs 3 ms for the first IPv6 address and few functions connect to one.
+  // The ranges are created at first use, because Node needs 3 ms for the first IPv6 address and few functions connect to one.
   const { nonPublic, publicIpv6, ipv4Mapped } = (ranges ??= createRanges());
   if (family === 4) return !nonPublic.check(withoutZone, "ipv4");
   return (

@@ -53,8 +53,8 @@ export const locateAllowedReceiver =
   (resolve: ResolveName = resolveName, rules: AddressRules = NO_PRIVATE_ADDRESSES): LocateReceiver =>
   async (url, organization_id) => {
     const isHttpsPort = url.protocol === "https:" && url.port === "";
-    // Such a URL needs a host that the operator allows. The operator allows none, so the URL is refused without resolving its
-    // name.
+    // Any URL other than https on port 443 needs a host that the operator allows. If the operator allows none, the URL is refused
+    // without resolving its name.
     if (!isHttpsPort && !rules.private_addresses_allowed && rules.allowed_hosts.length === 0) throw refusedReceiver();
     const hostname = normalizeHost(url.hostname);
     const literal = isIP(hostname);
@@ -163,10 +163,11 @@ function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, .
       port,
       method,
       path: url.pathname + url.search,
-      // A compressed body could be within the size limit and then expand beyond it.
+      // Only uncompressed bodies are accepted, because a compressed body could be within the size limit and then expand beyond
+      // it.
       headers: { host: url.host, accept: "*/*", "accept-encoding": "identity", "user-agent": "board-coordination", ...headers },
       signal,
-      // No keep-alive, because a pooled connection could lead to an address from an earlier look-up.
+      // Connections are not kept alive, because a pooled connection could lead to an address from an earlier look-up.
       agent: false,
       lookup: (_hostname, options, done) => {
         const [first] = addresses;

@@ -80,7 +80,7 @@ export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<s
       .returning({ id: jobs.id });
     return claimed.map(({ id }) => id);
   } catch (error) {
-    // A consumer has just leased another job of one of these lanes.
+    // A consumer has just leased another job of one of these lanes, so no job is claimed.
     if (violatedUniqueIndex(error) === "jobs_running") return [];
     throw error;
   }

@@ -142,7 +142,7 @@ export interface JobRetryPolicy {
 
 /** Attempts and backoff of each kind of job (docs/reference/gateways.md#job-kinds). */
 export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
-  // All attempts take less than five minutes, because the link in the mail is valid for only that long.
+  // The attempts end within five minutes, because the link in the mail is valid for only that long.
   "account.mail": { attempts: 5, first_seconds: 5, max_seconds: 60 },
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600, retry_refusal: true },
   "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
@@ -162,7 +162,7 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "people.email": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   "people.push": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   "people.slack": { attempts: 6, first_seconds: 5, max_seconds: 300 },
-  // Slack accepts answers at the address for half an hour.
+  // Slack accepts answers at the address for half an hour. All attempts take place within this time.
   "slack.reply": { attempts: 6, first_seconds: 2, max_seconds: 300 },
   "slack.update": { attempts: 6, first_seconds: 5, max_seconds: 300, max_retry_after_seconds: 3_600 },
   "people.tell": { attempts: 6, first_seconds: 5, max_seconds: 300 },

@@ -108,7 +108,7 @@ async function runLease(ctx: Context, lease: Prepared<JobRow[]>, which: Values, 
       return job;
     } catch (error) {
       const index = violatedUniqueIndex(error);
-      // Another worker has just leased a different job of the lane.
+      // Another worker has just leased a different job of the lane, so this job is not leased.
       if (index === "jobs_running") return undefined;
       if (!isSlotCollision(index)) throw error;
     }

@@ -126,7 +126,7 @@ export async function recordFailure(
 ): Promise<AttemptOutcome | null> {
   const expected = error instanceof ExpectedFailure;
   const reason = errorText(error);
-  // A newer version of the service may have stored a kind that this version does not know.
+  // A newer version of the service may have stored a kind that this version does not know. Such a job has no retry policy.
   const { retry_permanent, retry_refusal } = (RETRY_POLICIES[job.kind as JobKind] ?? {}) as Partial<JobRetryPolicy>;
   const isRetriable =
     expected &&

@@ -75,7 +75,7 @@ async function requireInviter(ctx: Context, { organization_id, created_by_user_i
         eq(organization_members.organization_id, organization_id),
         sql`${organization_members.user_id} = ${created_by_user_id}::uuid`,
         inArray(organization_members.role, ["owner", "admin"]),
-        // The service user of a key stays a member when the key expires, because the key can get a later end.
+        // An expired key is excluded here, because its service user stays a member. The key can get a later expiry.
         or(isNull(api_keys.expires_at), gt(api_keys.expires_at, ctx.now())),
       ),
     );

@@ -41,7 +41,7 @@ const isUnassigned = (issuer: string) =>
  * could take over the other accounts. Locked rows are left for a later sign-in, because waiting for them could deadlock.
  */
 export async function assignIssuer(ctx: Context, issuer: string): Promise<void> {
-  // During a deployment, the previous version may have stored a user a second time without an issuer.
+  // During a deployment, the previous version may have stored a user a second time without an issuer. These rows are left out.
   const taken = ctx.db.select({ subject: users.auth_subject }).from(users).where(eq(users.auth_issuer, issuer));
   const unassigned = ctx.db
     .select({ id: users.id })

@@ -94,7 +94,8 @@ export async function recheckUsers(ctx: Context, sessions: readonly Session[]): 
   const bySubject = Map.groupBy(rows, ({ user }) => user.auth_subject);
   return sessions.map(({ identity, organization_id }) => {
     const found = (bySubject.get(identity.subject) ?? []).filter(({ user }) => issuersOf(identity).includes(user.auth_issuer));
-    // The rows are in ascending order of the issuer. So the last row has the issuer, if there is also an old row without one.
+    // The rows are in ascending order of the issuer. So if there is also an old row without an issuer, the last row has the
+    // issuer.
     const user = found.at(-1)?.user;
     if (!user) return null;
     const membership = found.find((row) => row.user.id === user.id && row.active?.organization_id === organization_id);

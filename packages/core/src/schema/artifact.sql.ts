@@ -41,7 +41,7 @@ export const artifacts = pgTable(
   (t) => [
     index("artifacts_by_task").on(t.task_id, t.created_at, t.id),
     index("artifacts_by_board").on(t.board_id),
-    // The largest files of an organization, which its people may want to remove.
+    // This index finds the largest files of an organization, which its people may want to remove.
     index("artifacts_by_size").on(t.organization_id, t.size, t.id).concurrently(),
     index("artifacts_by_user").on(t.user_id).where(sql`user_id is not null`),
     index("artifacts_unfinished").on(t.created_at).where(sql`status = 'uploading'`),

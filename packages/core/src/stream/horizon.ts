@@ -109,7 +109,7 @@ function observeOwn(ctx: Context, id: bigint | null): number {
   return secondsHeld(ctx, own, id);
 }
 
-/** Logs each transaction once. */
+/** Logs the transaction that holds the horizon back, once per transaction. */
 function logHolder(ctx: Context, id: bigint, holder: HorizonHolder): void {
   const holds = holdsOf(ctx);
   const age_seconds = Math.round(holder.age_seconds);

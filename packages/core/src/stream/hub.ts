@@ -59,8 +59,8 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const fetchHorizon = async () => (await limit(() => readHorizon(context()))).horizon;
 
   /**
-   * Logs a failed poll. It loses nothing: a follower's position moves only when rows are sent, so the next poll reads the same
-   * rows.
+   * Logs a failed poll. The failure loses nothing: a follower's position moves only when rows are sent, so the next poll reads
+   * the same rows.
    */
   function logFailure(error: unknown): void {
     context().log.warn("stream.poll_failed", errorText(error));

@@ -158,7 +158,7 @@ function updateBoardEvents(update: TaskUpdate): NewBoardEvent[] {
 
 /**
  * Returns the effects of removing a task. No agent is notified, but the removal counts as a change of the tasks that depended on
- * it.
+ * the removed task.
  */
 export function toRemovalEffects(
   actor: User | Agent,

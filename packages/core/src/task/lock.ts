@@ -128,9 +128,9 @@ const selectFacts = preparedQuery((db, dependents: boolean) =>
 );
 
 /**
- * Reads what a change depends on. The statement must begin after the task is locked; an earlier one would not see what others
- * committed during the wait. If a dependent was added during the wait, the transaction starts again, because locking it now could
- * deadlock.
+ * Reads what a change depends on. The statement must begin after the task is locked. An earlier statement would not see what
+ * other transactions committed during the wait. If a dependent was added during the wait, the transaction starts again, because
+ * locking it now could deadlock.
  */
 export async function readTaskFacts(
   ctx: Context,

@@ -24,7 +24,8 @@ export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape): Re
     type: "object" as const,
     get shape(): Shape {
       made ??= fields();
-      // Zod assumes that an object with a getter may contain itself. Such an object is slower to parse.
+      // The getter is replaced with its value. Zod assumes that an object with a getter may contain itself, and parses such an
+      // object more slowly.
       Object.defineProperty(this, "shape", { value: made });
       return made;
     },

@@ -100,7 +100,7 @@ export async function runPerson({ api, ...demo }: Demo, { board_id }: DemoBoard)
   const board = { path: { board_id } };
   for await (const { data } of api.stream("/api/v1/boards/{board_id}/approvals/stream", { params: board })) {
     const { id: approval_id, status, action_type, task_id, description } = data.approval;
-    // A permission of a run waits for a click.
+    // A permission of a run is skipped, because it waits for a click.
     if (status !== "pending" || !task_id || action_type === "run.permission") continue;
     await demo.wait(READING_MS);
     const decision = isApprovable(description ?? "") ? "approved" : "rejected";

@@ -15,7 +15,7 @@ export const readAgentUsage: JobHandler<"agent.read_usage"> = {
     const gateway = reading && (await findUsableGateway(ctx, reading.agent.gateway_id));
     if (!gateway) return;
     const key = reading.agent.openclaw_session_id;
-    // A host's day may end later than the UTC day.
+    // A host's day may end later than the UTC day, so the range includes the next UTC day.
     const endDate = addMs(ctx.now(), DAY_MS).toISOString().slice(0, 10);
     try {
       const payload = await ctx.gateways.request(toTarget(ctx, gateway), "sessions.usage", {

@@ -98,8 +98,8 @@ export async function openConnection(target: GatewayTarget, mode: ConnectMode, o
 }
 
 /**
- * Tracks the use of an open connection. While no call is pending, the socket does not keep the process alive. A missed deadline
- * retires the connection, as a `shutdown` event does: the peer may be dead, so the next call should use a new connection.
+ * Tracks the use of an open connection. While no call is pending, the socket does not keep the process alive. After a `shutdown`
+ * event or a missed deadline the connection is retired, because the host may be down. The next call then uses a new connection.
  */
 function createConnection(rpc: RpcSocket, hello: GatewayHello, rawSocket: Socket | null, options: DialOptions) {
   let active = 0;

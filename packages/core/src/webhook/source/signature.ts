@@ -50,7 +50,7 @@ export function readStandardSignature(headers: Headers): Signature {
   return {
     matches(secret, body) {
       const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-      // Anyone could sign with an empty key.
+      // An empty key is refused, because anyone could sign with it.
       return key.byteLength > 0 && matchesHmac(usable, key, [`${id}.${time}.`, body]);
     },
     sentAt: () => sent_at,
