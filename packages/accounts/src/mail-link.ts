@@ -9,8 +9,8 @@ const Body = z.object({ token: z.string().max(MAX_TOKEN) });
 export const toMailLink = (origin: string, token: string): string => `${origin}/#mail=${token}`;
 
 /**
- * Signs in by the link of a mail. The library accepts it by GET, but mail scanners follow links too, and would use it up. So the
- * service accepts it only by POST, from a page with a button.
+ * Signs in by the link of a mail. The library accepts the link by GET, but mail scanners follow links too, and would use it up.
+ * So the service accepts the link only by POST, from a page with a button.
  */
 export async function answerMailLink(request: Request, send: (request: Request) => Promise<Response>): Promise<Response> {
   const body = request.method === "POST" ? Body.safeParse(await request.json().catch(() => null)).data : undefined;

@@ -21,7 +21,7 @@ export interface RunnerControl {
 const AFTER_MISTAKE_MS = 10_000;
 const MAX_VIEW_TEXT = 80;
 
-/** Takes tasks and works on them until it is stopped, or a limit in its options is reached. */
+/** Takes tasks and works on them until the runner is stopped or a limit in its options is reached. */
 export async function runTasks(
   service: BoardService,
   agent_id: string,

@@ -59,7 +59,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     days: "activity_retention_days",
     removeBefore: removeEventsBefore,
   },
-  // A mirror that was offline for longer than a week reads the lists again. That costs less than a longer feed would cost for
+  // A mirror that was offline for longer than a week reads the lists again. This costs less than a longer feed would cost for
   // everyone.
   "entries of the changes feed": { table: changes, days: 7, removeBefore: removeChangesBefore },
   "delivery ids of webhooks": {

@@ -19,8 +19,8 @@ export async function removeComments(ctx: Context, board_id: string, task_id: st
 }
 
 /**
- * Removes the events of hours that are entirely old. Comments are kept because they belong to their task, and so are events that
- * are not counted yet.
+ * Removes the events of hours that are entirely old. Comments are kept, because they belong to their task. Events that are not
+ * counted yet are kept too.
  */
 export async function removeEventsBefore(ctx: Context, time: Date): Promise<void> {
   const before = toTimestamp(startOfHour(time));

@@ -28,8 +28,8 @@ export const tokenLookup = (pepper: KeyObject, token: string): string =>
   createHmac("sha256", pepper).update(token).digest("base64url");
 
 /**
- * Returns `pbkdf2_sha256$200000$<salt>$<hash>`, with salt and hash in URL-safe Base64 without padding. This takes about 50 ms in
- * the thread pool.
+ * Returns `pbkdf2_sha256$200000$<salt>$<hash>`, with salt and hash in URL-safe Base64 without padding. Hashing takes about 50 ms
+ * in the thread pool.
  */
 export async function hashToken(token: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);

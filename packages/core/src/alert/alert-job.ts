@@ -27,8 +27,8 @@ export const toNextAlertJob = (alert: Alert, after: string): NewJob<"people.tell
 });
 
 /**
- * Returns the job that asks the next group of people if nobody has decided in time. It has no lane, because while it waits it would
- * block the organization's other alerts. It keeps the key of the alert, so that nobody is asked twice.
+ * Returns the job that asks the next group of people if nobody has decided in time. The job has no lane, because it would block
+ * the organization's other alerts while it waits. It keeps the key of the alert, so that nobody is asked twice.
  */
 export function toEscalationJob(alert: Alert, escalation: Required<Alert>["escalation"], run_at: Date): NewJob<"people.tell"> {
   const { group: _, ...rest } = alert;

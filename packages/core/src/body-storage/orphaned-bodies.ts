@@ -25,7 +25,7 @@ interface DueOrphan {
 
 /**
  * Deletes objects of removed payloads and run steps. An object is kept if its payload exists without referring to it, because a
- * move may be about to store the reference. The next move overwrites that object, or it is deleted after its payload.
+ * move may be about to store the reference. The next move overwrites such an object, or the object is deleted after its payload.
  */
 export async function removeOrphanedBodies(ctx: Context, storage: BodyStorage): Promise<void> {
   const start = performance.now();

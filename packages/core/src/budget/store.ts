@@ -175,8 +175,8 @@ const reserveColumns = ({ cost_usd, total_tokens }: NonNullable<UpdateBudget["re
 });
 
 /**
- * Stores a change and its event, in the caller's transaction. The amount spent is kept, unless the period or time zone changes,
- * because that begins a new period. `before` is null if nothing has changed.
+ * Stores a change and its event, in the caller's transaction. A change of the period or time zone begins a new period. Otherwise
+ * the amount spent is kept. `before` is null if nothing has changed.
  */
 export async function changeBudget(
   ctx: Context<Member>,

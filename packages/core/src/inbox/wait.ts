@@ -27,8 +27,8 @@ interface Waiter {
 const waitersOf = memoPerApp(createWaiters);
 
 /**
- * Reads the waiting inboxes of these organizations now. This only makes the answers faster, because the timer polls the inboxes
- * anyway.
+ * Reads the waiting inboxes of these organizations now. The call only makes the answers faster, because the timer polls the
+ * inboxes anyway.
  */
 export const pollWaits = (ctx: Context, organizations: ReadonlySet<string>): void => waitersOf(ctx).pollSoon(organizations);
 

@@ -9,7 +9,7 @@ import { type JobKind, type JobPayloads, RETRY_POLICIES } from "./kinds.ts";
 import { hasStatus } from "./lane.ts";
 import { freedSlots } from "./slots.ts";
 
-/** A job whose id the caller chooses, so that it can later claim the job and run it itself. */
+/** A job whose id the caller chooses, so that the caller can later claim the job and run it. */
 export interface ClaimableJob<K extends JobKind> {
   id: string;
   lane: string;

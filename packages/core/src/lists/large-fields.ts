@@ -168,7 +168,7 @@ function selectMeasured(
   }));
   const max_bytes = sql.raw(String(ctx.settings.budgets.answer_max_bytes));
   const sizes = measured.map(({ bytes }) => bytes);
-  // The sum is a window function, because that keeps the order of the rows.
+  // The sum is computed by a window function, which keeps the order of the rows.
   const sum = sql`sum(${sql.join(sizes, sql` + `)}) over ()`;
   const share = sql`(${max_bytes} / (${sql.raw(String(measured.length))} * count(*) over ()))`;
   const chars = sql`(${share} / ${sql.raw(String(BYTES_PER_CHAR))})::int`;

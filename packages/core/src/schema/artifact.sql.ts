@@ -24,7 +24,7 @@ export const artifacts = pgTable(
     task_id: uuid()
       .notNull()
       .references(() => tasks.id, { onDelete: "cascade" }),
-    /** The run that created it. There is no foreign key, because this is only a reference for display. */
+    /** The run that created the artifact. There is no foreign key, because the id is only shown. */
     run_id: uuid(),
     name: text().notNull(),
     /** The type that the uploader declared. Once the upload is complete, this is the type that was detected from the content. */

@@ -38,7 +38,7 @@ const selectHorizon = preparedQuery(
   () => sql`select pg_snapshot_xmin(pg_current_snapshot())::text as xmin, pg_snapshot_xmax(pg_current_snapshot())::text as xmax`,
 );
 
-/** The transaction that holds a horizon back while newer transactions end, and since when this app has seen that. */
+/** The transaction that holds a horizon back while newer transactions end, and since when this app has seen it do so. */
 interface Hold {
   at: { id: bigint; since: number } | null;
 }

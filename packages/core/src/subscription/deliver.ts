@@ -49,7 +49,7 @@ class DeliveryFailed extends ExpectedFailure {
 export const deliverEvent: JobHandler<"subscription.deliver"> = {
   async run(ctx, payload, { is_last_attempt }) {
     const found = await findDelivery(ctx, payload);
-    // A failed delivery is sent too: if it still has a job, that job was dead and somebody redrove it.
+    // A failed delivery is sent too. If it still has a job, somebody has redriven its dead job.
     if (!found || found.delivery.status === "delivered") return;
     const { delivery, subscription } = found;
     if (!subscription.active) return (ctx) => markFailed(ctx, delivery.id, INACTIVE);

@@ -55,8 +55,8 @@ export interface TaskUpdate {
   /** False for an update that only repeats stored values or only adds a comment. */
   is_changed: boolean;
   /**
-   * The changed fields as the API names them. Times that follow from the status, such as `in_progress_at`, are not listed, so
-   * this may be empty for a changed task.
+   * The changed fields as the API names them. Times that follow from the status, such as `in_progress_at`, are not listed, so the
+   * list may be empty for a changed task.
    */
   changed_fields: readonly string[];
   comment: string | undefined;

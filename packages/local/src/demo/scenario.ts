@@ -46,7 +46,7 @@ async function send(demo: Demo, { webhooks }: DemoBoard, { who, webhook, subject
   demo.say(who, `${subject} → ${response.status} ${detail}`.trimEnd());
 }
 
-/** Sends posts while the lead is offline. They are accepted and wait in its inbox. */
+/** Sends posts while the lead is offline. The posts are accepted and wait in the lead's inbox. */
 async function sendWhileOffline(demo: Demo, board: DemoBoard, posts: Post[]): Promise<void> {
   demo.lead_is_offline = true;
   demo.say("Iris", "goes offline; posts are still accepted, and wait in the inbox", true);

@@ -107,7 +107,7 @@ export async function writeFiles(
   };
 }
 
-/** Quotes lines that look like a token line, except in TOOLS.md, because hosts may store all files in one. */
+/** Quotes lines that look like a token line, except in TOOLS.md, because hosts may store all files in one file. */
 const toSafeEntry = ({ name, content }: WorkspaceFile) => [name, name === TOOLS_FILE ? content : quoteKeyLines(content)] as const;
 
 /** The files to write to one agent's workspace, and which of them were written or refused so far. */

@@ -172,7 +172,7 @@ async function findToken(
 
 /**
  * Adds all agents that wait for their first entry on a host in one change of its configuration, and returns the host's entries. A
- * host whose configuration lists no agents is left alone, because the change would remove its implicit default agent.
+ * host whose configuration lists no agents is not changed, because the change would remove its implicit default agent.
  */
 async function addWaitingEntries(
   host: Host,

@@ -116,8 +116,8 @@ export const finalizeSync: JobHandler<"sync.finish"> = {
 };
 
 /**
- * Opens the host. If it is unreachable at the start, this fails at once, so that the job retries. Later calls wait while the host
- * restarts.
+ * Opens the host. If it is unreachable at the start, the call fails at once, so that the job retries. Later calls wait while the
+ * host restarts.
  */
 async function openSyncHost(ctx: Context, gateway: GatewayRow): Promise<Host> {
   const { policy } = createDeadline(ATTEMPT_BUDGET_MS);

@@ -42,7 +42,7 @@ export class GatewayError extends ExpectedFailure {
     return /config changed since last load|base hash required/i.test(this.message);
   }
 
-  /** The host did not accept the connection: its token, its pairing or its settings must be changed first. */
+  /** The host did not accept the connection. A token, a pairing or a setting must be changed before a retry can succeed. */
   override get is_refusal(): boolean {
     const { unconnected, refused_address } = this.failure;
     return unconnected === true && !refused_address && !this.is_transient;

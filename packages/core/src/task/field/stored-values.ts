@@ -25,7 +25,7 @@ export interface CheckedRule {
   /** Why the rule or its default is not valid; null if both are valid. */
   error: DomainError | null;
   /**
-   * For each stored value, why it does not match the pattern, or null if it does. The key identifies the value and its row
+   * Why each stored value does not match the pattern; null for a value that matches. The key identifies the value and its row
    * version.
    */
   reasons: Map<string, string | null>;
