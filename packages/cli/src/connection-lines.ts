@@ -3,11 +3,11 @@ export interface Connection {
   title: string;
   /** Where the connection applies, if that depends on the folder. */
   scope?: string;
-  /** Connects the agent. Run once. */
+  /** The command that connects the agent. A person runs it once. */
   line: string;
-  /** Starts the agent for a conversation with a person. */
+  /** The command that starts the agent for a conversation with a person. */
   attended?: string;
-  /** Starts the agent so that it works on tasks without a person. */
+  /** The command that starts the agent so that it works on tasks without a person. */
   unattended?: string;
 }
 

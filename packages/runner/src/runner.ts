@@ -141,7 +141,7 @@ export async function runTasks(
   }
 
   async function slot(): Promise<void> {
-    // `begun` also counts a task that another slot is just taking.
+    // `begun` also counts tasks that other slots are requesting now.
     while (!ended.aborted && (options.max_tasks === null || begun < options.max_tasks))
       await workOnce().catch(async (error: unknown) => {
         if (ended.aborted) return;

@@ -133,7 +133,7 @@ export const listRunAgents = (ctx: Context, run_id: string): Promise<RunAgentRow
 export async function endRun(ctx: Context, run_id: string, findings: Findings): Promise<void> {
   const finished_at = ctx.now();
   const ended = await updateOpenRun(ctx, run_id, { status: "done", finished_at, ...toAppended(findings) });
-  // The database's clock set `created_at`, so the difference could be negative.
+  // `created_at` comes from the database's clock and `finished_at` from this process, so the difference could be negative.
   for (const run of ended) ctx.meter.record("SyncDuration", Math.max(0, finished_at.getTime() - run.created_at.getTime()));
 }
 

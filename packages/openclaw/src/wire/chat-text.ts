@@ -54,10 +54,10 @@ const STOP_WORDS = new Set(
 const wordsOf = (text = ""): string[] => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 const areStopWords = (words: readonly string[]): boolean => words.every((word) => STOP_WORDS.has(word));
 
-/** Returns whether a host may take a text for an order to stop. Hosts skip text in brackets and the names of senders. */
+/** Returns whether a host may interpret a text as an order to stop. Hosts skip text in brackets and the names of senders. */
 function asksToStop(text: string): boolean {
   const plain = withoutBrackets(text);
-  // Hosts of 2026.9 take all of a line up to its first colon for a name, even if it contains other line breaks than \n.
+  // Hosts of version 2026.9 treat a line's text before its first colon as a name. Only \n ends a line, not other line breaks.
   const nameless = plain.split("\n").map((line) => line.slice(line.indexOf(":") + 1));
   return hasOnlyStopWords(plain) || hasOnlyStopWords(nameless.join("\n"));
 }
