@@ -117,8 +117,8 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
   const isOwner = and(eq(tables.user.issuer, LOCAL_IDENTITY.issuer), eq(tables.user.subject, LOCAL_IDENTITY.subject))!;
 
   /**
-   * Returns the account of the first owner, and creates it if needed. It belongs to the same user as in local mode. Nobody can sign
-   * in to it before its link was used.
+   * Returns the account of the first owner, and creates it if needed. The account belongs to the user of local mode. Nobody can
+   * sign in to the account before its link was used.
    */
   async function ensureOwner(): Promise<Account> {
     const { internalAdapter } = await auth.$context;

@@ -25,7 +25,7 @@ import { MAX_PASSWORD, MIN_PASSWORD, requireUncommonPassword } from "./password.
 import { sessionToken } from "./session-token.ts";
 import * as tables from "./tables.sql.ts";
 
-/** The header in which the service names the client's address; a client's own header of this name is removed. */
+/** The header in which the service names the client's address. If the client sends this header itself, the header is removed. */
 export const ADDRESS_HEADER = "x-board-client-address";
 
 const DAY_SECONDS = 86_400;
@@ -136,7 +136,7 @@ export function createAuth(options: AccountsOptions) {
     },
     advanced: {
       cookiePrefix: "board",
-      // Set here, because the library's default depends on NODE_ENV.
+      // This option is set, because its default in the library depends on NODE_ENV.
       disableOriginCheck: false,
       useSecureCookies: origin.startsWith("https:"),
       defaultCookieAttributes: { httpOnly: true, sameSite: "lax" },
@@ -178,7 +178,7 @@ const toProvider = ({ client_id, client_secret }: { client_id: string; client_se
   clientId: client_id,
   clientSecret: client_secret,
   disableSignUp: true,
-  // Without this, a sign-in with an id token would create an account.
+  // Without this option, a sign-in with an id token would create an account.
   disableIdTokenSignIn: true,
 });
 
@@ -226,7 +226,7 @@ async function findPasskeyOwner({ context }: Pick<GenericEndpointContext, "conte
   return (await context.adapter.findOne<{ userId: string }>({ model: "passkey", where }))?.userId ?? null;
 }
 
-/** Signs in by a link in a mail, which only existing accounts get. */
+/** Signs people in by a mailed link. Only existing accounts get such a mail. */
 const signInByMail = (sendMail: SendMail, origin: string, attempts: Attempts) =>
   magicLink({
     disableSignUp: true,

@@ -15,7 +15,7 @@ export const fetchClientDocument =
     const sent = Object.entries(headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, [value].flat().join(", ")] as [string, string]],
     );
-    // The constructor allows no other statuses, and no redirect is followed.
+    // The constructor of `Response` accepts no other statuses.
     if (status < 200 || status > 599) throw new TypeError(`The address answered ${status}`);
     const hasBody = ![204, 205, 304].includes(status);
     return new Response(hasBody ? Buffer.concat(parts) : null, { status, headers: sent });

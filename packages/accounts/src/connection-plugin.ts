@@ -75,7 +75,7 @@ export async function keyOfDevice(db: Db, code: string): Promise<string | null> 
     .select({ key_id: deviceCode.keyId, status: deviceCode.status })
     .from(deviceCode)
     .where(eq(deviceCode.deviceCode, code));
-  // The person has just agreed, and the key is still being created.
+  // The person has just agreed, and the key is still being created. The program must ask again.
   if (row?.status === "approved" && row.key_id === null) throw new APIError("BAD_REQUEST", { error: "authorization_pending" });
   return row?.key_id ?? null;
 }

@@ -64,7 +64,7 @@ export const invitation = (invites: Invites) =>
           try {
             await invites.accept(token, user);
           } catch (error) {
-            // After a failure of the database, the person may be a member, who then needs the account.
+            // After a failure of the database, the person may already be a member and need the account. So the account is kept.
             if (!(error instanceof DomainError)) throw error;
             await internalAdapter.deleteUser(user.id);
             throw new APIError("FORBIDDEN", { message: error.message });

@@ -9,8 +9,8 @@ const Body = z.object({ token: z.string().max(MAX_TOKEN) });
 export const toMailLink = (origin: string, token: string): string => `${origin}/#mail=${token}`;
 
 /**
- * Signs in by the link of a mail. The library accepts it by GET, but mail scanners follow links too, and would use it up. So the
- * service accepts it only by POST, from a page with a button.
+ * Signs in by the link of a mail. The library accepts the link by GET, but mail scanners follow links too, and would use it up.
+ * So the service accepts the link only by POST, from a page with a button.
  */
 export async function answerMailLink(request: Request, send: (request: Request) => Promise<Response>): Promise<Response> {
   const body = request.method === "POST" ? Body.safeParse(await request.json().catch(() => null)).data : undefined;
@@ -21,7 +21,7 @@ export async function answerMailLink(request: Request, send: (request: Request) 
   for (const name of ["content-type", "content-length"]) headers.delete(name);
   const answer = await send(new Request(url, { headers }));
   if (answer.status === 429) return answer;
-  // The library redirects to an error page.
+  // On failure, the library redirects to an error page. The service answers with a refusal instead.
   if (!answer.ok) return refuse(401);
   const signedIn = Response.json({ status: true });
   for (const cookie of answer.headers.getSetCookie()) signedIn.headers.append("set-cookie", cookie);

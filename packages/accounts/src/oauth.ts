@@ -59,7 +59,7 @@ export function oauthPlugins(
     scopes: [...SCOPES],
     grantTypes: ["authorization_code", "refresh_token"],
     resources: mcpResources(settings).map((identifier) => ({ identifier, name: "MCP endpoint" })),
-    // There is only one endpoint. A list per client would become wrong when the service's address changes.
+    // All clients use the same endpoint. A list of resources per client would become wrong when the service's address changes.
     enforcePerClientResources: false,
     loginPage: CONSENT_PAGE,
     consentPage: CONSENT_PAGE,

@@ -12,8 +12,8 @@ const hasNone = (table: PgTable, user_id: PgColumn): SQL =>
   sql`not exists (select 1 from ${table} where ${user_id} = ${user.id})`;
 
 /**
- * Removes the account of a sign-up that was cut off before its person had joined or could sign in, because nobody else could ever
- * use the address again. Returns whether there was one.
+ * Removes the account of a sign-up that was cut off before its person had joined or could sign in. Otherwise nobody could ever
+ * use the address again. Returns whether there was such an account.
  */
 export async function removeUnfinishedAccount({ db, now }: Context, email: string): Promise<boolean> {
   const isNoMember = sql`not exists (

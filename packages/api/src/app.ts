@@ -114,7 +114,7 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
       }
       const resource = resource_metadata ? `${service_url}${endpoint.paths[0]}` : null;
       c.var.ctx.log.addFields(pathLogFields(c));
-      // A stream checks access itself, both now and at every poll.
+      // The board of a stream is not prefetched, because a stream checks access itself, both now and at every poll.
       const board_id = isStream(endpoint) ? undefined : Id.safeParse(c.req.param("board_id")).data;
       if (board_id !== undefined) c.set("ctx", { ...c.var.ctx, prefetched_board: createPrefetchedBoard(board_id) });
       requireOwnOrigin(c.req.method, c.req.raw.headers, settings);
@@ -159,8 +159,8 @@ const takesSlot = (endpoint: Endpoint, runtime: Runtime): boolean =>
   !endpoint.spec.in_memory && !endpoint.spec.calls_out && !isHeld(endpoint, runtime);
 
 /**
- * How long the role that the authentication has read may be used while the body arrives, in milliseconds. Only slow bodies cost
- * another query, and lost rights still end within two seconds.
+ * How long, in milliseconds, a request may use the role that the authentication read, while its body arrives. After that, the
+ * role is read again. So only slow bodies cost another query, and lost rights still end within two seconds.
  */
 const FRESH_MS = 1_000;
 

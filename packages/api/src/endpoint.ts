@@ -50,7 +50,7 @@ export type Params<Path> = { [K in ParamNames<FirstPath<Path>>]: string };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 
-/** The statuses that an operation must declare. All others can be derived from its role, path and schemas. */
+/** The statuses that an operation must declare. All other statuses can be derived from its role, path and schemas. */
 type OperationErrorStatus = 403 | 404 | 409 | 410 | 422 | 502;
 
 interface Spec<A extends Actor, Path, Q, B, R> {
@@ -105,7 +105,7 @@ interface Spec<A extends Actor, Path, Q, B, R> {
 /** One operation, as the router, the validators and the OpenAPI document read it. */
 export interface Endpoint {
   method: Method;
-  /** Paths with `{placeholders}`. The first is the canonical path; all others are aliases. */
+  /** Paths with `{placeholders}`. The first is the canonical path, and the others are aliases. */
   paths: readonly string[];
   spec: Spec<Actor, string, z.ZodType | undefined, z.ZodType | undefined, z.ZodType>;
   params: z.ZodType;

@@ -3,16 +3,17 @@ export interface Connection {
   title: string;
   /** Where the connection applies, if that depends on the folder. */
   scope?: string;
-  /** Connects the agent. Run once. */
+  /** The command that connects the agent. A person runs it once. */
   line: string;
-  /** Starts the agent for a conversation with a person. */
+  /** The command that starts the agent for a conversation with a person. */
   attended?: string;
-  /** Starts the agent so that it works on tasks without a person. */
+  /** The command that starts the agent so that it works on tasks without a person. */
   unattended?: string;
 }
 
 /**
- * Where the commands get the token. Reading it from a file keeps it out of the shell history; otherwise the commands contain it.
+ * Where the commands get the token. Reading it from a file keeps it out of the shell history. Otherwise the commands contain the
+ * token.
  */
 export type TokenSource = { file: string } | { token: string };
 
@@ -29,7 +30,7 @@ const EVERYWHERE = "in every folder";
 export function connectionLines({ url, source, program }: Facts): Connection[] {
   const token = "file" in source ? `$(cat ${quote(source.file)})` : source.token;
   const header = `"Authorization: Bearer ${token}"`;
-  // These clients would write the token into files that others may read, so they read the token from the environment.
+  // These clients would write the token into files that other users may read, so they read the token from the environment.
   const environment = "file" in source ? `BOARD_TOKEN="${token}"` : `BOARD_TOKEN=${token}`;
   const mcp = `${url}/mcp`;
   // opencode can read the token from a file at every start.

@@ -22,7 +22,7 @@ export interface DeviceCode {
   interval: number;
 }
 
-/** Asks for a code. Returns null when the service has no accounts; people then sign in with a token. */
+/** Asks for a code. Returns null when the service has no accounts. People then sign in with a token. */
 export async function requestDeviceCode(url: string): Promise<DeviceCode | null> {
   const { status, body } = await post(`${url}/api/auth/device/code`, { client_id: CLIENT_ID });
   if (status === 404 || status === 405) return null;
@@ -38,7 +38,7 @@ export async function waitForApproval(url: string, { device_code, expires_in, in
     await pause(wait * 1_000);
     const answer = await post(`${url}/api/auth/device/token`, { grant_type: GRANT, client_id: CLIENT_ID, device_code }).catch(
       (error: unknown) => {
-        // The code stays valid while the network or the service does not answer.
+        // The code stays valid while the network or the service does not answer, so the program asks again.
         if (error instanceof ConnectionError) return null;
         throw error;
       },

@@ -5,8 +5,8 @@ import { toSafeText } from "./text.ts";
 export class UsageError extends Error {}
 
 /**
- * Returns a secret that only the first answer to a request contains. Throws if that answer was lost, and the client has got the
- * repeated answer.
+ * Returns a secret that only the first answer to a request contains. Throws if that answer was lost and the client has only a
+ * repeated answer, which has no secret.
  */
 export function requireSecret(secret: string | null | undefined, remedy: string): string {
   if (secret) return secret;

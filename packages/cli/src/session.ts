@@ -8,8 +8,8 @@ import { findStartedService } from "./started-service.ts";
 
 export const DEFAULT_URL = "http://127.0.0.1:8000";
 /**
- * Agent tokens are 32 random bytes in URL-safe Base64, in the token of a run after `run_`. Other tokens are not tried as agent
- * tokens, because the service limits failed attempts.
+ * Matches agent tokens: 32 random bytes in URL-safe Base64, with the prefix `run_` in the token of a run. Other tokens are not
+ * tried as agent tokens, because the service limits failed attempts.
  */
 const AGENT_TOKEN = /^(run_)?[\w-]{43}$/;
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -9,7 +9,7 @@ export const toSafeText = (text: string): string => text.replaceAll("\r\n", "\n"
 
 /** Converts a text to one line of at most `max` characters. */
 export function toSafeLine(text: string, max = Number.POSITIVE_INFINITY): string {
-  // Cut first, because a text may be long and only its beginning is shown.
+  // The text is cut first, because it may be long and only its beginning is shown.
   const cut = text.length > max * 2 ? text.slice(0, max * 2) : text;
   const line = toSafeText(cut).replaceAll(/\s+/g, " ").trim();
   const characters = Array.from(line);

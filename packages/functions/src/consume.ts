@@ -22,7 +22,7 @@ async function processRecord({ messageId: message_id, attributes, body }: SQSRec
   const log = createScopedLog(ctx.log, { message_id, receives: Number(attributes.ApproximateReceiveCount) });
   const job_id = parseJobId(body, log);
   const handled = job_id !== null && (await deliverMessage({ ...ctx, log }, job_id)) === "handled";
-  // Sends the next job of the lane, or schedules the next attempt of this job.
+  // The relay sends the wake-up of the lane's next job, or schedules the next attempt of this job.
   await relayJobs(ctx);
   return handled ? null : message_id;
 }

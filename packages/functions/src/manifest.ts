@@ -23,7 +23,7 @@ const anyMethodBelow = (...paths: string[]) => paths.flatMap((path) => [`ANY ${p
 
 /**
  * 512 MB comes with a third of a CPU core, which is enough for JSON and a few queries. The timeout limits the cost of a request
- * while the database does not respond; connecting to the database fails after 10 s.
+ * while the database does not respond. Connecting to the database fails after 10 s.
  */
 const defaultSize = { memory_mb: 512, timeout_seconds: 15 };
 
@@ -135,7 +135,7 @@ export const groups = {
   agents: { routes: anyMethodBelow("/api/v1/agents"), memory_mb: 512, timeout_seconds: 28 },
   /** Requests wait up to 25 s for a host. */
   agent: { routes: anyMethodBelow("/api/v1/agent"), memory_mb: 512, timeout_seconds: 28, reads_bodies: true },
-  /** The Model Context Protocol. Its library is heavy; a request waits up to 20 s for work in the inbox. */
+  /** The Model Context Protocol. Its library is large, and a request waits up to 20 s for work in the inbox. */
   mcp: {
     routes: ["ANY /mcp", "GET /.well-known/oauth-protected-resource", "GET /.well-known/oauth-protected-resource/mcp"],
     memory_mb: 512,
@@ -160,7 +160,7 @@ export const webhookRoutes: readonly string[] = [...groups.ingest.routes, "ANY /
 
 /**
  * All streams use a function URL, because API Gateway buffers responses. Each stream occupies a sandbox, so memory is small. A
- * function does not notice that its client has disconnected, so a stream ends early; its client reconnects without losing an
+ * function does not notice that its client has disconnected, so each stream ends early. Its client reconnects without losing an
  * event.
  */
 export const stream = {
@@ -270,7 +270,7 @@ export const schedules = {
 export type ScheduleName = keyof typeof schedules;
 
 /**
- * The function that runs all schedules. A sweep works in batches until nothing is left; its timeout is shorter than the interval.
+ * The function that runs all schedules. A sweep works in batches until nothing is left. Its timeout is shorter than the interval.
  */
 export const scheduleRunner = { memory_mb: 512, timeout_seconds: 120 } as const;
 

@@ -39,7 +39,7 @@ async function readAttributes(client: SQSClient, url: string): Promise<Record<st
 }
 
 /**
- * Derives a queue's URL from its ARN. SQS reports a dead-letter queue by ARN but takes URLs; both queues are always in the same
- * account and region.
+ * Derives a queue's URL from its ARN. SQS reports a dead-letter queue by its ARN, but its calls take URLs. Both queues are always
+ * in the same account and region.
  */
 const toQueueUrl = (url: string, arn: string) => url.slice(0, url.lastIndexOf("/") + 1) + arn.split(":").at(-1)!;

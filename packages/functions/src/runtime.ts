@@ -43,7 +43,7 @@ const { db } = openNeon(settings.database.url!, {
   ...(environment.NEON_PROXY ? { proxy: environment.NEON_PROXY } : {}),
 });
 
-/** The socket library is loaded on the first call, because most functions call no gateway and it would slow down their start. */
+/** The socket library is loaded on the first call. Most functions call no gateway, and loading it would slow down their start. */
 const gateways = createLazyGateways(async () => {
   const [{ createGateways }, { getOrCreateDevice }, resolve] = await Promise.all([
     import("@board/openclaw/wire/websocket"),

@@ -6,7 +6,9 @@ import { streamRoutes } from "@board/api/stream/stream-routes";
 import { createAdaptorServer } from "@hono/node-server";
 import { createServerRuntime, log, settings, withMetricFlush } from "./runtime.ts";
 
-/** Longer than the load balancer keeps an idle connection (60 s), so that it never sends a request on a closed connection. */
+/**
+ * The load balancer keeps an idle connection for 60 s. This time is longer, so that the balancer never uses a closed connection.
+ */
 const KEEP_ALIVE_MS = 65_000;
 /** Time that clients get to read the last frame of their streams. */
 const STOP_MS = 10_000;
@@ -25,8 +27,8 @@ server.listen(settings.port, settings.host, () => {
 process.once("SIGTERM", () => {
   stopping.abort();
   server.close(() => process.exit(0));
-  // A connection becomes idle when its stream has ended. Without this, the server would wait until the client closes the
-  // connection.
+  // A connection becomes idle when its stream has ended. It is closed here, because the server would otherwise wait until the
+  // client closes it.
   setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS).unref();
   setTimeout(() => process.exit(0), STOP_MS).unref();
 });

@@ -141,7 +141,7 @@ async function readStart(file: string, max_bytes = Number.POSITIVE_INFINITY): Pr
 async function removeOldParts(parts: string): Promise<void> {
   const before = Date.now() - MAX_PART_AGE_MS;
   const names = await readdir(parts).catch((error: unknown) => {
-    // Nothing has been written yet.
+    // The folder is created by the first write. If it is missing, there is nothing to remove.
     if (isMissing(error)) return [];
     throw error;
   });

@@ -5,7 +5,7 @@ import { buildRoleDocument } from "@board/api/openapi/role-document";
 
 /**
  * The table of operations for people, which `npm run docs:console` writes. Its last column says where the console offers an
- * operation. People edit that column, so it is kept; a test refuses a row without it.
+ * operation. People edit this column, so it is kept when the table is written. A test refuses a row without it.
  */
 export const OPERATIONS_FILE = fileURLToPath(new URL("../../../docs/console-operations.md", import.meta.url));
 

@@ -31,13 +31,14 @@ const POOL_SIZES: Readonly<Record<QueueName, PoolSize>> = {
   deliveries: { slots: 64, slots_per_group: 16 },
   syncs: { slots: 8, slots_per_group: 4 },
   probes: { slots: 8, slots_per_group: 4 },
-  // A receiver may take 15 s to respond, and each of many organizations may have dozens of receivers.
+  // This queue has more slots, because a receiver may take 15 s to respond, and many organizations may have dozens of receivers
+  // each.
   outbound: { slots: 192, slots_per_group: 24 },
 };
 
 /**
- * Starts the queues in memory and their consumers, which serve organizations in rotation. Relay and delivery are the same as on
- * AWS; only SQS is replaced.
+ * Starts the queues in memory and their consumers, which serve organizations in rotation. These queues replace SQS. Relay and
+ * delivery are the same as on AWS.
  */
 export function startConsumer(
   createContext: () => Context<System>,
@@ -161,7 +162,7 @@ export function startConsumer(
       await relaying;
       await held.giveBack();
       await idle;
-      // Releases jobs that crashed or lost the database while the others were finishing.
+      // Releases jobs that crashed or lost the database while the other jobs were finishing.
       await held.giveBack();
     },
   };

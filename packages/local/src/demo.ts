@@ -141,7 +141,7 @@ async function main(): Promise<void> {
   started = true;
   printSection("Board coordination: a demo of the whole service in one process", introduction(server.url, signIn));
   const demo = createDemo(server.url, token, shutdown.signal);
-  // Stopping the demo aborts what its participants are doing.
+  // An error after the demo was stopped is no failure, because stopping the demo aborts what its participants are doing.
   const fail = (error: unknown) => void (shutdown.signal.aborted || exitWithError(`The demo failed: ${errorText(error)}`));
   const board = await setUpBoard(demo).catch(fail);
   if (board) {

@@ -6,7 +6,7 @@ import type { Settings } from "@board/core/config/settings";
 /** Every AWS account has a bus with this name. */
 const DEFAULT_BUS_NAME = "default";
 
-/** Opens a bus that logs board events, and publishes them to EVENTS_ENDPOINT if that is set. */
+/** Opens a bus that logs board events. If EVENTS_ENDPOINT is set, the bus also publishes the events there. */
 export function openEventBus({ events_endpoint }: Settings, log: Log): EventBus {
   const local = createLocalBus();
   local.subscribe(({ type, ...facts }) => log.debug("board.event", type, facts));

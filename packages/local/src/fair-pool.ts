@@ -10,7 +10,7 @@ type Work = () => Promise<void>;
 export interface FairPool {
   /** Runs the work as soon as a slot is free. The work must not reject. */
   add(owner: { group: string; member: string }, work: Work): void;
-  /** Drops work that has not started and waits for the rest. */
+  /** Drops work that has not started, and waits for the running work. */
   stop(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export function createFairPool({ slots, slots_per_group }: PoolSize): FairPool {
       if (!work) continue;
       group.running++;
       running++;
-      // If slots are left, this loop reaches the group again after all others.
+      // If slots are left, this loop reaches the group again after all other groups.
       moveToEnd(name, group);
       void work().then(() => {
         group.running--;

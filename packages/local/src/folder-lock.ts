@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-/** Thrown when another process uses the same folder. `owner` contains its process id if that could be read. */
+/** Thrown when another process uses the same folder. `owner` contains its process id if the id could be read. */
 export class FolderInUseError extends Error {
   readonly owner: string;
   constructor(folder: string, owner: string) {

@@ -22,7 +22,7 @@ const MODES: readonly string[] = ["accounts", "local"] satisfies FolderMode[];
 export function findMode(environment: NodeJS.ProcessEnv, folder: string): FoundMode {
   const setting = environment["AUTH_MODE"]?.trim();
   if (setting) return { mode: setting, by: "setting" };
-  // Checked before the mark is read, because a concurrent first start writes the mark before its data.
+  // The data is checked before the mark is read, because a concurrent first start writes the mark before its data.
   const isOld = hasData(folder);
   const mark = readMark(folder);
   if (mark !== null) return { mode: mark, by: "mark" };

@@ -11,7 +11,7 @@ import { dataFolder, storeOwnerLink, withGeneratedSecrets } from "./secrets.ts";
 import { signInLines, toOwnerLink } from "./sign-in-lines.ts";
 import { answerHelp, exitWithError, onStopRequest, printLine, toStartError } from "./terminal.ts";
 
-/** Longer than the grace periods of everything that is stopped. */
+/** Time limit for stopping the service. It is longer than the grace periods of all parts that are stopped. */
 const STOP_LIMIT_MS = 20_000;
 /** SIGTERM arrives twice in quick succession when the whole process group gets it and the launcher also passes it on. */
 const SAME_REQUEST_MS = 1_000;

@@ -17,8 +17,8 @@ interface SignInLines {
 type Auth = Pick<Settings, "auth" | "base_url">;
 
 /**
- * Returns the instructions. Output often ends up in logs, so a generated token is shown only on a terminal; other output names the
- * file with the token. A token from a variable is never shown.
+ * Returns the instructions. Output often ends up in logs, so a generated token is shown only on a terminal. Other output names
+ * the file with the token. A token from a variable is never shown.
  */
 export function signInLines(
   url: string,

@@ -11,7 +11,7 @@ import { packFolder, unpackFolder } from "./packed-folder.ts";
 /** Folder of packed databases. Creating an embedded database takes seconds, unpacking one does not. */
 const TEMPLATES = fileURLToPath(new URL("../../../dist/database", import.meta.url));
 const DIGEST_BYTES = 32;
-/** Higher qualities take seconds longer. Zstandard would be faster, but Node has it only since 22.15. */
+/** The quality of the Brotli compression. Higher qualities take seconds longer. */
 const QUALITY = 5;
 
 const sha256 = (content: Uint8Array | string): Buffer => createHash("sha256").update(content).digest();

@@ -38,7 +38,7 @@ export function answerHelp(command: string, help: string): void {
   process.exit(0);
 }
 
-/** Explains why the service did not start, and what to do if that is known. */
+/** Explains why the service did not start and, if it is known, what to do. */
 export function toStartError(error: unknown, data_dir: string): string {
   if (error instanceof SettingsError || error instanceof FolderInUseError || error instanceof DiskFullError) return error.message;
   if (error instanceof DatabaseConnectError) return toDatabaseError(error);

@@ -4,7 +4,7 @@ import { findKnownAgent, KNOWN_AGENTS } from "./known-agents.ts";
 
 /** The program to start for a task, and how the runner talks to it. */
 export interface AgentCommand {
-  /** `acp` speaks the Agent Client Protocol; `exec` reads the prompt on standard input and prints lines. */
+  /** `acp` speaks the Agent Client Protocol. `exec` reads the prompt on standard input and prints lines. */
   protocol: "acp" | "exec";
   /** Names the tool, such as `claude`. */
   tool: string;
@@ -46,7 +46,7 @@ export function toCustomCommand(
   return { protocol, tool, file, args, environment: {}, mode: null };
 }
 
-/** Splits a command line into words. Quotes protect spaces; no other character has a meaning, because no shell reads the line. */
+/** Splits a command line into words. Quotes protect spaces. No other character has a meaning, because no shell reads the line. */
 export function splitWords(line: string): string[] {
   const words: string[] = [];
   for (const [, double, single, plain] of line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)) words.push(double ?? single ?? plain!);

@@ -43,7 +43,7 @@ const MAX_LOG_LINE = 4_000;
 /** The reason becomes a comment, and the service refuses long comments. */
 const MAX_REASON_BYTES = 4_000;
 /**
- * The maximum number of stored lines that do not belong to the protocol. The first lines help to find an error; endless output
+ * The maximum number of stored lines that do not belong to the protocol. The first lines help to find an error. Endless output
  * would only fill the run.
  */
 const MAX_LOG_LINES = 500;

@@ -54,7 +54,7 @@ export interface BoardService {
   mintRunToken(run_id: string): Promise<string | null>;
   sendSteps(run_id: string, from: number, steps: Step[]): Promise<void>;
   reportUsage(run_id: string, usage: UsageEntry & { key: string }): Promise<void>;
-  /** Adds a file to the task. A second call with the same key adds nothing. */
+  /** Adds a file to the task. Repeating the call with the same key adds nothing. */
   addFile(handle: TaskHandle, file: NewFile, key: string): Promise<void>;
   describeRun(
     run_id: string,

@@ -17,7 +17,7 @@ export function takeOwnership(file: string): OwnerLock | null {
   const release = () => {
     if (readText(file) === own) rmSync(file, { force: true });
   };
-  // The lock appears with its text. If it were empty at first, another process would take it for the lock of a killed process.
+  // The lock file is created with its content. Another process would treat an empty file as the lock of a killed process.
   const written = `${file}.${nonce}`;
   writeFileSync(written, own, { mode: 0o600 });
   try {
@@ -33,7 +33,7 @@ export function takeOwnership(file: string): OwnerLock | null {
   }
 }
 
-/** Gives a file a second name. Returns false if the name is taken. */
+/** Creates a hard link to a file. Returns false if the name is taken. */
 function linkNew(from: string, to: string): boolean {
   try {
     linkSync(from, to);

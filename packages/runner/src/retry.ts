@@ -17,7 +17,7 @@ export function delayAfter(error: unknown, attempt: number): number {
   return Math.max(backoff, Math.min((seconds ?? 0) * 1_000, MAX_ASKED_MS));
 }
 
-/** Repeats a call until it succeeds, it is refused, or the signal aborts. Repeating the call must be harmless. */
+/** Repeats a call until the call succeeds or is refused, or the signal aborts. Repeating the call must be harmless. */
 export async function untilAnswered<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {

@@ -3,8 +3,8 @@ import type { Journal, RunEnding } from "./journal.ts";
 import { isRefusal, untilAnswered } from "./retry.ts";
 
 /**
- * Tells the service how a run ended. A runner that was killed midway does it again, so every part may safely be repeated: the
- * comment has a key, and a task that has already moved is left alone.
+ * Tells the service how a run ended. If the runner is killed midway, its next start calls this again, so every part is safe to
+ * repeat: the comment has a key, and a task that has already moved is not changed.
  */
 export async function tellEnding(service: BoardService, journal: Journal, ending: RunEnding, signal: AbortSignal): Promise<void> {
   const { facts } = journal;

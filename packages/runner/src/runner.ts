@@ -21,7 +21,7 @@ export interface RunnerControl {
 const AFTER_MISTAKE_MS = 10_000;
 const MAX_VIEW_TEXT = 80;
 
-/** Takes tasks and works on them until it is stopped, or a limit in its options is reached. */
+/** Takes tasks and works on them until the runner is stopped or a limit in its options is reached. */
 export async function runTasks(
   service: BoardService,
   agent_id: string,
@@ -141,7 +141,7 @@ export async function runTasks(
   }
 
   async function slot(): Promise<void> {
-    // `begun` also counts a task that another slot is just taking.
+    // `begun` also counts tasks that other slots are requesting now.
     while (!ended.aborted && (options.max_tasks === null || begun < options.max_tasks))
       await workOnce().catch(async (error: unknown) => {
         if (ended.aborted) return;
@@ -156,7 +156,7 @@ export async function runTasks(
     await deliver();
     if (repository) void removeDoneWorktrees(service, repository, host.print, ended);
     const slots = Array.from({ length: options.parallel }, slot);
-    // If one slot fails, the others take no further task, and their agents must have ended before the runner ends.
+    // If one slot fails, the other slots take no further task, and their agents must have ended before the runner ends.
     try {
       await Promise.all(slots);
     } finally {

@@ -62,7 +62,7 @@ export async function runTask(context: TaskRunContext, { task, comments }: Taken
       if (isLeaseLost(error)) return toLost("The lease is lost.", folder, []);
       return giveBack(`The runner could not do it: ${(error as Error).message}`);
     });
-    // If the runner is killed after this, its next start reports the end of the run.
+    // If the runner is killed after this line is written, its next start reports the end of the run.
     journal.add({ line: "end", ending });
     lease.stop();
     const isDelivered = await sender.finish(context.killing);
@@ -223,7 +223,7 @@ const toLost = (reason: string, folder: TaskFolder | null, links: RunLink[]): Ru
   comment: null,
   move: null,
   links,
-  // The service refuses a reason of more than 500 characters, and the links with it.
+  // The service refuses a reason of more than 500 characters, and would refuse the links together with the reason.
   reason: `${cutText(reason, 300)}${whereKept(folder)}`,
 });
 

@@ -15,7 +15,7 @@ export function isInside(folder: string, file: string): boolean {
 
 const leavesFolder = (relative: string) => relative === ".." || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative);
 
-/** Moves a path that begins with `~` outside the working folder, because programs replace `~` with the home folder. */
+/** Treats a path that begins with `~` as outside of the working folder, because programs replace `~` with the home folder. */
 const expandHome = (file: string) => (file.startsWith("~") ? path.join(path.parse(process.cwd()).root, file) : file);
 
 /** Returns the real path of a file. If the file does not exist yet, the path of its nearest existing parent folder is resolved. */

@@ -16,7 +16,7 @@ const RECONNECT_MS = 30_000;
 
 /**
  * Follows the tasks of the board over one open connection, so that an idle runner sends no requests and still begins a new task
- * within seconds. Without a board, it asks at the interval that the service chooses.
+ * within seconds. Without a board, the runner asks for work at the interval that the service chooses.
  */
 export function openWorkSignal(service: BoardService, board_id: string | null, signal: AbortSignal): WorkSignal {
   const waiting = new Set<() => void>();
@@ -56,5 +56,5 @@ export function openWorkSignal(service: BoardService, board_id: string | null, s
   };
 }
 
-/** Returns whether an event may mean that there is a task to take. A task that others work on does not count. */
+/** Returns whether an event may mean that there is a task to take. A task that another agent works on does not count. */
 const mayBeWork = (data: object): boolean => (data as { task?: { status?: string } | null }).task?.status === "inbox";

@@ -37,8 +37,8 @@ export function mountAccounts(app: Hono<Env>, load: LoadAccounts): void {
     const request = new Request(raw.url, { method: raw.method, headers, ...body });
     const { ctx, runtime } = c.var;
     const received_at = performance.now();
-    // The limits that the sign-in counts stay out of the answer's headers. They would show how often others tried to sign in to an
-    // account.
+    // The limits that the sign-in counts stay out of the answer's headers. The headers would show how often other people tried to
+    // sign in to an account.
     const answer = await (await load()).handle({ ...ctx, limits: new Map() }, request);
     if (hasPendingWakeups(ctx.pendingWakeups)) await runtime.relay(ctx);
     if (SENDS_MAIL.has(path) || (path === PASSWORD_PATH && answer.status === 401)) await pause(untilNextStep(received_at));
@@ -47,7 +47,7 @@ export function mountAccounts(app: Hono<Env>, load: LoadAccounts): void {
   });
 }
 
-/** In milliseconds. Checking a password and storing a mail take less. */
+/** The length of a step in milliseconds. Checking a password and storing a mail take less. */
 const STEP_MS = 250;
 
 /**

@@ -121,7 +121,7 @@ export function createBodyBudget(limits: Limits) {
     pass(body: HeldBody, bytes: number): void {
       body.passed += bytes;
     },
-    /** Counts more bytes of a body. As a result, this body or others may be refused. */
+    /** Counts more bytes of a body. As a result, this or another body may be refused. */
     add(body: HeldBody, bytes: number): void {
       change(body, bytes);
       while (exceeds(bytesOf(body.address), limits.request_body_bytes_per_address) && bodies.has(body))

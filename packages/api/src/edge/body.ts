@@ -31,7 +31,7 @@ export function createRequestBody(request: Request, budget: BodyBudget, address:
     const body = (held = budget.open(address));
     body.refuse = (error) => {
       refusal = error;
-      // Ends the read that waits for more bytes.
+      // Canceling the reader ends the read that waits for more bytes.
       void reader.cancel().catch(() => {});
     };
     for (;;) {

@@ -11,8 +11,8 @@ const PREFLIGHT_SECONDS = 600;
 export const REFUSED_ORIGIN = "cors.origin_refused";
 
 /**
- * Handles CORS for the listed origins, also for errors and streams. Without a list, no header is sent. It does not use hono/cors,
- * because preflights are answered with 200 or 400 and fixed texts (docs/reference/conventions.md#cors).
+ * Handles CORS for the listed origins, also for errors and streams. Without a list, no header is sent. The middleware of
+ * hono/cors is not used, because preflights are answered with 200 or 400 and fixed texts (docs/reference/conventions.md#cors).
  */
 export function cors({ cors_origins: origins, base_url }: Settings, log: Log): MiddlewareHandler {
   const logRefused = createRefusalLog(log);

@@ -35,7 +35,7 @@ export function json(value: unknown, status = 200, headers: Record<string, strin
 export function toErrorResponse(error: unknown, toAgent: boolean, log: Log): Response {
   if (error instanceof InvalidInput) return json({ detail: error.problems }, 422);
   if (error instanceof DomainError) return toDomainErrorResponse(error, toAgent);
-  // The parent of the written row was deleted at the same time. Like the next request, this request gets 404.
+  // The parent of the written row was deleted at the same time. A later request would get 404, so this request gets it too.
   if (isForeignKeyViolation(error)) return toDomainErrorResponse(notFound(), toAgent);
   const noRoom = toTextBudgetError(error);
   if (noRoom) return toDomainErrorResponse(noRoom, toAgent);

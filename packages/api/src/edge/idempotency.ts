@@ -84,7 +84,7 @@ export const createKnownRequests = (): KnownRequests => ({ running: new Set(), a
 
 function noteAnswered({ answered }: KnownRequests, name: string): void {
   answered.add(name);
-  // A set lists its entries in the order in which they were added.
+  // A set lists its entries in the order in which they were added, so this deletes the oldest entry.
   if (answered.size > MAX_ANSWERED) answered.delete(answered.values().next().value!);
 }
 
@@ -128,8 +128,8 @@ export async function runOnce(
 }
 
 /**
- * Returns the stored answer, so that the operation does not run only to be rolled back. Returns null if the answer has expired, or
- * if access is refused: the operation then creates the error.
+ * Returns the stored answer, so that the operation does not run only to be rolled back. Returns null if the answer has expired or
+ * if access is refused. The operation then runs, and throws the error itself if access is refused.
  */
 async function findAllowedAnswer(
   ctx: Context,
@@ -225,7 +225,8 @@ const STORED_REFUSALS = [403, 404, 409, 410, 422];
 /** Returns the answer to store for a refused request, or null if the request failed and may run again. */
 async function toRefusal(ctx: Context, error: unknown): Promise<StoredAnswer | null> {
   if (!(error instanceof DomainError || error instanceof InvalidInput || isForeignKeyViolation(error))) return null;
-  // A request without the necessary rights has changed nothing, and the caller may get the rights later.
+  // The refusal is not stored. A request without the necessary rights has changed nothing, and the caller may get the rights
+  // later.
   if (error instanceof DomainError && error.extra.is_access) return null;
   const response = toErrorResponse(error, ctx.actor.type === "agent", ctx.log);
   const { status } = response;

@@ -14,8 +14,8 @@ const OF_A_PERSON = /^\/api\/v1\/users\/me\b|\/(?:follow|saved-views|reviewed-fi
 const ORGANIZATIONS = /^\/(?:api\/v1\/)?organizations\b/;
 
 /**
- * Paths of the operations of admins that check the caller's access to each board themselves. All others affect the whole
- * organization.
+ * Paths of those operations of admins that check the caller's access to each board themselves. All other operations of admins
+ * affect the whole organization.
  */
 const CHECKS_BOARDS = /^\/api\/(?:v1\/(?:keys|agents)|souls-directory)\b/;
 

@@ -46,7 +46,7 @@ export const representation: MiddlewareHandler<Env> = async (c, next) => {
   const encoding = isLong ? selectEncoding(c.req.header("accept-encoding")) : null;
   const { method } = c.req;
   const replace = (body: string | Buffer<ArrayBuffer> | null, newStatus = status) => {
-    // Without this, Hono would copy the headers of the old answer to the new one.
+    // If `c.res` were not cleared first, Hono would copy the headers of the old answer to the new one.
     c.res = undefined;
     c.res = new Response(body, { status: newStatus, headers });
   };
@@ -57,7 +57,8 @@ export const representation: MiddlewareHandler<Env> = async (c, next) => {
     const tag = chosen === null ? toEntityTag(text, encoding) : encodedTag(chosen, encoding);
     const match = findMatchingTag(c.req.header("if-none-match"), tag);
     headers.set("ETag", match ?? tag);
-    // The answer depends on the caller, but a shared cache does not tell callers apart by X-Agent-Token.
+    // Only private caches may store the answer. It depends on the caller, and a shared cache does not tell callers apart by
+    // X-Agent-Token.
     headers.set("Cache-Control", "private, no-cache");
     if (match !== null) {
       headers.delete("content-type");

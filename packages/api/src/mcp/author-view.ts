@@ -1,4 +1,4 @@
 import * as z from "zod";
 
-/** Who wrote a text; null if that was not recorded. */
+/** Who wrote a text; null if the author was not recorded. */
 export const AuthorView = z.object({ type: z.enum(["user", "agent", "system"]), id: z.string().nullable() }).nullable();

@@ -26,7 +26,7 @@ export const commentsText = (comments: readonly TaskComment[]): string[] =>
 const withPlace = ({ anchor }: TaskComment, text: Beginning): Beginning =>
   anchor ? { ...text, shown: `[${anchorText(anchor)}]\n${text.shown}` } : text;
 
-/** Names the author of a comment. Only people and agents comment; the comment of a removed author has no author id. */
+/** Names the author of a comment. Only people and agents write comments. The comment of a removed author has no author id. */
 function commenterText({ agent_id, user_id }: TaskComment): string {
   if (agent_id !== null) return authorText({ type: "agent", id: agent_id });
   return user_id === null ? "a removed author" : authorText({ type: "user", id: user_id });

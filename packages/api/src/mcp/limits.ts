@@ -46,6 +46,9 @@ export const smallObject = (value: Record<string, unknown>, way: string): Record
 /** Returns the first `MAX_ROWS` rows of a list. */
 export const firstRows = <T>(rows: readonly T[]): T[] => rows.slice(0, MAX_ROWS);
 
-/** Says where the rest of lists is of which a result has only the first rows. `lists` has the length and the place of each. */
+/**
+ * Returns a line for each list of which a result has only the first rows. It says where the rest is. `lists` has the length and
+ * the place of each list.
+ */
 export const moreOf = (lists: Readonly<Record<string, readonly [length: number, place: string]>>): string[] =>
   Object.entries(lists).flatMap(([name, [length, place]]) => (length > MAX_ROWS ? [`There are more ${name}: ${place}`] : []));

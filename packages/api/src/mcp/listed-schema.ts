@@ -2,7 +2,7 @@ import * as z from "zod";
 
 export type JsonSchema = Record<string, unknown>;
 
-/** Keywords that a model needs. All others would cost tokens, and the service checks them anyway. */
+/** Keywords that a model needs. All other keywords would cost tokens, and the service checks them anyway. */
 const INPUT_KEYWORDS = ["type", "enum", "items"] as const;
 
 /** Removes the ids of schemas, because a schema with an id becomes a reference, and not all clients resolve references. */

@@ -15,7 +15,7 @@ import { tools } from "./tools.ts";
 
 /**
  * Answers one message of the Model Context Protocol for a caller. Nothing is kept between requests. Clients of the 2025 and 2026
- * revisions get the same server; the SDK detects the revision of a request.
+ * revisions get the same server. The SDK detects the revision of a request.
  */
 export async function answerMcp(ctx: Context<Caller>, request: Request, signal: AbortSignal): Promise<Response> {
   const createServer = () => createMcpServer(ctx, signal);

@@ -71,7 +71,8 @@ function simplifySchema(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format === "date-time" && schema.pattern) schema.pattern = UTC_TIMESTAMP_PATTERN;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  // If an alternative does not require its discriminator, the alternatives are not mutually exclusive.
+  // If an alternative does not require its discriminator, the alternatives are not mutually exclusive, so `oneOf` becomes
+  // `anyOf`.
   if (schema.oneOf && !schema.oneOf.every(requiresItsConstants)) {
     schema.anyOf = schema.oneOf;
     delete schema.oneOf;
@@ -171,7 +172,8 @@ function errorsOf(endpoint: Endpoint, path: string): number[] {
   const errors = [
     ...(secured ? [401] : []),
     ...(isIngestion || isOnlyForPeople(endpoint) || canBeForbidden(spec.as, path, writes) ? [403] : []),
-    // 404 is also possible for writes without an id in the path, because what they refer to may be deleted at the same time.
+    // 404 is also possible for writes without an id in the path, because the rows that a write refers to may be deleted at the
+    // same time.
     ...(hasId || (secured && writes) ? [404] : []),
     ...(isIngestion ? [410] : []),
     // Public operations can also return 429, because API Gateway limits all requests.

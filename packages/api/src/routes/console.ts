@@ -8,8 +8,8 @@ import { answerPublicFile, type EncodedFile, type PublicFile } from "../edge/pub
 import { lazyObject } from "@board/core/values/wire";
 
 /**
- * Shown while the console is being built, which takes some seconds at the first start after an installation without install
- * scripts.
+ * The page that is shown while the console is being built. The build takes some seconds at the first start after an installation
+ * without install scripts.
  */
 const NOT_BUILT_HTML = `<!doctype html>
 <html lang="en">

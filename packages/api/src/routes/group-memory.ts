@@ -13,7 +13,7 @@ import { pageOf } from "@board/core/lists/page";
 import { endpoint } from "../endpoint.ts";
 
 /**
- * Memory shared by the boards of a group. People use it through the group; people and agents use it through one of its boards.
+ * Memory shared by the boards of a group. People use it through the group. People and agents use it through a board of the group.
  */
 export const groupMemory = [
   endpoint(

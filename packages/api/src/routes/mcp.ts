@@ -45,7 +45,7 @@ export const mcp = [
       // streams.
       headers.set("accept", "application/json, text/event-stream");
       const request = new Request(`${ctx.settings.service_url}${PATH}`, { method: "POST", headers, body });
-      // Loaded on the first request: the SDK would slow down the start of every process.
+      // The SDK is loaded on the first request, because it would slow down the start of every process.
       const { answerMcp } = await import("../mcp/server.ts");
       return answerMcp(ctx, request, http.shutdown_signal);
     },

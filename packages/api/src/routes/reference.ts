@@ -63,7 +63,7 @@ export const reference = [
     async (ctx, { query: { role }, http }) =>
       answerPublicFile(
         await http.publicFile(`openapi:${role ?? "all"}`, async () => {
-          // Loaded on the first request, because the schema converter would slow down every cold start.
+          // These modules are loaded on the first request, because the schema converter would slow down every cold start.
           const [{ buildOpenApiDocument }, { buildRoleDocument }, { endpoints }] = await Promise.all([
             import("../openapi/openapi.ts"),
             import("../openapi/role-document.ts"),

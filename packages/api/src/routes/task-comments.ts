@@ -5,7 +5,6 @@ import { getTask } from "@board/core/task/list";
 import { fenceOf } from "../edge/fence.ts";
 import { endpoint } from "../endpoint.ts";
 
-/** Comments of a task. */
 export const taskComments = [
   endpoint(
     "GET",

@@ -15,7 +15,6 @@ import { endpoint } from "../endpoint.ts";
 const collectionPath = "/api/v1/boards/{board_id}/tasks";
 const itemPath = "/api/v1/boards/{board_id}/tasks/{task_id}";
 
-/** The tasks of a board. */
 export const tasks = [
   endpoint(
     "POST",

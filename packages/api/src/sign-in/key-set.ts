@@ -13,8 +13,8 @@ const RETRY_MS = 1_000;
 const STALE_RETRY_MS = 30_000;
 const READ_TIMEOUT_MS = 5_000;
 /**
- * How long a token with a known key waits for newer keys. It waits at all because a Lambda function is frozen between requests and
- * cannot read keys then.
+ * How long a token with a known key waits for newer keys. The wait is needed because a Lambda function is frozen between
+ * requests, and so cannot read keys in the background.
  */
 const STALE_WAIT_MS = 1_000;
 const MAX_BYTES = 1_048_576;

@@ -7,8 +7,8 @@ import { createKeySet, KeysUnavailable } from "./key-set.ts";
 import type { UserVerifier } from "./verified-identity.ts";
 
 /**
- * Only asymmetric algorithms. With an algorithm that uses a shared secret, an attacker could sign tokens with the issuer's public
- * key.
+ * Only asymmetric algorithms are accepted. With an algorithm that uses a shared secret, an attacker could sign tokens with the
+ * issuer's public key.
  */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 const SKEW_SECONDS = 10;

@@ -115,7 +115,8 @@ export function openConnection(ping_ms: number, on: ConnectionHandlers, organiza
     {
       start: (streamController) => {
         controller = streamController;
-        // Lambda sends the headers with the first write, and it may take a long time until the first event.
+        // Lambda sends the headers with the first write. An empty chunk is written at once, because it may take long until the
+        // first event.
         controller.enqueue(new Uint8Array());
       },
       pull: () => on.onWritable(),

@@ -25,7 +25,7 @@ import type { UserVerifier } from "../sign-in/verified-identity.ts";
 
 /** The approximate limit for a response that is not streamed. API Gateway allows 6 MB. */
 const MAX_RESPONSE_CHARS = 1_000_000;
-/** Longer than the pause that a client makes between two responses that are not streamed. */
+/** The time is longer than the pause that a client makes between two responses that are not streamed. */
 const PAUSE_MS = 5_000;
 
 /** Where a stream starts, what it follows, and for whom. */

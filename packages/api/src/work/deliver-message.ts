@@ -18,7 +18,7 @@ export const deliverMessage = (ctx: Context<System>, job_id: string): Promise<De
 
 /**
  * Runs the first job of a lane without a wake-up, for a process with a queue in memory (see `leaseHead`). Returns null if no job
- * could be leased; the relay then finds the lane's next job.
+ * could be leased. The relay then finds the lane's next job.
  */
 export async function deliverHead(ctx: Context<System>, lane: string) {
   try {

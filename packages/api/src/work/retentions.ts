@@ -59,7 +59,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     days: "activity_retention_days",
     removeBefore: removeEventsBefore,
   },
-  // A mirror that was offline for longer than a week reads the lists again. That costs less than a longer feed would cost for
+  // A mirror that was offline for longer than a week reads the lists again. This costs less than a longer feed would cost for
   // everyone.
   "entries of the changes feed": { table: changes, days: 7, removeBefore: removeChangesBefore },
   "delivery ids of webhooks": {
@@ -93,7 +93,7 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
     where: isUnfinished,
     batch: 200,
   },
-  // The last attempt of a delivery takes place after 28 hours.
+  // The last attempt of a delivery takes place after 28 hours, so old deliveries are no longer needed.
   "deliveries of subscriptions": {
     table: subscription_deliveries,
     since: subscription_deliveries.created_at,
@@ -111,7 +111,8 @@ export const RETENTIONS: Readonly<Record<string, Retention>> = {
   "replaced tokens of keys": { table: api_key_tokens, since: api_key_tokens.ends_at, days: 1, batch: 5_000 },
   // A repeated report is recognized by its key for as long as the entry is kept.
   "usage entries": { table: usage_entries, since: usage_entries.stored_at, days: 7, batch: 5_000 },
-  // The longest range of a report is a year, and it may begin in the middle of a month.
+  // The sums are kept for more than a year, because the longest range of a report is a year and may begin in the middle of a
+  // month.
   "sums of usage": { table: usage_counts, since: startOfUsageCounts, days: 400, batch: 5_000 },
   "sums of tasks": { table: usage_tasks, since: usage_tasks.last_day, days: 400, batch: 5_000 },
 };

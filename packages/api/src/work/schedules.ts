@@ -72,7 +72,7 @@ export const scheduled = {
   },
 };
 
-/** Runs steps one after the other. A step that fails each time must not keep the later ones from ever running. */
+/** Runs steps one after the other. A step that fails each time must not keep the later steps from running. */
 async function runAll(ctx: Context<System>, steps: readonly ((ctx: Context<System>) => Promise<unknown>)[]): Promise<void> {
   const errors: unknown[] = [];
   for (const step of steps) {

@@ -92,7 +92,7 @@ export const addWork: AddCommands = (program, host) => {
       if (ack && last) await session.client.post("/api/v1/agent/inbox/ack", { body: { through: last.id } });
       output.result(inbox, () => {
         if (!inbox.has_work) output.line("Nothing waits for you.");
-        // The whole message, because it is not shown again once it is acknowledged.
+        // The whole message is printed, because it is not shown again once it is acknowledged.
         for (const { created_at, kind, text } of inbox.messages)
           output.line(`${created_at}  ${kind}\n${toSafeText(text).replaceAll(/^/gm, "  ")}`);
         for (const { id, status, title } of inbox.tasks) output.line(`${id}  ${status}  ${toSafeLine(title, 100)}`);

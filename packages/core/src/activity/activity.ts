@@ -44,9 +44,9 @@ export const insertEvents: (events: readonly NewActivityEvent[]) => PreparedWrit
 );
 
 /**
- * Writes the event of a finished job. If its organization or board was removed, nothing is written; a removed task, agent or user
- * becomes null. The rows are locked first, in the order in which removals lock them, because a failed foreign key would roll back
- * the transaction that ends the job.
+ * Writes the event of a finished job. Nothing is written if its organization or board was removed. The id of a removed task,
+ * agent or user becomes null. The rows are locked first, in the order in which removals lock them, because a failed foreign key
+ * would roll back the transaction that ends the job.
  */
 export async function recordLateEvent(ctx: Context, event_type: EventType, event: EventFields): Promise<void> {
   const { organization_id, message, board_id = null, task_id = null, agent_id = null, user_id = null } = event;

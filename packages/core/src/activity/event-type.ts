@@ -1,6 +1,6 @@
 import type { CommentAnchor } from "../schema/activity.sql.ts";
 
-/** All event types (docs/reference/activity.md#event-types). Those ending in `failed` are error events. */
+/** All event types (docs/reference/activity.md#event-types). Types that end in `failed` are error events. */
 export type EventType =
   | "agent.connected"
   | "agent.delete.direct"
@@ -78,7 +78,7 @@ export interface EventFields {
   user_id?: string | null;
   /** Null for all events except comments. */
   tags?: string[] | null;
-  /** Only comments have one. */
+  /** Only comments have an anchor. */
   anchor?: CommentAnchor | null;
 }
 

@@ -92,8 +92,8 @@ export function listActivity(ctx: Context<Member | Agent>, query: ActivityQuery)
 }
 
 /**
- * Returns a filter for the events of a task whose board the member may read. The board is compared in `tasks`, because with
- * `board_id` of the events, PostgreSQL would also search the index of all events of the board.
+ * Returns a filter for the events of a task whose board the member may read. The condition compares the board of the task. With
+ * the `board_id` of the event, PostgreSQL would also search the index of all events of the board.
  */
 function ofReadableTask(actor: Member, task: string): Filter {
   const { name, values, condition } = readableBoards(actor);

@@ -13,7 +13,7 @@ export async function lockCounts(ctx: Context): Promise<void> {
 }
 
 /**
- * Selecting this takes the lock in shared mode, after which the transaction may remove events. Several transactions can hold it
- * at once; no events are counted until all of them have ended.
+ * An expression that takes the lock on the counts in shared mode when it is selected. The transaction may then remove events.
+ * Several transactions can hold the shared lock at once, and no events are counted until all of them have ended.
  */
 export const sharedCountsLock = sql<unknown>`pg_advisory_xact_lock_shared(${COUNTS_LOCK})`;

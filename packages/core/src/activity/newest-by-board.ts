@@ -16,8 +16,8 @@ interface NewestByBoard {
 }
 
 /**
- * Selects ids of events, newest first: the newest events of each board from an index, and of those the newest overall. A single
- * scan would also read the events of boards that the caller may not see.
+ * Selects ids of events, newest first. It reads the newest events of each board from an index, and selects the newest of these. A
+ * single scan would also read the events of boards that the caller may not see.
  */
 export function selectNewestByBoard({ boards: condition, events, otherEvents, after, limit, offset }: NewestByBoard): SQL {
   const newest = (where: SQL) => sql`

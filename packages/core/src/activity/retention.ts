@@ -19,8 +19,8 @@ export async function removeComments(ctx: Context, board_id: string, task_id: st
 }
 
 /**
- * Removes the events of hours that are entirely old. Comments are kept because they belong to their task, and so are events that
- * are not counted yet.
+ * Removes the events of hours that are entirely old. Comments are kept, because they belong to their task. Events that are not
+ * counted yet are kept too.
  */
 export async function removeEventsBefore(ctx: Context, time: Date): Promise<void> {
   const before = toTimestamp(startOfHour(time));
@@ -67,8 +67,8 @@ async function removeWithoutBoard(ctx: Context, from: SQL, before: SQL, size: nu
 
 /**
  * Removes each `event` of a board that meets the condition, and subtracts it from the counts. It locks the rows of counts in
- * order, because tasks of the same board may be removed at the same time. The first of them is the board's total, so only one
- * removal at a time changes the daily counts.
+ * order, because tasks of the same board may be removed at the same time. The first of these rows is the board's total, so only
+ * one removal at a time changes the daily counts.
  */
 async function removeEvents(ctx: Context, condition: SQL): Promise<RemovedBatch> {
   const result = await ctx.db.execute(sql`

@@ -114,7 +114,7 @@ export interface AgentQuery extends PageQuery {
 
 /**
  * Creates an agent on a board and returns its token, which no other call returns. If the gateway has a host, a job creates the
- * agent there. The limit of agents is checked under a lock on the board; the lead does not count.
+ * agent there. The limit of agents, which does not apply to the lead, is checked under a lock on the board.
  */
 export async function createAgent(ctx: Context<Admin | Lead>, input: CreateAgent): Promise<AgentCreated> {
   const board = await boardForNewAgent(ctx, input.board_id ?? null);

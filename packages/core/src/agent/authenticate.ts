@@ -104,7 +104,10 @@ function toActor(row: Omit<Agent, "type" | "newly_seen">, newly_seen: boolean): 
   return { type: "agent", ...identity, requests_per_minute, has_budgets, newly_seen };
 }
 
-/** Queues scans one after the other, because checking the hash of a single row takes about 50 ms. */
+/**
+ * The queue of scans for imported tokens. Scans run one after the other, because checking the hash of a single row takes about 50
+ * ms.
+ */
 const scanQueueOf = memoPerApp(() => ({ last: Promise.resolve() }));
 
 /**

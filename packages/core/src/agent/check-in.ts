@@ -112,7 +112,7 @@ function recordCheckIn(ctx: Context<Admin | Agent>, agent_id: string, status: St
     const events = toCheckInEvents(ctx, before, changes.status, seen);
     if (events.length > 0) await runWrite(ctx, insertEvents(events));
     if (isEmpty(changes)) return toAgent(before, now);
-    // Clients cannot see the end of a wake cycle. So an update that only ends one adds no entry to the change feed.
+    // Clients cannot see the end of a wake cycle. So an update that only ends a wake cycle adds no entry to the change feed.
     const isVisible = changes.status !== undefined || seen;
     const [row] = await ctx.db
       .update(agents)

@@ -43,7 +43,7 @@ export const toProvisions = (agent: AgentRef, { auth_token, ...options }: Provis
 
 /**
  * Enqueues a rewrite of an agent's files. Call it in the transaction that changes the contents of the files. `auth_token` is the
- * agent's new token, which must be stored already; without it, the token stays.
+ * agent's new token, which must be stored already. Without `auth_token`, the agent keeps its token.
  */
 export async function enqueueUpdate(
   ctx: Context,

@@ -79,7 +79,7 @@ export function beginProvision(ctx: Context, agent_id: string, generation: numbe
   return transaction(ctx, async (ctx) => {
     const agent = await lockAgent(ctx, isGeneration(agent_id, generation));
     if (!agent || agent.status === "deleting") return null;
-    // The agent is offline if an earlier job for it failed for good. That job is now being run again.
+    // An agent whose job failed for good is offline. If such a job is queued again, the agent is provisioning again.
     const status = agent.status === "offline" ? "provisioning" : agent.status;
     return updateAgentFields(ctx, agent, { status, ...withDefaultHeartbeat(agent), ...CLEARED_WAKE });
   });
@@ -118,7 +118,7 @@ async function isProvisioningQueued(ctx: Context, lane: string): Promise<boolean
 }
 
 /**
- * Records that the work on the host succeeded; `problem` names any part that could not be done. Returns null if the agent has a
+ * Records that the work on the host succeeded. `problem` names any part that could not be done. Returns null if the agent has a
  * later generation.
  */
 export async function completeProvisioning(
@@ -179,8 +179,8 @@ export async function failUpdate(
 }
 
 /**
- * Records a wake-up, or that one is held back. Clients cannot see the columns, so the row does not count as changed. Returns
- * false if the agent was removed or has a later generation.
+ * Records that a wake-up was sent or held back. Clients cannot see these columns, so `updated_at` stays the same. Returns false
+ * if the agent was removed or has a later generation.
  */
 export async function startWakeCycle(
   ctx: Context,

@@ -116,8 +116,8 @@ const selectHosted = (ctx: Context, condition: SQL | undefined) =>
     .where(condition);
 
 /**
- * Returns the session key of an agent, which is needed to send it a message or to read its files. Throws `invalid` if it has no
- * session.
+ * Returns the session key of an agent, which is needed to send the agent a message or to read its files. Throws `invalid` if the
+ * agent has no session.
  */
 export function requireSessionKey({ openclaw_session_id }: { openclaw_session_id: string | null }): string {
   if (!openclaw_session_id) throw new DomainError("invalid", "Target agent has no session");

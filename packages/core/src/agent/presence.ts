@@ -46,7 +46,7 @@ export async function touchPresence(ctx: Context, agent: Presence): Promise<bool
         updated_at: sql`case when ${stale} then now() else ${agents.updated_at} end`,
         wake_attempts: 0,
         checkin_deadline_at: null,
-        // Clients cannot see the end of a wake cycle. So an update that only ends one adds no entry to the change feed.
+        // Clients cannot see the end of a wake cycle. So an update that only ends a wake cycle adds no entry to the change feed.
         change_tx: sql`case when ${stale} or ${isOffline} then ${changedNow.change_tx} else ${agents.change_tx} end`,
         change_seq: sql`case when ${stale} or ${isOffline} then ${changedNow.change_seq} else ${agents.change_seq} end`,
       })

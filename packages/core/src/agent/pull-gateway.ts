@@ -85,7 +85,7 @@ export async function ensurePullGateway(ctx: Context<Admin>): Promise<string> {
   const { organization_id } = ctx.actor.active;
   const found = await findPullGateway(ctx, organization_id);
   if (found) return found;
-  // Another request may create a pull gateway at the same time.
+  // The lock keeps another request from creating a pull gateway at the same time.
   await lockOrganization(ctx, organization_id);
   return (await findPullGateway(ctx, organization_id)) ?? (await insertPullGateway(ctx, organization_id, { name: NAME })).id;
 }

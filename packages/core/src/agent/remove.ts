@@ -43,7 +43,10 @@ async function isMainAgent(ctx: Context, { organization_id }: BoardRow, agent_id
   return main !== undefined;
 }
 
-/** Removes the agent. If it moved before it was locked, looks it up again, because its new board decides who may remove it. */
+/**
+ * Removes the agent. An agent that moved before it was locked is looked up again, because its new board decides who may remove
+ * it.
+ */
 async function removeWithRetry(ctx: Context<Admin | Lead>, find: () => Promise<HostedAgent | null>): Promise<void> {
   for (let found = await find(); found && !(await removeIfUnmoved(ctx, found)); found = await find());
 }

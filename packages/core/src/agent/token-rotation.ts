@@ -55,7 +55,7 @@ async function replaceStoredToken(
 ): Promise<AgentRow> {
   const { organization_id } = gateway;
   const { user_id } = ctx.actor;
-  // Jobs of the previous generation may still have a token that they would store again.
+  // A job of the previous generation may contain an older token and store it again. The new generation makes such jobs obsolete.
   const lifecycle_generation = agent.lifecycle_generation + 1;
   const row = { ...agent, ...stored, lifecycle_generation };
   const runsOfAgent = ctx.db.select({ id: runs.id }).from(runs).where(eq(runs.agent_id, agent.id));
@@ -105,8 +105,8 @@ export class Superseded extends Error {
 }
 
 /**
- * Replaces the token of an agent of this organization. Call it once the host has the new token; the old token works until then.
- * Nothing is written if the token is already stored. Throws Superseded if the agent no longer has this generation.
+ * Replaces the token of an agent of this organization. Call it once the host has the new token, because the old token stops
+ * working. Nothing is written if the token is already stored. Throws Superseded if the agent no longer has this generation.
  */
 export async function replaceToken(
   ctx: Context,

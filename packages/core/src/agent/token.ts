@@ -16,7 +16,7 @@ export const RUN_TOKEN_PREFIX = "run_";
 /** Creates an agent token: 32 random bytes as 43 characters of URL-safe Base64. */
 export function mintToken(): string {
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
-  // One in 16 million random tokens begins like a run token. It would be looked up only among the tokens of runs.
+  // One in 16 million random tokens begins like a run token. Such a token would be looked up only among the tokens of runs.
   return token.startsWith(RUN_TOKEN_PREFIX) ? mintToken() : token;
 }
 
@@ -28,8 +28,8 @@ export const tokenLookup = (pepper: KeyObject, token: string): string =>
   createHmac("sha256", pepper).update(token).digest("base64url");
 
 /**
- * Returns `pbkdf2_sha256$200000$<salt>$<hash>`, with salt and hash in URL-safe Base64 without padding. This takes about 50 ms in
- * the thread pool.
+ * Returns `pbkdf2_sha256$200000$<salt>$<hash>`, with salt and hash in URL-safe Base64 without padding. Hashing takes about 50 ms
+ * in the thread pool.
  */
 export async function hashToken(token: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);

@@ -59,8 +59,8 @@ export type UpdateAgent = z.infer<typeof UpdateAgent>;
 
 /**
  * Updates an agent (docs/reference/agents.md#changing-an-agent) and enqueues the work on its host. A moved agent is created on
- * its new host with a new token and removed from the old host; the old token works until then. `force` rewrites all files,
- * including BOOTSTRAP.md, even if nothing has changed.
+ * its new host with a new token and removed from the old host. Until the new host has the new token, the old token works. `force`
+ * rewrites all files, including BOOTSTRAP.md, even if nothing has changed.
  */
 export async function updateAgent(
   ctx: Context<Admin>,
@@ -208,7 +208,7 @@ async function storeChanges(ctx: Context, { id, gateway_id }: AgentRow, changes:
   return row!;
 }
 
-/** Unassigns the agent's tasks on boards that it no longer works on, so that others can take them. */
+/** Unassigns the agent's tasks on boards that it no longer works on, so that other agents can take these tasks. */
 async function releaseTasks(
   ctx: Context<Admin>,
   { agent, gateway }: HostedAgent,

@@ -5,7 +5,7 @@ import { runWrite } from "../db/prepared-write.ts";
 import { insertJobs, type NewJob } from "../job/job.ts";
 
 /**
- * Returns the lane of an organization's alerts. The lane makes them run one after the other, so that an organization with many
+ * Returns the lane of an organization's alerts. The jobs of the lane run one after the other, so that an organization with many
  * people occupies only one worker.
  */
 const laneOf = (organization_id: string) => `alerts:${organization_id}`;
@@ -27,8 +27,8 @@ export const toNextAlertJob = (alert: Alert, after: string): NewJob<"people.tell
 });
 
 /**
- * Returns the job that asks the next group of people if nobody has decided in time. It has no lane, because while it waits it would
- * block the organization's other alerts. It keeps the key of the alert, so that nobody is asked twice.
+ * Returns the job that asks the next group of people if nobody has decided in time. The job has no lane, because it would block
+ * the organization's other alerts while it waits. It keeps the key of the alert, so that nobody is asked twice.
  */
 export function toEscalationJob(alert: Alert, escalation: Required<Alert>["escalation"], run_at: Date): NewJob<"people.tell"> {
   const { group: _, ...rest } = alert;

@@ -115,7 +115,7 @@ async function resolve(ctx: Context<User>, board: BoardRow, approval: Approval):
   await runBatch(ctx, [
     ...decisionUpdates(ctx, approval, { status, resolved_at: DECIDED_AT, resolved_by_user_id: ctx.actor.user_id }),
     insertEvents(events),
-    // The runner that asked watches the approval itself, and nobody else is waiting for the decision.
+    // The runner that asked watches the approval itself, and no other agent waits for the decision. So nobody is notified.
     ...(isRunPermission(approval) ? [] : await insertDecisionNotifications(ctx, board, approval)),
     ...replaceShownDecisions(ctx, { organization_id: board.organization_id, approval_id: approval.id }),
     ...insertBoardEvents(ctx, approvalBoardEvents(board, approval)),

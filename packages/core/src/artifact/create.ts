@@ -100,7 +100,7 @@ export async function createArtifact(
     await storeContent(ctx, row, [content]);
     return { ...(await completeUpload(ctx, row)), upload: null };
   } catch (error) {
-    // The client never learns the id and sends the whole request again, so the row would only use up the limits.
+    // The client does not get the id and has to send the whole request again. So the row would only count toward the limits.
     await removeUploading(ctx, row).catch(() => {});
     throw error;
   }

@@ -7,7 +7,7 @@ import { DomainError } from "../values/errors.ts";
 export const fileKeyOf = ({ organization_id, id }: { organization_id: string; id: string }): string =>
   toBodyKey({ organization_id, payload_id: id });
 
-/** In seconds. Storage services are rarely unavailable for longer. */
+/** The wait before a retry, in seconds. Storage services are rarely unavailable for longer. */
 const RETRY_AFTER = 30;
 
 /** Uses the file storage for a request. If the storage fails, the error tells the client to try again. */

@@ -13,7 +13,7 @@ const MAX_CONCURRENT = 8;
 /** Time limit of one run. The next run deletes the remaining objects. */
 const MAX_RUN_MS = 20_000;
 
-/** Returns a condition on `artifacts`: whether the upload is not completed. It is the same as the condition of the partial index. */
+/** Returns a condition on `artifacts`: whether the upload is not completed. It must equal the condition of the partial index. */
 export const isUnfinished = () => sql`status = 'uploading'`;
 
 interface Orphan {

@@ -18,7 +18,7 @@ export function boardUpdatedText(board: BoardRow, before: BoardRow, changes: Par
   ].join("\n");
 }
 
-/** Longer values are cut in messages; the lead can read the whole text on the board. */
+/** Longer values are cut in messages. The lead can read the whole text on the board. */
 const VALUE_CHARS = 497;
 
 const formatValue = (value: unknown): string =>

@@ -30,7 +30,7 @@ interface Run {
 
 /**
  * Moves the bodies of old payloads to the body storage, alternating between organizations, and deletes the objects of removed
- * payloads. An error of the storage ends the run; the next run continues with the first body that was not moved.
+ * payloads. An error of the storage ends the run. The next run continues with the first body that was not moved.
  */
 export async function moveOldBodies(ctx: Context): Promise<void> {
   const { body_storage } = ctx.settings;
@@ -111,7 +111,7 @@ export async function recordWrites(ctx: Context, objects: readonly NewObject[]):
     on conflict (payload_id) do update set due_at = excluded.due_at`);
 }
 
-/** Writes the object and reads it back. Only if that succeeds, and the body has not changed, is it removed from the database. */
+/** Writes the object and reads it back. If that succeeds and the body has not changed, the body is removed from the database. */
 async function moveBody(ctx: Context, run: Run, { payload_id, body_key }: NewObject): Promise<void> {
   const [row] = await ctx.db
     .select({ body: board_webhook_payloads.body })

@@ -41,7 +41,8 @@ export async function addOrganizations(ctx: Context, start: Date): Promise<void>
 
 /**
  * Claims the next batch of payloads received before a time, for each of the organizations that have waited longest. Returns an
- * empty list if no organization is due in the run that began at `start`. An organization gets its next batch only after the others.
+ * empty list if no organization is due in the run that began at `start`. An organization gets another batch only after all other
+ * organizations have got one.
  */
 export async function claimBatches(ctx: Context, start: Date, before: Date): Promise<MoveBatch[]> {
   const now = ctx.now();
@@ -76,8 +77,8 @@ export async function claimBatches(ctx: Context, start: Date, before: Date): Pro
 }
 
 /**
- * Ends a batch whose payloads up to `last` are done; if `last` is null, no payload is done. The organization gets another batch in
- * this run if it may have more payloads.
+ * Ends a batch whose payloads up to `last` are done. If `last` is null, no payload is done. The organization gets another batch
+ * in this run if it may have more payloads.
  */
 export async function finishBatch(
   ctx: Context,

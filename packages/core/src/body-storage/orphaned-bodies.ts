@@ -25,15 +25,15 @@ interface DueOrphan {
 
 /**
  * Deletes objects of removed payloads and run steps. An object is kept if its payload exists without referring to it, because a
- * move may be about to store the reference. The next move overwrites that object, or it is deleted after its payload.
+ * move may be about to store the reference. The next move overwrites such an object, or the object is deleted after its payload.
  */
 export async function removeOrphanedBodies(ctx: Context, storage: BodyStorage): Promise<void> {
   const start = performance.now();
   let failure: unknown = null;
   const shouldStop = () => failure !== null || performance.now() - start > MAX_RUN_MS;
   while (!shouldStop()) {
-    // Other runs skip these objects for an hour, which is long enough to delete them. If a move writes an object again, it changes
-    // the time, so the record is kept.
+    // Other runs skip these objects for an hour, which is long enough to delete them. A move that writes an object again changes
+    // `due_at` of its record, so the record is kept.
     const claim = addMs(ctx.now(), HOUR_MS);
     const due = await claimDue(ctx, claim);
     const finished: string[] = due.filter(({ has_body_key }) => has_body_key === true).map(({ payload_id }) => payload_id);

@@ -29,7 +29,8 @@ const onBoard: SQL = sql`coalesce(${budgets.board_id},
 
 /**
  * Returns a filter for the budgets that the member may change: the budgets of boards with write access, and of tasks on these
- * boards. Admins also see the budgets of agents on these boards and, unless they are keys for some boards, those without a board.
+ * boards. Admins also get the budgets of agents on these boards. Budgets without a board are only for admins, and not for keys
+ * that are limited to some boards.
  */
 export function visibleBudgets({ actor }: Context<Member>): Filter {
   const { organization_id, member_id, role } = actor.active;
@@ -54,9 +55,9 @@ export function visibleBudgets({ actor }: Context<Member>): Filter {
 const NOWHERE: Place = { board_id: null, agent_id: null, task_id: null };
 
 /**
- * Checks that the member may set a budget. Every member may set one for a board with write access and for its tasks; only admins
- * may set one for agents or the organization. Throws `forbidden` for a board that the member may only read, and otherwise
- * `not_found`.
+ * Checks that the member may set a budget. Every member may set budgets for boards with write access and for their tasks. Only
+ * admins may set budgets for agents or the organization. Throws `forbidden` for a board that the member may only read, and
+ * otherwise `not_found`.
  */
 export async function requireScope(ctx: Context<Member>, scope: Scope, scope_id: string): Promise<Place> {
   const { organization_id, role } = ctx.actor.active;

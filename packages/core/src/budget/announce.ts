@@ -15,7 +15,7 @@ import { insertBoardEvents } from "../subscription/board-event.ts";
 import { oneLine } from "../values/wire.ts";
 import { budgetColumns, type Budget, toBudget } from "./budget.ts";
 
-/** A budget that may have reached its warning or its limit just now. */
+/** A budget that may just have reached its warning or its limit. */
 export interface Reached {
   id: string;
   /** True if tokens or dollars are spent, so that running runs have to stop. False if only the number of runs is used up. */

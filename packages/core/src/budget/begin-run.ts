@@ -10,13 +10,16 @@ import { announceBudgets } from "./announce.ts";
 /** The longest time, in seconds, that a refused agent is asked to wait. It is short, because a budget may be raised at any time. */
 const MAX_RETRY = 3_600;
 
-/** The error for a run that is refused because a budget has no room for it. */
+/** The error for a run that is refused because a budget has no room for it (docs/reference/budgets.md#work). */
 export class BudgetExhausted extends DomainError {
-  /** Ids of the budgets without room. */
+  /** Ids of the budgets that have no room. */
   readonly budget_ids: string[];
-  /** True if no other board or task can have room either. */
+  /**
+   * True if a budget of the organization or agent refused the run. Then there is no room for a run on any other board or task
+   * either.
+   */
   readonly is_final: boolean;
-  /** True if only the task's own budget has no room, so that another task may have room. */
+  /** True if only the task's own budget refused the run, so that there may be room for a run on another task. */
   readonly is_of_task: boolean;
   readonly retry_after_seconds: number;
   constructor(refused: readonly RefusedRow[], now: Date) {

@@ -85,7 +85,7 @@ export type Budget = z.infer<typeof Budget>;
 const text = (value: SQL) => sql<string>`trim_scale(${value})::text`;
 const textOrNull = (value: SQL) => sql<string | null>`trim_scale(${value})::text`;
 
-/** The columns that `toBudget` needs, with the placeholder `now`; the statement joins `budget_spending`. */
+/** The columns that `toBudget` needs. They use the placeholder `now`, and the statement must join `budget_spending`. */
 export const budgetColumns = {
   ...getTableColumns(budgets),
   limit_cost_usd: textOrNull(sql`${budgets.limit_cost_usd}`),

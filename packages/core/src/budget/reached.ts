@@ -18,9 +18,9 @@ export interface ReachedBudget extends Reached {
 export const isStopping = ({ is_spent, on_limit }: ReachedBudget): boolean => is_spent && on_limit === "stop";
 
 /**
- * Stores whether a created or changed budget has reached its warning and its limit, and returns the budget if it has reached one of
- * them. After a limit was raised, reaching it is announced again. Like a usage report, this locks the spending first, and begins a
- * new period if one is due.
+ * Stores whether a created or changed budget has reached its warning and its limit, and returns the budget if it has reached one
+ * of them. A raised limit is announced again when it is reached. Like a usage report, the function first locks the spending and
+ * begins a new period if one is due.
  */
 export async function markReached(ctx: Context, budget_id: string): Promise<ReachedBudget[]> {
   await ctx.db.execute(sql`select lock_budgets(array[${budget_id}::uuid], ${toTimestamp(ctx.now())})`);

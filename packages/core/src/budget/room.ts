@@ -11,7 +11,7 @@ interface Spender {
 
 /**
  * Returns the lateral query `room` with the columns `has_budgets` and `has_room` of an agent. If the organization has no budgets,
- * it costs one index look-up. `offset 0` keeps PostgreSQL from running the query again at each use.
+ * the query costs one index look-up. `offset 0` keeps PostgreSQL from running the query again at each use.
  */
 export const roomOf = ({ organization_id, board_id, agent_id, now }: Spender): SQL => sql`(
   select found.has_budgets, not found.has_budgets

@@ -77,7 +77,7 @@ const spending = preparedQuery(
     where changed.warned or changed.exhausted`,
 );
 
-/** Adds what was spent to the locked budgets. Returns those whose warning or limit is reached, now or earlier. */
+/** Adds what was spent to the locked budgets. Returns the budgets that have reached their warning or limit, now or earlier. */
 export async function spend(ctx: Context<Agent>, spent: readonly Spent[]): Promise<ReachedBudget[]> {
   if (spent.length === 0) return [];
   const rows = spent.map(({ board_id, task_id, total_tokens, cost_usd }) => ({ board_id, task_id, total_tokens, cost_usd }));

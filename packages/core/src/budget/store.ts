@@ -115,7 +115,7 @@ export async function insertBudget(ctx: Context<User | Agent>, organization_id: 
 /** The SQLSTATE of an invalid parameter, such as an unknown time zone. */
 const UNKNOWN_ZONE = "22023";
 
-/** Throws if PostgreSQL does not know a time zone that passed the validation, because JavaScript knows more of them. */
+/** Throws if PostgreSQL does not know a time zone that passed the validation, because JavaScript knows more time zones. */
 async function requireTimezone(ctx: Context, timezone: string): Promise<void> {
   if (timezone === "UTC") return;
   try {
@@ -175,8 +175,8 @@ const reserveColumns = ({ cost_usd, total_tokens }: NonNullable<UpdateBudget["re
 });
 
 /**
- * Stores a change and its event, in the caller's transaction. The amount spent is kept, unless the period or time zone changes,
- * because that begins a new period. `before` is null if nothing has changed.
+ * Stores a change and its event, in the caller's transaction. A change of the period or time zone begins a new period. Otherwise
+ * the amount spent is kept. `before` is null if nothing has changed.
  */
 export async function changeBudget(
   ctx: Context<Member>,

@@ -55,7 +55,7 @@ export async function listChanges(ctx: Context<Member | Agent>, query: ChangesQu
   const { limit } = query;
   const source = createChangeSource(scope!, types);
   const rows = await source.read(ctx, { after, below: horizon, since: null, limit: limit + 1 });
-  // Checked after reading, because entries could have been removed between an earlier check and the reading.
+  // The cursor is checked after reading, because entries could have been removed between an earlier check and the reading.
   await requireKept(ctx, after);
   const shown = rows.slice(0, limit);
   const has_more = rows.length > limit;
@@ -65,7 +65,7 @@ export async function listChanges(ctx: Context<Member | Agent>, query: ChangesQu
 
 /**
  * Returns the position after which a stream starts: `sent`, which is a cursor or the id of an event. Returns null if the client
- * sent nothing; the stream then starts now.
+ * sent nothing. The stream then starts now.
  */
 export async function startOfStream(ctx: Context<Member | Agent>, sent: string | undefined): Promise<Cursor | null> {
   if (sent === undefined) return null;

@@ -15,7 +15,7 @@ export interface ChannelKind {
   readonly job: ChannelJob;
   /** Whether the operator has set up the channel. If not, nothing is stored for it. */
   isOn(ctx: Context): boolean;
-  /** Adds the channels that people have without asking for them, in the transaction that stores their deliveries. */
+  /** Adds channels that people get without setting them up, in the transaction that stores the deliveries on these channels. */
   addChannels?(ctx: Context, organization_id: string, user_ids: readonly string[]): Promise<void>;
   /**
    * Prepares sending for an organization. Returns a date if nothing may be sent before it, and null if the organization has no

@@ -17,8 +17,8 @@ import { laterDueJob } from "./schedule.ts";
 import { enqueueAll } from "../job/job.ts";
 
 /**
- * The maximum number of channels and deliveries of one job. The next job sends the rest, so that other organizations get their
- * turn in between.
+ * The maximum number of channels and deliveries of one job. The next job sends the remaining ones, so that jobs of other
+ * organizations can run in between.
  */
 const MAX_CHANNELS = 50;
 const MAX_DELIVERIES = 500;

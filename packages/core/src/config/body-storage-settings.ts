@@ -45,7 +45,7 @@ type Variables = z.output<z.ZodObject<typeof bodyStorageSettings>>;
 /** For a smaller body, a request to the bucket costs more than its space in the database (docs/costs.md#bodies-in-a-bucket). */
 const MIN_BYTES_IN_BUCKET = 16_384;
 
-/** Returns the origin at which browsers upload and download files directly; null if they do that through this service. */
+/** Returns the origin at which browsers upload and download files directly; null if they use this service instead. */
 export function toFileOrigin(storage: BodyStorageSettings | null, region: string | undefined): string | null {
   if (storage?.place.kind !== "bucket") return null;
   const { bucket, endpoint } = storage.place;
@@ -55,8 +55,8 @@ export function toFileOrigin(storage: BodyStorageSettings | null, region: string
 }
 
 /**
- * Reads where bodies are stored. `endpoint` is the address at which all AWS clients of the process reach the S3-compatible storage;
- * it is unset for S3 itself.
+ * Reads where bodies are stored. `endpoint` is the address at which all AWS clients of the process reach the S3-compatible
+ * storage. It is undefined for S3 itself.
  */
 export function toBodyStorage(env: Variables, endpoint: string | undefined): BodyStorageSettings | null {
   const { WEBHOOK_BODY_STORAGE: place, WEBHOOK_BODY_DAYS: days } = env;

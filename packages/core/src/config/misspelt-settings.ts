@@ -21,7 +21,7 @@ export function listMisspelt(environment: Readonly<Record<string, string | undef
 /** Checks whether the names differ by at most two letters that were added, left out, replaced, or swapped with their neighbour. */
 function isSimilar(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > MAX_EDITS) return false;
-  // The optimal string alignment distance. Only the last two rows of the matrix are kept.
+  // This computes the optimal string alignment distance. Only the last two rows of the matrix are kept.
   let before: number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, column) => column);
   for (let i = 1; i <= one.length; i++) {

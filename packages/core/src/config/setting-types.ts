@@ -41,7 +41,7 @@ export const httpUrl = z
 export const httpsUrl = httpUrl
   .refine((text) => /^https:\/\/[^/@]+(\/|$)/i.test(text), { error: "must be an absolute https URL without credentials" })
   .meta({ rule: "absolute https URL without credentials" });
-/** Not normalized, because the `iss` claim must match exactly, including a trailing slash. */
+/** The URL is not normalized, because the `iss` claim must match exactly, including a trailing slash. */
 export const issuer = z
   .string()
   .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {

@@ -37,7 +37,8 @@ export interface Settings {
   /** Whether answers may be streamed. Behind API Gateway, a Lambda's answer is collected first, and may have at most 6 MB. */
   readonly streamed_answers: boolean;
   /**
-   * Blank if the variable is set to a blank value; the default does not apply then (docs/reference/gateways.md#minimum-version).
+   * Blank if the variable is set to a blank value, because the default does not apply in this case
+   * (docs/reference/gateways.md#minimum-version).
    */
   readonly gateway_min_version: string;
   readonly gateway_allowed_hosts: readonly string[];
@@ -223,7 +224,7 @@ function parseEnvironment<S extends z.ZodObject>(
   const variables = withoutBlanks(environment);
   const parsed = schema.safeParse(variables, PARSED_ONCE);
   const issues = parsed.error?.issues ?? [];
-  // Reversed, so that the first problem of a setting is kept.
+  // The issues are reversed, so that the map keeps the first problem of each setting.
   const invalid = new Map(issues.toReversed().map((issue) => [String(issue.path[0]), toProblem(issue, variables)]));
   const more = listMore(variables).filter((problem) => !problem.split(/[ =]/).some((word) => invalid.has(word)));
   if (parsed.success && more.length === 0) return parsed.data;

@@ -19,7 +19,7 @@ export type AlertType = (typeof ALERT_TYPES)[number];
 export const DECIDER_GROUPS = ["watchers", "maker", "admins"] as const;
 export type DeciderGroup = (typeof DECIDER_GROUPS)[number];
 
-/** Something that people are notified about. It only contains ids; everything else is read when the people are notified. */
+/** Something that people are notified about. It contains only ids. Everything else is read when the people are notified. */
 export interface Alert {
   type: AlertType;
   organization_id: string;

@@ -1,8 +1,8 @@
 import type { Context } from "./context.ts";
 
 /**
- * Returns a function that gets the state of an app, which is created at first use and kept across requests. It is stored per
- * `ctx.http`, because every app has its own; so apps in one process, as in tests, share no state.
+ * Returns a function that gets the state of an app, which is created at first use and kept across requests. The state is stored
+ * per `ctx.http`, because every app has a separate `http`. So apps in one process, as in tests, share no state.
  */
 export function memoPerApp<T>(create: () => T): (ctx: Pick<Context, "http">) => T {
   const memos = new WeakMap<Context["http"], { value: T }>();

@@ -19,8 +19,8 @@ import type { Settings } from "../config/settings.ts";
 import type { HttpClient } from "./http-client.ts";
 
 /**
- * Everything that the domain needs from outside, passed explicitly. With ambient storage (AsyncLocalStorage), a call outside its
- * scope would use the pool, and its writes would silently not be part of the transaction.
+ * Everything that core needs from outside. It is passed explicitly and not through AsyncLocalStorage, because a call that loses
+ * the scope would silently use the pool, and its writes would not be part of the transaction.
  */
 export interface Context<A extends Actor = Actor> {
   readonly db: Db;
@@ -28,9 +28,9 @@ export interface Context<A extends Actor = Actor> {
   readonly gateways: Gateways;
   readonly http: HttpClient;
   readonly bus: EventBus;
-  /** Null if no storage is configured; bodies then stay in the database. */
+  /** Null if no storage is configured. Bodies then stay in the database. */
   readonly bodies: BodyStorage | null;
-  /** Null if no storage is configured; only small files are then accepted. */
+  /** Null if no storage is configured. Only small files are then accepted. */
   readonly files: FileStorage | null;
   /** Null without a mail server. */
   readonly mail: Mailer | null;
@@ -73,8 +73,8 @@ export type CallerContext = Context<User | Agent>;
 type TransactionContext = Pick<Context, "db" | "request_transaction" | "precondition">;
 
 /**
- * The last writes of a transaction, which the driver sends together with the COMMIT if it can. `run` must start all of them before
- * it awaits anything. If one fails, nothing is committed.
+ * The last writes of a transaction, which the driver sends together with the COMMIT if it can. `run` must start all writes before
+ * it awaits anything. If a write fails, nothing is committed.
  */
 export class FinalWrites<T> {
   readonly run: () => Promise<T>;
@@ -88,7 +88,7 @@ const MAX_ATTEMPTS = 5;
 
 /**
  * Thrown inside a `transaction`, before anything is written, if the transaction has locked too few rows. The retry must take
- * locks that keep others from adding such rows; otherwise it may lose the same race every time.
+ * locks that keep other transactions from adding more of these rows. Otherwise the retry may lose the same race every time.
  */
 export class RetryTransaction extends Error {
   override name = "RetryTransaction";
@@ -96,8 +96,8 @@ export class RetryTransaction extends Error {
 
 /**
  * Runs `work` in a transaction, or in the caller's transaction if there is one. After a deadlock, a lock timeout or
- * `RetryTransaction`, the work is repeated with `isRetry`, so it must not change anything outside of the transaction. Name its
- * parameter `ctx` as well, so that it shadows the outer context, whose queries would run outside the transaction.
+ * `RetryTransaction`, `work` is repeated with `isRetry`, so it must not change anything outside of the transaction. Name the
+ * parameter of `work` `ctx`, so that it shadows the outer context, whose queries would run outside the transaction.
  */
 export async function transaction<C extends TransactionContext, T>(
   ctx: C,
@@ -107,7 +107,8 @@ export async function transaction<C extends TransactionContext, T>(
     try {
       return await runTransaction(ctx, (ctx) => work(ctx, attempt > 1));
     } catch (error) {
-      // After a failed statement, the caller's transaction accepts no others.
+      // After a failed statement, PostgreSQL accepts no further statement in the caller's transaction, so the work cannot be
+      // repeated in it.
       const mayRepeat = error instanceof RetryTransaction || (isLockFailure(error) && !isInTransaction(ctx));
       if (attempt === MAX_ATTEMPTS || !mayRepeat) throw error;
     }
@@ -135,7 +136,7 @@ export async function runTransaction<C extends TransactionContext, T>(
       writes = start(result);
       // Marks a rejection as handled. If a write fails, the COMMIT fails too, and the `catch` below handles both.
       writes.catch(() => {});
-      // Drizzle sends a query one microtask after it is awaited. This waits that long, so that the COMMIT is sent after the
+      // Drizzle sends a query one microtask after it is awaited. Waiting for one microtask here makes the COMMIT follow the
       // writes.
       await Promise.resolve();
       return undefined;

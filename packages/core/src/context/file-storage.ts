@@ -6,7 +6,7 @@ export interface ByteRange {
   end: number;
 }
 
-/** What the client of an upload announced; the service checks the content against it. */
+/** What the client of an upload announced. The service checks the content against these values. */
 export interface UploadPlan {
   size: number;
   sha256: string;

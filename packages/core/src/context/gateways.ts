@@ -11,8 +11,8 @@ export interface GatewayTarget {
 }
 
 /**
- * What a host reports when it accepts a connection. `version` is what the host sent, `dev` for a development build, or null;
- * `version.ts` parses it.
+ * What a host reports when it accepts a connection. `version` is the text that the host sent, `dev` for a development build, or
+ * null. `version.ts` parses this text.
  */
 export interface GatewayHello {
   protocol: number;
@@ -27,8 +27,8 @@ export interface GatewayHello {
 }
 
 /**
- * The interface through which the domain talks to OpenClaw gateways; `websocket.ts` implements it. Every call has a deadline, so
- * it always ends with a result or a GatewayError.
+ * The interface through which core talks to OpenClaw gateways. `websocket.ts` implements it. Every call has a deadline, so it
+ * always ends with a result or a GatewayError.
  */
 export interface Gateways {
   /** Connects if no connection is open, and returns the host's hello. `timeout_ms` limits the whole wait. */

@@ -10,7 +10,9 @@ export interface FetchLimits {
 export interface HttpResponse {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The content in chunks. Read it to the end or close it with `return()`. It throws a FetchError when a limit is exceeded. */
+  /**
+   * The content in chunks. Read it to the end or close it with `return()`. Reading throws a FetchError when a limit is exceeded.
+   */
   body: AsyncGenerator<Uint8Array, void>;
 }
 

@@ -52,8 +52,9 @@ export function passPrefetchedBoard({ db, prefetched_board }: Holder, transactio
 }
 
 /**
- * Returns the board that the authentication of this caller has just read, else null. It returns the board only once; later access
- * checks read it again. A transaction that began after the authentication also reads it again, so that all its reads are inside it.
+ * Returns the board that the authentication of this caller has just read, else null. It returns the board only once, so later
+ * access checks read the board again. It returns null in a transaction that began after the authentication, so that the
+ * transaction reads the board itself.
  */
 export function takePrefetchedBoard({ db, prefetched_board }: Holder, caller_id: string, board_id: string): FoundBoard | null {
   const found = prefetched_board?.found;

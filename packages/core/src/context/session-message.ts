@@ -7,7 +7,7 @@ export interface ChatFields {
   session_key: string;
   /** Whether the host may deliver the agent's reply to the agent's own channel. */
   deliver: boolean;
-  /** Derived from the cause of the message, so that a retry does not send the message twice. */
+  /** The key is derived from the cause of the message, so that a retry does not send the message twice. */
   idempotency_key: string;
 }
 

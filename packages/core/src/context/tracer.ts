@@ -15,8 +15,8 @@ export interface OpenSpan {
 }
 
 /**
- * Measures pieces of work and how they are nested. A tracer itself never throws; it returns or rethrows what the work returns or
- * throws.
+ * Measures pieces of work and how they are nested. The tracer returns or rethrows what the work returns or throws, and throws no
+ * other errors.
  */
 export interface Tracer {
   span<T>(start: SpanStart, work: (span: OpenSpan) => Promise<T>): Promise<T>;

@@ -23,9 +23,9 @@ const toPrepared = (write: Write): PreparedWrite | null => (isNamed(write) ? wri
 const statements = createStatementCache();
 
 /**
- * Runs several writes atomically in one round trip, as data-modifying common table expressions of one statement. A write does not
- * see table rows that another one writes; it can only read what named writes return. If all writes are prepared, the SQL is built
- * only once.
+ * Runs several writes atomically in one round trip, as data-modifying common table expressions of one statement. A write cannot
+ * see table rows that another write of the batch changes. It can only read the rows that named writes return. If all writes are
+ * prepared, the SQL is built only once.
  */
 export async function runBatch(ctx: Context, writes: readonly Write[]): Promise<void> {
   const returning = writes.filter(isNamed).find(({ onIds }) => onIds);
@@ -36,7 +36,9 @@ export async function runBatch(ctx: Context, writes: readonly Write[]): Promise<
   returning?.onIds?.(rowsOf<{ ids: string[] }>(result)[0]!.ids);
 }
 
-/** Returns the cache key of a batch's SQL. Returns null if a write is not prepared; the SQL is then built for each call. */
+/**
+ * Returns the cache key of a batch's SQL. Returns null if a write is not prepared, because the SQL is then built for each call.
+ */
 export function toKey(writes: readonly Write[]): string | null {
   const keys = writes.map((write) => toPrepared(write)?.key);
   return keys.includes(undefined) ? null : keys.join();

@@ -17,7 +17,7 @@ export const actingActor = (ctx: Acting): SQL<string> => setActor(toSetting(ctx)
 /** Returns `actingActor` as a condition that is always true, for the `where` of a statement that locks or changes rows. */
 export const actingAs = (ctx: Acting): SQL => sql`${actingActor(ctx)} is not null`;
 
-/** Returns `actingActor` as an id column, for an INSERT whose returned rows are sent as the answer. */
+/** Returns `actingActor` as part of an id column, for an INSERT whose returned rows are sent as the answer. */
 export const actingFor = (ctx: Acting, id: string): SQL<string> => sql<string>`(case when ${actingAs(ctx)} then ${id}::uuid end)`;
 
 const setActor = (actor: unknown) => sql<string>`set_config(${sql.raw(`'${ACTOR_SETTING}'`)}, ${actor}, true)`;

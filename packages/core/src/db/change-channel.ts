@@ -16,7 +16,7 @@ export interface ChangeChannel {
 
 const CHANNEL = "board_changes";
 /**
- * The minimum time between two notifications of a process, in milliseconds; changes in between are sent as one notification.
+ * The minimum time between two notifications of a process, in milliseconds. Changes in between are sent as one notification.
  * PostgreSQL commits the notifications of all sessions one after the other, so a process must not send too many.
  */
 const COLLECT_MS = 25;
@@ -26,7 +26,10 @@ const COLLECT_MS = 25;
  */
 const MAX_IDS = 200;
 const RECONNECT_MS = 5_000;
-/** After this time a connection that the database accepted and did not answer is given up. The driver itself has no limit. */
+/**
+ * The maximum time to open a connection. The driver has no such limit for a database that accepts the connection but never
+ * answers.
+ */
 const CONNECT_MS = 10_000;
 
 /**

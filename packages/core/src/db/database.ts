@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import journal from "../../../../migrations/meta/_journal.json" with { type: "json" };
 import type { Db } from "../context/db.ts";
 
-/** An open database: the handle for the domain, and the operations for the code that opened it. */
+/** An open database: the handle that core uses, and the operations for the code that opened the database. */
 export interface Database {
   db: Db;
   /**

@@ -8,12 +8,15 @@ interface Module {
   stackRestore: (this: void, pointer: number) => void;
 }
 
-/** The exit status after a failed statement. PostgreSQL keeps running after it; any other status means that it has crashed. */
+/**
+ * The exit status after a failed statement. PostgreSQL keeps running after it. Any other status means that PostgreSQL has
+ * crashed.
+ */
 const STATEMENT_FAILED = 100;
 
 /**
  * A PGlite that fails instead of hanging. PostgreSQL crashes when it cannot write its log, for example on a full disk. PGlite
- * would then call it again in an endless loop and block the process. Here every call after a crash throws. The files stay valid.
+ * would then call PostgreSQL again in an endless loop. Here every call after a crash throws. The files stay valid.
  */
 export class EmbeddedClient extends PGlite {
   #hasCrashed = false;
@@ -35,8 +38,8 @@ export class EmbeddedClient extends PGlite {
   }
 
   /**
-   * Stops PGlite after a crash. Its loop catches exceptions of a statement and then calls `stackRestore` outside the catch block,
-   * so throwing there ends the loop.
+   * Stops PGlite after a crash. PGlite's loop catches exceptions of a statement and then calls `stackRestore` outside the catch
+   * block, so an exception from `stackRestore` ends the loop.
    */
   #leaveAfterCrash(): void {
     const module = this.mod as unknown as Module;
@@ -71,7 +74,7 @@ export class EmbeddedClient extends PGlite {
 
   /**
    * Lets the event loop run once before each statement. A statement blocks the event loop, and each iteration of the loop accepts
-   * only one connection. Without the pause, a new connection waited for seconds behind many statements.
+   * only one connection. Without the pause, a new connection would wait for seconds behind many statements.
    */
   override _runExclusiveQuery<T>(run: () => Promise<T>): Promise<T> {
     return super._runExclusiveQuery(async () => {

@@ -14,8 +14,8 @@ interface LockingClient {
 }
 
 /**
- * How long a migration waits for the lock of a table. In the meantime, all new statements on the table wait behind it, so the
- * wait must be short.
+ * How long a migration waits for the lock of a table. While it waits, PostgreSQL queues all new statements on the table behind
+ * it, so the wait must be short.
  */
 const LOCK_TIMEOUT_MS = 3_000;
 const MAX_LOCK_ATTEMPTS = 20;
@@ -31,7 +31,7 @@ export async function migrateServer(client: LockingClient, db: Db, folder: strin
     await takeMigrationLock(client);
     await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await withLockRetry(() => applyMigrations(db, folder, { concurrently: true }));
-    // Building an index concurrently may wait for open transactions, but no statement has to wait for it.
+    // Building an index concurrently may wait for open transactions, but no statement waits behind it. So it needs no timeout.
     await client.query("set lock_timeout = 0");
     await withLockRetry(() => buildConcurrentIndexes(db, folder));
     await withLockRetry(() => dropReplacedIndexes(db, folder));
@@ -72,7 +72,7 @@ const DROPPED = /^\s*drop (?:index|table) (?:concurrently )?(?:if exists )?"([^"
 
 /**
  * Applies the missing migrations of a folder in one transaction and records them as Drizzle's migrator does. A transaction cannot
- * create an index concurrently, so on a server `buildConcurrentIndexes` builds those later, without blocking writes.
+ * create an index concurrently, so on a server `buildConcurrentIndexes` creates such indexes later, without blocking writes.
  */
 export async function applyMigrations(db: Db, folder: string, options: { concurrently: boolean }): Promise<void> {
   await db.execute(sql`create schema if not exists drizzle`);
@@ -94,8 +94,8 @@ async function applyMigration(db: Db, { sql: statements, hash, folderMillis }: M
 }
 
 /**
- * Returns the statement without CONCURRENTLY, which is not allowed in a transaction. An index to drop may not exist, because it may
- * never have been built.
+ * Returns the statement without CONCURRENTLY, which is not allowed in a transaction. Adds IF EXISTS to a drop, because the index
+ * may never have been built.
  */
 const toTransactional = (statement: string): string =>
   CONCURRENT_INDEX.test(statement)
@@ -103,8 +103,8 @@ const toTransactional = (statement: string): string =>
     : statement.replace(/^(\s*drop index )(?:concurrently )?(?:if exists )?/i, "$1if exists ");
 
 /**
- * Builds the missing concurrent indexes of a folder. An index that an interrupted attempt left invalid is built again; one that
- * an operator built by hand is kept. The caller must hold the migration lock and must not be in a transaction.
+ * Builds the missing concurrent indexes of a folder. An index that an interrupted attempt left invalid is built again. An index
+ * that an operator built by hand is kept. The caller must hold the migration lock and must not be in a transaction.
  */
 async function buildConcurrentIndexes(db: Db, folder: string): Promise<void> {
   for (const [name, statement] of listConcurrentIndexes(folder)) {

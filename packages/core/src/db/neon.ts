@@ -15,8 +15,8 @@ import {
 import { cacheStatements } from "./statement-cache.ts";
 
 /**
- * How long an idle connection is kept: about as long as a Lambda sandbox waits for its next request. Reconnecting would take longer
- * than checking the connection.
+ * How long an idle connection is kept: about as long as a Lambda sandbox waits for its next request. Checking an old connection
+ * takes less time than opening a new one.
  */
 const IDLE_MS = 60_000;
 const CHECK_AFTER_IDLE_MS = 1_000;
@@ -30,7 +30,10 @@ type ConnectCallback = (error: Error | undefined, client: NeonClient | undefined
  * timers do not run. So the pool pings an idle connection before handing it out, and replaces it if it is closed.
  */
 class FreezeSafePool extends Pool {
-  /** When any connection was last used. With a pool of two, one connection is not pinged if the other was used a moment ago. */
+  /**
+   * When any connection of the pool was last used. In a pool of two, a connection is therefore not pinged if the other one was
+   * just used.
+   */
   #lastUse = 0;
   readonly #onDropped: (reason: unknown) => void;
   constructor(config: PoolConfig, log: Log) {
@@ -82,7 +85,7 @@ async function isAlive(client: NeonClient): Promise<boolean> {
 
 /**
  * Opens Neon over WebSocket, because Neon's HTTP driver has no interactive transactions. `max` is 1 or 2 in Lambda, where a
- * function serves one request at a time. `proxy` (host:port/path) replaces Neon's own proxy; `prepare` works as in postgres.ts.
+ * function serves one request at a time. `proxy` (host:port/path) replaces Neon's own proxy. `prepare` works as in postgres.ts.
  */
 export function openNeon(
   url: string,
@@ -105,7 +108,7 @@ export function openNeon(
     options.log,
   );
   guardConnections(pool, options.log);
-  // If this fails, the server closes the connection and `guardConnections` logs that.
+  // If this fails, the server closes the connection, and `guardConnections` logs the closed connection.
   pool.on("connect", (client: NeonClient) => void configureSession(client, timeouts).catch(() => {}));
   pipelineTransactions(pool);
   if (options.prepare ?? true) cacheStatements(pool);
@@ -113,7 +116,7 @@ export function openNeon(
   return {
     db,
     async migrate(folder = migrationsFolder()) {
-      // Imported only here, because the functions that serve requests never migrate.
+      // The module is imported only here, because the functions that serve requests never migrate.
       const { migrateServer } = await import("./migrations.ts");
       const client = await pool.connect();
       await migrateServer(client, drizzle(client), folder);

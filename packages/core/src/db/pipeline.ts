@@ -46,7 +46,7 @@ const isScript = ({ config, values = [] }: Pick<Statement, "config" | "values">)
   values.length === 0 && config.text.includes(";");
 
 function createPipeline(send: Query, DriverQuery: NewQuery): Query {
-  /** The BEGIN that has not been sent yet; it waits for the first statement of its transaction. */
+  /** The BEGIN of a transaction that has not sent any statement yet. It is sent together with the first statement. */
   let begin: Statement | null = null;
   let waiting: Statement[] = [];
   let isOpen = false;

@@ -10,8 +10,8 @@ export interface DatabaseTimeouts {
 }
 
 /**
- * No request of the service takes this long. A statement or transaction that does is stopped, because it holds locks that others
- * wait for.
+ * No request of the service should take this long. PostgreSQL ends a statement or transaction that does, because it may hold
+ * locks that others wait for.
  */
 export const SERVICE_TIMEOUTS: DatabaseTimeouts = { connect_ms: 10_000, statement_ms: 60_000, idle_transaction_ms: 60_000 };
 
@@ -69,8 +69,8 @@ export function countDropped(log: Log): (reason: unknown) => void {
 }
 
 /**
- * Pages are in memory or on an SSD, where reading one by an index costs little more than reading the next one. With the default of
- * 4, PostgreSQL would rather read a table of a few hundred rows for each row of a page than use its index.
+ * Pages are in memory or on an SSD, where a random read costs little more than a sequential read. With PostgreSQL's default of 4,
+ * the planner would prefer to scan a table of a few hundred rows for each row of a page instead of using its index.
  */
 const PAGE_COST = "set random_page_cost = 1.1";
 
@@ -87,8 +87,8 @@ export async function configureSession(
 }
 
 /**
- * Keeps the process running when a connection breaks. The drivers only handle `error` events of idle connections; the same event
- * on a connection in use would end the process.
+ * Keeps the process running when a connection breaks. The drivers handle `error` events only of idle connections. On a connection
+ * in use, this event would end the process.
  */
 export function guardConnections(pool: Pool, log: Log): void {
   const inUse = new Set<Client>();
@@ -100,8 +100,8 @@ export function guardConnections(pool: Pool, log: Log): void {
     client.on("error", (error) => {
       if (!inUse.delete(client)) return;
       logLoss(error);
-      // If BEGIN fails, Drizzle does not release the connection, so it is released here. After any other failure Drizzle releases
-      // it too. A second release would throw in the pool, so `release` then does nothing.
+      // If BEGIN fails, Drizzle does not release the connection, so it is released here. After any other failure, Drizzle
+      // releases it again. The pool would throw at a second release, so `release` now does nothing.
       client.release(true);
       client.release = () => {};
     });

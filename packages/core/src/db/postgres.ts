@@ -16,7 +16,10 @@ import { cacheStatements } from "./statement-cache.ts";
 
 type ConnectCallback = Parameters<pg.Pool["connect"]>[0];
 
-/** A pool that marks its connection errors. Otherwise they would look like connection errors of any other server. */
+/**
+ * A pool that wraps its connection errors in `DatabaseConnectError`. Otherwise they would look like connection errors of another
+ * server.
+ */
 class MarkingPool extends pg.Pool {
   readonly #onDropped: (reason: unknown) => void;
   constructor(config: pg.PoolConfig, log: Log) {
@@ -72,7 +75,7 @@ export function openPostgres(
   return {
     db,
     async migrate(folder = migrationsFolder()) {
-      // Imported here, because the functions that serve requests never migrate.
+      // The module is imported only here, because the functions that serve requests never migrate.
       const { migrateServer } = await import("./migrations.ts");
       const client = await pool.connect();
       await migrateServer(client, drizzle(client), folder);

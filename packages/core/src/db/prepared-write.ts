@@ -4,7 +4,7 @@ import type { Context } from "../context/context.ts";
 import type { Db } from "../context/db.ts";
 import { createStatementCache, type Values } from "./prepared.ts";
 
-/** A write whose SQL is built once. `runWrite` runs it alone; `runBatch` runs it together with others. */
+/** A write whose SQL is built once. `runWrite` runs it alone, and `runBatch` runs it together with other writes. */
 export interface PreparedWrite {
   /** Identifies the SQL in the cache. Two writes with the same key must have the same SQL. */
   key: string;
@@ -53,12 +53,12 @@ export function prepareRowsInsert<T extends PgTable, const Name extends ColumnNa
   return (rows) => ({ key, build, values: { rows: toJson(rows) } });
 }
 
-/** Half of a surrogate pair, which remains where a text was cut in the middle of a character. */
+/** Half of a surrogate pair. It remains if a text was cut in the middle of a character. */
 const LONE_SURROGATE = /\\ud[89a-f]/i;
 
 /**
- * Converts rows to JSON. PostgreSQL refuses half of a surrogate pair in JSON, so it is replaced with U+FFFD, as the driver does in
- * a text parameter.
+ * Converts rows to JSON. PostgreSQL refuses half of a surrogate pair in JSON. So the half is replaced with U+FFFD, as the driver
+ * does in a text parameter.
  */
 function toJson(rows: unknown): string {
   const json = JSON.stringify(rows);

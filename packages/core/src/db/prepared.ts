@@ -10,7 +10,7 @@ import { createRowMapper, type Joins, type MapRows } from "./row-mapper.ts";
 
 /** The values of a query's placeholders, by name. */
 export type Values = Readonly<Record<string, unknown>>;
-/** A query of Drizzle's query builder, or raw SQL. Raw SQL returns the driver's result; read its rows with `rowsOf`. */
+/** A query of Drizzle's query builder, or raw SQL. Raw SQL returns the driver's result, whose rows `rowsOf` reads. */
 type Preparable = SQL | { prepare(name: string): unknown };
 type ResultOf<Q> = Q extends SQL ? unknown : Awaited<Q>;
 /** Arguments that select a variant of the SQL, for example whether it has a condition. */
@@ -43,7 +43,7 @@ export function preparedQuery<const S extends Shape, Q extends Preparable>(
   });
 }
 
-/** Creates a cache of built statements by key. A full cache is emptied. */
+/** Creates a cache of built statements by key. When the cache reaches its maximum size, all its entries are dropped. */
 export function createStatementCache<Result>(): { get(key: string, build: () => Preparable): Statement<Result> } {
   const statements = new Map<string, Statement<Result>>();
   return {

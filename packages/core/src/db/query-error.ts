@@ -53,7 +53,7 @@ const STATEMENT_TIMEOUT = "57014";
 const SYSTEM_CODES = new Set("ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH".split(" "));
 /** Messages of the drivers' connection errors, which have no code. */
 const CONNECTION_LOST = /^connection (terminated|ended)|connection error and is not queryable|client was closed and is not/i;
-/** In seconds. A restarting database usually answers again after this time. */
+/** The wait before a retry, in seconds. A restarting database usually answers again after this time. */
 const RETRY_AFTER = 5;
 
 /** Checks whether the database is unavailable, so that a retry may succeed. Errors of other systems never count. */

@@ -29,7 +29,7 @@ export async function countRequest(ctx: Context, name: BudgetName, scope: string
 const DAY_SECONDS = DAY_MS / 1000;
 
 /**
- * Adds `by` to a count with a limit per UTC day; above the limit, throws `limited` with the text of `toDetail`. The counter is
+ * Adds `by` to a count with a limit per UTC day. Above the limit, it throws `limited` with the text of `toDetail`. The counter is
  * stored under the end of its day, so that the retention does not remove it earlier.
  */
 export async function countOfDay(

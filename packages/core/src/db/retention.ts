@@ -99,8 +99,8 @@ const removeFrom =
 const MAX_RUN_MS = 20_000;
 
 /**
- * Removes old rows in batches of `size`, oldest first. Each batch starts where the previous one ended. A batch that started at
- * the beginning would read all index entries of removed rows again, which stay until a vacuum.
+ * Removes old rows in batches of `size`, oldest first. Each batch starts where the previous one ended. Until a vacuum, the index
+ * still has the entries of removed rows, and a batch that started at the beginning would read all of them again.
  */
 export async function removeInBatches(
   size: number,

@@ -5,8 +5,8 @@ import { isLockFailure } from "./query-error.ts";
 import { actingActor } from "./change-actor.ts";
 
 /**
- * Shorter than PostgreSQL's `deadlock_timeout` of one second, so that in a deadlock this transaction gives up instead of the
- * other one.
+ * How long a statement waits for a lock. The time is shorter than PostgreSQL's `deadlock_timeout` of one second, so that in a
+ * deadlock this transaction fails instead of the other transaction.
  */
 const LOCK_TIMEOUT_MS = 300;
 const MAX_LOCK_TIMEOUT_ATTEMPTS = 20;

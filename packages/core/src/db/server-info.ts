@@ -16,7 +16,7 @@ const SAMPLES = 3;
 
 /** Measures a database server on one connection. Throws if the server does not answer. */
 export async function readServerInfo(db: Db): Promise<ServerInfo> {
-  // The first statement opens the connection, so its time does not count.
+  // The first statement opens the connection, so its duration is not measured.
   const version = await db.execute(sql`select current_setting('server_version') as version`);
   const samples: Omit<ServerInfo, "version">[] = [];
   for (let round = 0; round < SAMPLES; round++) {

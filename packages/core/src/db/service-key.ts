@@ -12,8 +12,8 @@ export async function findServiceKey({ db, settings }: KeyContext, name: string)
 }
 
 /**
- * Returns a key that the service generates when it first needs it. It is stored encrypted in the database, so that it survives
- * redeployments and is the same in every process.
+ * Returns a key that the service generates when it first needs the key. The key is stored encrypted in the database, so that it
+ * survives redeployments and is the same in every process.
  */
 export async function getOrCreateServiceKey(ctx: KeyContext, name: string, create: () => string): Promise<string> {
   const stored = await findServiceKey(ctx, name);

@@ -6,7 +6,7 @@ export interface Address {
 }
 
 export interface LookupOptions {
-  /** The look-up counts toward the limit of this organization. If absent, the service itself makes the look-up. */
+  /** The look-up counts toward the limit of this organization. Undefined if the service itself makes the look-up. */
   organization_id?: string | undefined;
   /** Whether to ask the operating system if the name servers do not know the name. The system look-up blocks a thread. */
   asks_system?: boolean;
@@ -65,7 +65,7 @@ export function isPublicAddress(address: string): boolean {
   // A BlockList treats IPv4-mapped IPv6 addresses as IPv4. However, it never matches an address with a zone (`%eth0`).
   const withoutZone = address.split("%", 1)[0] ?? "";
   const family = isIP(withoutZone);
-  // Created at first use, because Node needs 3 ms for the first IPv6 address and few functions connect to one.
+  // The ranges are created at first use, because Node needs 3 ms for the first IPv6 address and few functions connect to one.
   const { nonPublic, publicIpv6, ipv4Mapped } = (ranges ??= createRanges());
   if (family === 4) return !nonPublic.check(withoutZone, "ipv4");
   return (

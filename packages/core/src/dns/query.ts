@@ -6,7 +6,7 @@ export const LOOKUP_TIMEOUT_MS = 3_000;
 /** Time after which an unanswered query is sent again, because UDP may lose it. */
 const RESEND_MS = 1_000;
 const TRIES = 3;
-/** How long to wait for the addresses of one family once those of the other family are known. */
+/** How long to wait for the addresses of one family once the addresses of the other family are known. */
 const OTHER_FAMILY_MS = 250;
 /**
  * The maximum number of addresses of a name to use. A name may have thousands of addresses, and a client tries them one after the

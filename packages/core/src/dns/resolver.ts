@@ -12,7 +12,7 @@ type Addresses = Awaited<ReturnType<ResolveName>>;
 export interface ResolverOptions {
   /** How many look-ups of one organization may be in progress; 0 means no limit. */
   organization_lookups?: number;
-  /** Name servers as `address:port`; by default those of the machine. */
+  /** Name servers as `address:port`. By default, the name servers of the machine are used. */
   servers?: readonly string[];
   files?: SystemFiles;
   /** Resolves a name through the operating system. Tests replace it. */
@@ -59,8 +59,8 @@ export function createNameResolver(options: ResolverOptions = {}): ResolveName {
   }
 
   /**
-   * Lets callers that ask for the same name share one look-up. It stays shared until it ends, even if all callers have given up,
-   * because it may still occupy a thread.
+   * Lets callers that ask for the same name share one look-up. The look-up stays shared until it ends, even if all callers have
+   * given up, because it may still occupy a thread.
    */
   function share(hostname: string, asks_system: boolean): Promise<Addresses> {
     const key = `${hostname} ${asks_system}`;

@@ -11,7 +11,7 @@ import { notFound } from "../values/errors.ts";
 import { Id, lazyObject } from "../values/wire.ts";
 import { followersOfTask } from "./follow.ts";
 
-/** A task rarely has more followers; people want to know who they are, not to page through them. */
+/** A task rarely has more followers, so the list has no pages. */
 const MAX_LISTED = 50;
 
 export const TaskFollowers = lazyObject(() => ({
@@ -35,7 +35,7 @@ export async function getTaskFollowers(ctx: Context<User>, board_id: string, tas
     .from(tasks)
     .where(and(eq(tasks.id, task_id), eq(tasks.board_id, board.id)));
   if (!task) throw notFound();
-  // API keys act as service users, which are not people and whose inboxes nobody reads.
+  // Service users, as which API keys act, are left out. They are not people, and nobody reads their inboxes.
   const result = await ctx.db.execute(sql`
     select person.id as user_id, coalesce(person.preferred_name, person.name, person.email) as name, count(*) over ()::int as total
     from ${users} as person

@@ -53,7 +53,8 @@ export const locateAllowedReceiver =
   (resolve: ResolveName = resolveName, rules: AddressRules = NO_PRIVATE_ADDRESSES): LocateReceiver =>
   async (url, organization_id) => {
     const isHttpsPort = url.protocol === "https:" && url.port === "";
-    // Such a URL needs a host that the operator allows. There is none, so it is refused even if its name does not resolve now.
+    // Any URL other than https on port 443 needs a host that the operator allows. If the operator allows none, the URL is refused
+    // without resolving its name.
     if (!isHttpsPort && !rules.private_addresses_allowed && rules.allowed_hosts.length === 0) throw refusedReceiver();
     const hostname = normalizeHost(url.hostname);
     const literal = isIP(hostname);
@@ -150,7 +151,8 @@ interface DialOptions extends Message {
 
 function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, ...dial }: DialOptions): Promise<IncomingMessage> {
   const isTls = url.protocol === "https:";
-  // Not imported at the top: Node reads all exports of an imported module, and one export of node:http loads fetch and WebSocket.
+  // The module is not imported at the top, because Node reads all exports of an imported module, and one export of node:http
+  // loads fetch and WebSocket.
   const { request } = process.getBuiltinModule(isTls ? "node:https" : "node:http");
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const outgoing = request(
@@ -161,10 +163,11 @@ function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, .
       port,
       method,
       path: url.pathname + url.search,
-      // A compressed body could be within the size limit and then expand beyond it.
+      // Only uncompressed bodies are accepted, because a compressed body could be within the size limit and then expand beyond
+      // it.
       headers: { host: url.host, accept: "*/*", "accept-encoding": "identity", "user-agent": "board-coordination", ...headers },
       signal,
-      // No keep-alive, because a pooled connection could lead to an address from an earlier look-up.
+      // Connections are not kept alive, because a pooled connection could lead to an address from an earlier look-up.
       agent: false,
       lookup: (_hostname, options, done) => {
         const [first] = addresses;
@@ -177,8 +180,8 @@ function sendRequest(url: URL, { addresses, port, signal, ca, method, headers, .
   );
   outgoing.on("socket", (socket) => socket.once(isTls ? "secureConnect" : "connect", () => dial.onConnect()));
   outgoing.on("error", reject);
-  // If a response switches protocols, the request closes without an error, so this rejects. After any other response, it has no
-  // effect.
+  // If a response switches protocols, the request closes without an error, so the promise must be rejected here. After any other
+  // response, the promise is already settled, and rejecting it has no effect.
   outgoing.on("close", () => reject(new Error("closed without a response")));
   outgoing.end(dial.body);
   return promise;

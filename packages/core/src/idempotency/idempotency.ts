@@ -27,7 +27,7 @@ export interface StoredAnswer {
 const SHARDS = 8;
 /** After this time, in milliseconds, a claim belongs to a process that has crashed, because no request runs longer. */
 const CLAIM_MS = 60_000;
-/** In seconds. Expired answers are removed once an hour. */
+/** The wait before a retry, in seconds. Expired answers are removed once an hour. */
 const FULL_RETRY_AFTER = 3_600;
 
 const stillRunning = () =>
@@ -58,7 +58,7 @@ const preparedSameKey = isSameKey({
 
 /**
  * Stores an answer in the caller's transaction, together with the change. Waits for other transactions that store the same key.
- * Returns false if the key is already used; the caller must then roll back and answer with `readAnswer`.
+ * Returns false if the key is already used. The caller must then roll back and answer with `readAnswer`.
  */
 export async function storeAnswer(ctx: Context, request: RepeatableRequest, answer: StoredAnswer): Promise<boolean> {
   const answer_sealed = sealAnswer(ctx, answer);

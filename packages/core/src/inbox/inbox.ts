@@ -18,7 +18,7 @@ import { hasWork, type InboxRow, MAX_COUNT, MAX_TASKS, readInbox } from "./read.
 import { waitForWork } from "./wait.ts";
 
 const MAX_MESSAGES = 50;
-/** Well below 29 s, after which API Gateway times out. */
+/** API Gateway times out after 29 s, so a request must end well before that. */
 const MAX_WAIT_SECONDS = 20;
 
 export const InboxQuery = lazyObject(() => ({

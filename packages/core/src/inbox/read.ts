@@ -71,8 +71,8 @@ const unread = sql`from ${inbox_messages} where ${inbox_messages.agent_id} = ${a
   and ${inbox_messages.board_id} is not distinct from ${agents.board_id} and ${inbox_messages.acknowledged_at} is null`;
 
 /**
- * Whether a message was stored before the oldest open transaction began. No later commit can add a message before it, so an agent
- * that acknowledges messages up to it has seen all of them. `horizon`, if given, replaces the snapshot's horizon.
+ * Whether a message was stored before the oldest open transaction began. No later commit can add an earlier message, so an agent
+ * that acknowledges all messages up to this one has seen all of them. `horizon`, if given, replaces the snapshot's horizon.
  */
 const isSettled = sql`${inbox_messages.tx} < coalesce(${sql.placeholder("horizon")}::text::xid8, pg_snapshot_xmin(pg_current_snapshot()))`;
 

@@ -14,7 +14,7 @@ export function toShownMessage({ is_cut, author_id: _, ...message }: MessageRow)
 }
 
 /**
- * Returns the author of a message. An agent writes only nudges; the service writes all other messages and names the authors of
+ * Returns the author of a message. Agents write only nudges. The service writes all other messages and names the authors of
  * quoted texts. Returns null for a nudge whose author was not recorded.
  */
 export function messageAuthor({ kind, author_id }: MessageRow): Author | null {

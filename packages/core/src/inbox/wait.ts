@@ -27,8 +27,8 @@ interface Waiter {
 const waitersOf = memoPerApp(createWaiters);
 
 /**
- * Reads the waiting inboxes of these organizations now. This only makes the answers faster, because the timer polls the inboxes
- * anyway.
+ * Reads the waiting inboxes of these organizations now. The call only makes the answers faster, because the timer polls the
+ * inboxes anyway.
  */
 export const pollWaits = (ctx: Context, organizations: ReadonlySet<string>): void => waitersOf(ctx).pollSoon(organizations);
 
@@ -94,7 +94,7 @@ function createWaiters() {
     const id = randomUUID();
     if (isShared(ctx)) await storeWait(ctx, { id, ms });
     else requireRoom(ctx);
-    // Another request of the agent may have started a wait in the meantime.
+    // This also ends a wait that another request of the agent started in the meantime.
     waiting.get(agent_id)?.end(null);
     const { promise, resolve } = Promise.withResolvers<InboxRow | null | undefined>();
     const stop = () => waiter.end(null);

@@ -9,12 +9,12 @@ import { type JobKind, type JobPayloads, RETRY_POLICIES } from "./kinds.ts";
 import { hasStatus } from "./lane.ts";
 import { freedSlots } from "./slots.ts";
 
-/** A job whose id the caller chooses, so that it can later claim the job and run it itself. */
+/** A job whose id the caller chooses, so that the caller can later claim the job and run it. */
 export interface ClaimableJob<K extends JobKind> {
   id: string;
   lane: string;
   payload: JobPayloads[K];
-  /** Stored encrypted, and erased when the job ends. */
+  /** The secret is stored encrypted, and erased when the job ends. */
   secret: string | null;
 }
 
@@ -22,8 +22,8 @@ export interface ClaimableJob<K extends JobKind> {
 const INSERT_BATCH = 1_000;
 
 /**
- * Stores jobs in the caller's transaction. If `queued` is true, the relay sends their wake-ups; otherwise the caller must claim the
- * jobs itself.
+ * Stores jobs in the caller's transaction. If `queued` is true, the relay sends their wake-ups. Otherwise the caller must claim
+ * the jobs itself.
  */
 export async function createJobs<K extends JobKind>(
   ctx: Context,
@@ -48,9 +48,9 @@ export async function createJobs<K extends JobKind>(
 }
 
 /**
- * Claims jobs to run them here without the queue: in each lane without a running job, the first due job of `ids`, even if older
- * jobs wait there. Returns the claimed ids. Returns none if there are several `ids` while other jobs of the gateway are being
- * claimed. The leases are not renewed.
+ * Claims jobs to run them in this process without the queue. In each lane without a running job, it claims the first due job of
+ * `ids`, even if older jobs wait. Claims nothing if `ids` has several ids and another request is claiming jobs of the gateway.
+ * Returns the claimed ids. Their leases are not renewed.
  */
 export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
@@ -80,7 +80,7 @@ export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<s
       .returning({ id: jobs.id });
     return claimed.map(({ id }) => id);
   } catch (error) {
-    // A consumer has just leased another job of one of these lanes.
+    // A consumer has just leased another job of one of these lanes, so no job is claimed.
     if (violatedUniqueIndex(error) === "jobs_running") return [];
     throw error;
   }
@@ -120,8 +120,8 @@ export async function releaseJobs(ctx: Context, ids: readonly string[], run_at: 
 }
 
 /**
- * Leaves running jobs to the consumers, because their calls may still reach the host. No other job of their lanes runs before
- * `lease_until`; after that, consumers take the jobs over.
+ * Hands running claimed jobs over to the consumers. The calls of these jobs may still reach the host, so no other job of their
+ * lanes runs before `lease_until`. After that, consumers take the jobs over.
  */
 export async function abandonJobs(ctx: Context, ids: readonly string[], lease_until: Date): Promise<void> {
   await updateLiveJobs(ctx, ids, { lease_until });

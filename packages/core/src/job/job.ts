@@ -22,7 +22,7 @@ export interface EnqueueOptions {
   /** At most one queued or running job has this key. A second job with it is dropped. */
   dedupe_key?: string;
   run_at?: Date;
-  /** Stored encrypted, and erased when the job ends. */
+  /** The secret is stored encrypted, and erased when the job ends. */
   secret?: string;
 }
 
@@ -58,8 +58,8 @@ export const insertJob = <K extends JobKind>(ctx: Context, kind: K, payload: Job
   insertJobs(ctx, [{ kind, payload, options }]);
 
 /**
- * Builds the insert of several jobs, for `runWrite` or `runBatch`. Jobs of the same lane run in the order of the list. Building it
- * already adds their wake-ups to `ctx.pendingWakeups`.
+ * Builds the insert of several jobs, for `runWrite` or `runBatch`. Jobs of the same lane run in the order of the list. Building
+ * the insert already adds the wake-ups of the jobs to `ctx.pendingWakeups`.
  */
 export const insertJobs = (ctx: Context, new_jobs: readonly NewJob[]): PreparedWrite =>
   insertRows(new_jobs.map((job) => toJobRow(ctx, job)));
@@ -121,7 +121,9 @@ function toJobRow(ctx: Context, { kind, payload, options }: NewJob) {
 
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
 
-/** Sets the secret of a gateway's queued and running jobs of a kind. They need it once the gateway's row is deleted. */
+/**
+ * Sets the secret of a gateway's queued and running jobs of a kind. The jobs use the secret after the gateway's row is deleted.
+ */
 export async function setSecretByGateway(ctx: Context, kind: JobKind, gateway_id: string, secret: string): Promise<void> {
   await ctx.db
     .update(jobs)
@@ -146,7 +148,7 @@ export async function countJobs(ctx: Pick<Context, "db">): Promise<Partial<Recor
   return Object.fromEntries(rows.map(({ status, total }) => [status, total]));
 }
 
-/** Counts the queued and the running jobs, without reading those that have ended. */
+/** Counts the queued and the running jobs, without reading jobs that have ended. */
 export async function countOpenJobs(ctx: Pick<Context, "db">): Promise<Partial<Record<JobRow["status"], number>>> {
   const rows = await ctx.db
     .select({ status: jobs.status, total: count() })

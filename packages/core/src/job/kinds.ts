@@ -14,9 +14,9 @@ export type NotificationPayload = ChatContent & {
   label: string;
   /** Whether the host may deliver the agent's reply to the agent's own channel. */
   deliver: boolean;
-  /** Recorded when the host has accepted the message. */
+  /** The event to record when the host has accepted the message. */
   sent?: JobEvent;
-  /** Recorded when the job is dead. */
+  /** The event to record when the job is dead. */
   failed?: JobEvent;
   /** The task that the message is about. */
   task_id?: string;
@@ -37,7 +37,7 @@ export interface CleanupPayload {
 /** Creates an agent on its host, or updates its files there. */
 export interface ProvisionPayload {
   agent_id: string;
-  /** The agent's lifecycle generation; a job of an earlier generation does nothing. */
+  /** The agent's lifecycle generation. A job of an earlier generation does nothing. */
   generation: number;
   /** The user whose profile goes into the files; null for the organization's oldest owner. */
   user_id: string | null;
@@ -49,7 +49,7 @@ export interface ProvisionPayload {
   deliver: boolean;
 }
 
-/** Checks whether a woken agent has checked in; if not, sends it the same message again. */
+/** Checks whether a woken agent has checked in. If it has not, sends it the same message again. */
 export interface WakeCheckPayload {
   agent_id: string;
   generation: number;
@@ -84,7 +84,7 @@ export interface JobPayloads {
   "agent.cleanup": CleanupPayload;
   /** The job's secret is the agent's new token. */
   "agent.provision": ProvisionPayload;
-  /** Asks the agent's host what the agent has used. */
+  /** Reads from the agent's host how many tokens the agent has used. */
   "agent.read_usage": { agent_id: string };
   /** With `rotates_token`, the job's secret is the agent's new token. Otherwise the agent keeps its token. */
   "agent.update": ProvisionPayload & { force_bootstrap: boolean; rotates_token?: true };
@@ -100,7 +100,7 @@ export interface JobPayloads {
   "people.tell": AlertPayload;
   /** Sends all due e-mails to people of an organization. Each delivery is a row that counts its attempts. */
   "people.email": { organization_id: string };
-  /** Like `people.email`, by web push. */
+  /** Works like `people.email`, but sends by web push. */
   "people.push": { organization_id: string };
   "people.slack": { organization_id: string };
   "slack.reply": SlackReplyPayload;
@@ -142,15 +142,16 @@ export interface JobRetryPolicy {
 
 /** Attempts and backoff of each kind of job (docs/reference/gateways.md#job-kinds). */
 export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
-  // All attempts take less than five minutes, because the link in the mail is valid for only that long.
+  // The attempts end within five minutes, because the link in the mail is valid for only that long.
   "account.mail": { attempts: 5, first_seconds: 5, max_seconds: 60 },
   "agent.cleanup": { attempts: 10, first_seconds: 10, max_seconds: 600, retry_refusal: true },
   "agent.provision": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
   "agent.update": { attempts: 8, first_seconds: 5, max_seconds: 300, retry_refusal: true },
-  // Not retried: hosts report totals, so the next job of this kind also records the usage that this one could not read.
+  // This job is not retried, because hosts report totals. The next job of this kind records the missing usage as well.
   "agent.read_usage": { attempts: 1, first_seconds: 30, max_seconds: 30 },
   "agent.wake_check": { attempts: 1, first_seconds: 30, max_seconds: 30 },
-  // While others write to the configuration of a host, the host may report a failure as permanent although a retry would succeed.
+  // While other jobs write to the configuration of a host, the host may report a failure as permanent although a retry would
+  // succeed.
   "config.heartbeat": { attempts: 6, first_seconds: 10, max_seconds: 120, retry_permanent: true },
   // No refusal is permanent. For example, a bus that refuses an event because of a missing permission accepts it once somebody
   // grants the permission.
@@ -161,18 +162,18 @@ export const RETRY_POLICIES: Readonly<Record<JobKind, JobRetryPolicy>> = {
   "people.email": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   "people.push": { attempts: 6, first_seconds: 5, max_seconds: 300 },
   "people.slack": { attempts: 6, first_seconds: 5, max_seconds: 300 },
-  // Slack accepts answers at the address for half an hour.
+  // Slack accepts answers at the address for half an hour. All attempts take place within this time.
   "slack.reply": { attempts: 6, first_seconds: 2, max_seconds: 300 },
   "slack.update": { attempts: 6, first_seconds: 5, max_seconds: 300, max_retry_after_seconds: 3_600 },
   "people.tell": { attempts: 6, first_seconds: 5, max_seconds: 300 },
-  // Not retried: the result of the sync shows the failure, and the user starts another sync.
+  // This job is not retried, because the result of the sync shows the failure, and the user starts another sync.
   "pack.sync": { attempts: 1, first_seconds: 10, max_seconds: 10 },
   // Each attempt already waits for a restarting host, and four attempts take minutes. After that, a report that the host is
   // unreachable helps the user more than waiting longer.
   "sync.start": { attempts: 4, first_seconds: 5, max_seconds: 60 },
   "sync.agent": { attempts: 4, first_seconds: 5, max_seconds: 60 },
-  // Permanent failures are retried for the same reason as in config.heartbeat. Hosts that limit such calls ask the service to
-  // wait for a minute.
+  // Permanent failures are retried for the same reason as those of `config.heartbeat`. Hosts that limit configuration changes ask
+  // the service to wait for a minute.
   "sync.finish": { attempts: 4, first_seconds: 5, max_seconds: 60, retry_permanent: true },
   "subscription.deliver": {
     attempts: 8,

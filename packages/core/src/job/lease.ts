@@ -108,7 +108,7 @@ async function runLease(ctx: Context, lease: Prepared<JobRow[]>, which: Values, 
       return job;
     } catch (error) {
       const index = violatedUniqueIndex(error);
-      // Another worker has just leased a different job of the lane.
+      // Another worker has just leased a different job of the lane, so this job is not leased.
       if (index === "jobs_running") return undefined;
       if (!isSlotCollision(index)) throw error;
     }
@@ -125,8 +125,8 @@ async function returnLease(ctx: Context, isLeased: SQL, token: string): Promise<
 }
 
 /**
- * Returns the condition that this attempt still holds its lease. The number of the attempt does not tell, because a redrive counts
- * from zero again.
+ * Returns the condition that this attempt still holds its lease. The attempt number cannot identify the attempt, because a
+ * redrive resets the number to zero.
  */
 export const isOwnLease = ({ id, lease_token }: { id: string | Placeholder; lease_token: string | Placeholder | null }) =>
   and(eq(jobs.id, id), hasStatus("running"), sql`${jobs.lease_token} = ${lease_token}`);

@@ -18,8 +18,8 @@ import { freeSlotsWithin, hasFreeSlots, type SlotLimits, slotLimits } from "./sl
  */
 const FIRST_POLL_MS = 2_000;
 /**
- * The first wait of a delivery for a slot, in milliseconds. A receiver that does not answer occupies a slot for this long, and
- * thousands of deliveries that tried earlier would keep the database busy.
+ * The first wait of a delivery for a slot, in milliseconds. A receiver that does not answer occupies a slot for this long.
+ * Thousands of deliveries that try earlier would keep the database busy without getting a slot.
  */
 const FIRST_DELIVERY_POLL_MS = 15_000;
 const MAX_POLL_MS = 5 * 60_000;

@@ -26,14 +26,14 @@ export class DatabaseUnavailable extends ExpectedFailure {
 }
 
 /**
- * Extra attempts for a job that lost the database during an attempt. They are limited, because the job itself may be what makes
- * the database fail.
+ * Extra attempts for a job that lost the database during an attempt. Their number is limited, because the job itself may cause
+ * the failure of the database.
  */
 const EXTRA_ATTEMPTS = 5;
 const DATABASE_BACKOFF_MS = 1_000;
 /**
- * The delay of a job that waits for others to write to its host, about as long as a write takes. Jitter spreads the jobs that
- * wait.
+ * The delay of a job that waits while other jobs write to its host. The delay is about as long as a write takes. Jitter spreads
+ * the waiting jobs.
  */
 const WAITING_BACKOFF_MS = 1_000;
 
@@ -126,7 +126,7 @@ export async function recordFailure(
 ): Promise<AttemptOutcome | null> {
   const expected = error instanceof ExpectedFailure;
   const reason = errorText(error);
-  // A newer version of the service may have stored a kind that this version does not know.
+  // A newer version of the service may have stored a kind that this version does not know. Such a job has no retry policy.
   const { retry_permanent, retry_refusal } = (RETRY_POLICIES[job.kind as JobKind] ?? {}) as Partial<JobRetryPolicy>;
   const isRetriable =
     expected &&

@@ -19,7 +19,7 @@ const isKeyFree = sql`(${jobs}.dedupe_key is null or not exists (
 
 type RedriveContext = Pick<Context, "db" | "now" | "pendingWakeups">;
 
-/** Queues matching dead jobs again; their attempts start from zero. */
+/** Queues matching dead jobs again. Their attempts start from zero. */
 function queueAgain(ctx: RedriveContext, which: SQL | undefined, marks: { revived_at?: Date } = {}) {
   return ctx.db
     .update(jobs)
@@ -44,7 +44,7 @@ export async function redriveWhere(ctx: RedriveContext, which?: SQL): Promise<st
   const redriven = await queueAgain(ctx, which);
   if (redriven.length === 0) return [];
   const gateway_ids = [...new Set(redriven.flatMap(({ gateway_id }) => gateway_id ?? []))];
-  // The operator has fixed the cause, so the hosts may be tried at once.
+  // Operators redrive jobs after they have fixed the cause, so the hosts may be tried at once.
   await ctx.db
     .update(gateway_circuits)
     .set({ failures: 0, retry_at: ctx.now() })
@@ -57,8 +57,8 @@ export const redriveJobs = (ctx: RedriveContext, ids?: string[]): Promise<string
   redriveWhere(ctx, ids && inArray(jobs.id, ids));
 
 /**
- * Kinds that are not revived: syncs, because their run reports the failure and the user starts another one, and probes and wake
- * checks, because their result is useless later.
+ * Kinds that are not revived. A sync has a run that reports the failure, and the user starts another sync. The result of a probe
+ * or a wake check is useless later.
  */
 const NOT_REVIVED: readonly string[] = [...SYNC_KINDS, ...CIRCUIT_FREE_KINDS];
 

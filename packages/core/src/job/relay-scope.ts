@@ -18,8 +18,8 @@ export function toRelayScope({ everything, ids, lanes }: PendingWakeups): RelayS
 }
 
 /**
- * The maximum number of ids and lanes to pass as separate parameters, of which unused ones are null. With arrays, whose length
- * PostgreSQL cannot estimate, it would plan the statement at every use, which takes longer than running it.
+ * The maximum number of ids and lanes to pass as separate parameters. Unused parameters are null. PostgreSQL cannot estimate the
+ * length of an array, so with arrays it would plan the statement at every use. Planning it takes longer than running it.
  */
 const FEW = 10;
 const numbers = Array.from({ length: FEW }, (_, index) => index);

@@ -23,8 +23,8 @@ export interface LostWakeUp {
 /** A queue keeps a wake-up until its job is due, and may then be slow to deliver it. */
 const LOST_IN_QUEUE: LostWakeUp = { after_ms: 30 * 60_000, counts_from_due: true };
 /**
- * A process with a queue in memory renews the wake-ups that it holds, so after this time it must have ended. The time is short,
- * because another process should run its jobs within a minute.
+ * A process with a queue in memory renews the wake-ups that it holds, so a process that has not done so for this long has ended.
+ * The time is short, because another process should run its jobs within a minute.
  */
 export const LOST_WITH_PROCESS: LostWakeUp = { after_ms: 40_000, counts_from_due: false };
 

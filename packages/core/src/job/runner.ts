@@ -37,9 +37,9 @@ export class JobCrashed extends Error {
 }
 
 /**
- * Runs one attempt of a job, unless the job is done, leased, not due, behind others of its lane, or held. An ExpectedFailure uses
- * up the wake-up; a retry gets a new one. Any other error is rethrown as JobCrashed, so that the queue delivers the wake-up
- * again.
+ * Runs one attempt of a job, unless the job is done, leased, not due, behind other jobs of its lane, or held. An ExpectedFailure
+ * uses up the wake-up, and the retry gets a new wake-up. Any other error is rethrown as JobCrashed, so that the queue delivers
+ * the wake-up again.
  */
 export async function runJob(ctx: Context<System>, handlers: JobHandlers, id: string): Promise<void> {
   const job = await withDatabaseRetry(() => leaseJob(ctx, id));

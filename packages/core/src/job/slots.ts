@@ -74,8 +74,8 @@ function freeSlot({ limit, isOwn, slot, owner }: Budget): SQL {
 const isUnbudgeted = isKind(UNBUDGETED_KINDS);
 
 /**
- * Returns the condition that the organization of a job has a free slot. The jobs of all deleted organizations share one budget. No
- * unique index covers those jobs, so they can briefly exceed it.
+ * Returns the condition that the organization of a job has a free slot. The jobs of all deleted organizations share one budget.
+ * No unique index covers the slots of these jobs, so the jobs can briefly exceed the budget.
  */
 const organizationHasFreeSlot = (budget: Budget) => sql`case when ${jobs}.organization_id is null
   then ${hasFreeSlot({ ...budget, isOwn: sql`other.organization_id is null` })}

@@ -34,7 +34,7 @@ export async function findUserByKeyId(ctx: Context, key_id: string): Promise<Mem
   return toActor(row);
 }
 
-/** Finds the service user of the key, to check an open connection again. This does not count as a use of the key. */
+/** Finds the service user of the key, to check an open connection again. Such a check does not count as a use of the key. */
 export async function recheckKey(ctx: Context, token: string): Promise<Member | null> {
   const row = await findRow(ctx, token, null);
   return row && toActor(row);

@@ -137,7 +137,7 @@ async function requireRoom(ctx: Context<Member>, organization_id: string): Promi
     );
 }
 
-/** Returns false if the calling key is limited to boards, and a key for `board_ids` would not be limited to some of these boards. */
+/** Returns false if the calling key is limited to boards, and `board_ids` would give a new key access to other boards as well. */
 async function mayGiveBoards(ctx: Context<Member>, board_ids: readonly string[] | null): Promise<boolean> {
   if (ctx.actor.key?.is_for_all_boards !== false) return true;
   const [own] = await ctx.db

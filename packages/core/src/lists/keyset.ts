@@ -76,7 +76,7 @@ export function isAfterPosition(order: SortOrder<never>, position: readonly (str
   const compare = (operator: string) => sql`(${keys}) ${sql.raw(operator)} (${values})`;
   const beyond = compare(isDescending ? "<" : ">");
   if (end === order.length) return beyond;
-  // The first comparison lets an index skip most rows; the other two are exact.
+  // The first comparison lets an index skip most rows. `beyond` and `tail` then select exactly the rows after the position.
   const tail = and(compare("="), isAfterPosition(order.slice(end), position.slice(end)));
   return and(compare(isDescending ? "<=" : ">="), or(beyond, tail))!;
 }

@@ -22,7 +22,7 @@ export interface LargeField {
   bytes: (column: SQL) => SQL;
   shorten: (column: SQL, chars: SQL) => SQL;
   /**
-   * Only for values that the query computes and that are never null: returns the value, or null if it has more than `max` bytes.
+   * Returns the value, or null if it has more than `max` bytes. Only for values that the query computes and that are never null.
    */
   within?: (max: SQL) => SQL;
   /** The fields of the answer that show the value. By default this is the field of the same name. */
@@ -112,8 +112,8 @@ export type RunSelect = (key: string | null, build: () => PageSelect) => Promise
 const MIN_FIELD_BYTES = 4_096;
 
 /**
- * Reads at most `max_rows` rows. The first statement leaves out large values; if there are none, it is the only one. Otherwise a
- * second statement measures the whole page and shortens the large fields if they exceed the budget of an answer.
+ * Reads at most `max_rows` rows. The first statement leaves out large values. If there are large values, a second statement
+ * measures the whole page and shortens the large fields if they exceed the budget of an answer.
  */
 export async function readShortened<F extends Fields>(
   ctx: Context,
@@ -168,7 +168,7 @@ function selectMeasured(
   }));
   const max_bytes = sql.raw(String(ctx.settings.budgets.answer_max_bytes));
   const sizes = measured.map(({ bytes }) => bytes);
-  // The sum is a window function, because that keeps the order of the rows.
+  // The sum is computed by a window function, which keeps the order of the rows.
   const sum = sql`sum(${sql.join(sizes, sql` + `)}) over ()`;
   const share = sql`(${max_bytes} / (${sql.raw(String(measured.length))} * count(*) over ()))`;
   const chars = sql`(${share} / ${sql.raw(String(BYTES_PER_CHAR))})::int`;

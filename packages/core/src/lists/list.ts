@@ -43,7 +43,7 @@ interface ListRequest<Row, Item> {
 type ItemRequest<Row, Item> = Omit<ListRequest<Row, Item>, "toItems"> & { toItem: (row: Row) => Item };
 
 export interface List<Row> {
-  /** Reads a page. A page by offset includes the total; a page by cursor does not. */
+  /** Reads a page. Only a page by offset includes the total. */
   read<Item extends object>(
     ctx: Context,
     query: Query,

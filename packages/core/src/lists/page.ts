@@ -75,7 +75,7 @@ export interface Page<T> {
   [NEXT_CURSOR]?: string | null;
 }
 
-/** Changes the query of a list that only has pages by cursor: without a cursor it asks for the first page. */
+/** Adapts the query of a list that has only pages by cursor. Without a cursor, the query asks for the first page. */
 export const byCursor = <Q extends Omit<PageQuery, "offset">>(query: Q) => ({ ...query, cursor: query.cursor ?? "", offset: 0 });
 
 /** Returns a page in the form of lists that only have pages by cursor. */
@@ -174,7 +174,7 @@ export async function toPage<Row>(
   return { items: shown, total, ...limited, limit, offset, [NEXT_CURSOR]: next };
 }
 
-/** Returns the total of a list. On the last page, the total follows from the page; otherwise `count` runs. */
+/** Returns the total of a list. On the last page, the total follows from the page. Otherwise `count` runs. */
 export function countUnlessLast({ limit, offset }: PageQuery, page: readonly unknown[], count: () => Promise<number>) {
   const isLastPage = page.length < limit && (page.length > 0 || offset === 0);
   return isLastPage ? offset + page.length : count();

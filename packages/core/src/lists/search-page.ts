@@ -60,7 +60,7 @@ const rowsOf = (list: ListSource, source: SQL, conditions: SQL | undefined) =>
   sql`from ${source}${joinsOf(list)} where ${conditions}`;
 
 /**
- * Reads all found rows once; the length of the array with their ids is the total. If no exact total is needed, only the rows up
+ * Reads all found rows once. The total is the length of the array with their ids. If no exact total is needed, only the rows up
  * to the end of the page are sorted.
  */
 function searchAll(list: ListSource, { filters, order, after, total }: SearchParts): Search {
@@ -80,8 +80,9 @@ function searchAll(list: ListSource, { filters, order, after, total }: SearchPar
 }
 
 /**
- * Builds a search that avoids reading all rows with a common word. Up to a limit, the found rows are read and sorted. If there are
- * more, the first rows in the order of the list probably contain enough matches. Only if they do not, all found rows are sorted.
+ * Builds a search that avoids reading all rows with a common word. Up to a limit, the found rows are read and sorted. If there
+ * are more found rows, the first rows in the order of the list probably contain enough matches. If they do not, all found rows
+ * are sorted.
  */
 function searchByScan(list: ListSource, parts: SearchParts): Search {
   const { filters, order, after, total } = parts;
@@ -95,7 +96,7 @@ function searchByScan(list: ListSource, parts: SearchParts): Search {
   // them.
   const scannedRows = sql`(select * from ${table} where ${and(preparedWhere(filters.slice(0, 1)), after)}
     order by ${keysOf(order)} limit ${MAX_SCANNED}) as ${table}`;
-  // Comparing with patterns is cheap, and most rows that match the patterns also have the words.
+  // The patterns are compared first, because this is cheap, and most rows that match the patterns also have the words.
   const isFound = sql`lower(${scan!.text}) like all ((select patterns from word_patterns)::text[])
     and ${words!} @@ (select lower(${placeholderOf("words")}::text)::tsquery)`;
   const scanned = sql`select array(select ${table.id} ${rowsOf(list, scannedRows, and(where, isFound))}

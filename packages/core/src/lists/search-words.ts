@@ -14,8 +14,8 @@ export const splitWords = (text: string): string[] =>
     .filter(Boolean);
 
 /**
- * Returns the value of the column `words`: each different word of the texts once, separated by spaces. PostgreSQL splits this at
- * spaces, ten times faster than it splits a text with a regular expression.
+ * Returns the value of the column `words`: each different word of the texts once, separated by spaces. PostgreSQL splits this
+ * value at spaces ten times faster than it splits a text with a regular expression.
  */
 export function toSearchWords(...texts: (string | null)[]): string {
   const words = texts.flatMap((text) => (text === null ? [] : splitWords(truncate(text, MAX_SEARCHED_CHARS))));

@@ -5,7 +5,7 @@ import { wordPrefix } from "../schema/search-vector.ts";
 import { splitWords } from "./search-words.ts";
 
 const MAX_QUERY = 200;
-/** The maximum number of words in a search. The rest are ignored. */
+/** The maximum number of words in a search. Further words are ignored. */
 const MAX_WORDS = 10;
 
 /** The query parameter `q` of a search. */
@@ -17,8 +17,8 @@ export const SearchText = z
   .describe("Only items in which each of these words is the beginning of a word. Upper and lower case are the same.");
 
 /**
- * Returns the tsquery for `rowsWithWords`: for each word of `text`, a row of the owners must have a word beginning with it. It
- * also matches rows of owners whose ids begin alike, so the query must filter by owner as well. Null matches nothing.
+ * Returns the tsquery for `rowsWithWords`: for each word of `text`, a row of the owners must have a word that begins with it. The
+ * tsquery also matches rows of owners whose ids begin alike, so the query must filter by owner as well. Null matches nothing.
  */
 export function toWordQuery(owners: readonly string[], text: string): string | null {
   const words = toWords(text);

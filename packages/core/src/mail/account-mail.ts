@@ -15,7 +15,7 @@ export const sendAccountMail = (ctx: Context, organization_id: string, mail: Acc
 
 export const mailAccount: JobHandler<"account.mail"> = {
   async run({ mail }, _payload, { id, secret }) {
-    // Without a secret, an earlier attempt has sent the mail.
+    // If the secret is erased, an earlier attempt has sent the mail.
     if (mail && secret !== null) await mail.send({ ...(JSON.parse(secret) as AccountMail), id });
   },
 };

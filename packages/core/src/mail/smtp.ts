@@ -45,7 +45,7 @@ export function createSmtpMailer({ smtp_url, from }: MailSettings): Mailer {
       try {
         await transport.sendMail({
           from,
-          // As an object, the address is not parsed as a list, so it always stays a single address.
+          // In this form, the library does not parse the address as a list, so it always stays a single address.
           to: { name: "", address: to },
           subject: oneLine(subject),
           text,

@@ -66,7 +66,7 @@ const parsePauseCommand = (content: string) =>
   PAUSE_PATTERN.test(content) ? (PAUSE_COMMANDS.find((command) => command === content.trim().toLowerCase()) ?? null) : null;
 
 /**
- * Notifies the agents of a group's boards, except the author. A broadcast goes to all agents; other messages go to mentioned
+ * Notifies the agents of a group's boards, except the author. A broadcast goes to all agents. Other messages go to mentioned
  * agents and leads.
  */
 export async function notifyGroupChat(

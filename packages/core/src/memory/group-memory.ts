@@ -107,7 +107,7 @@ export async function followGroupMemory(ctx: Context<Member>, group_id: string, 
 }
 
 /**
- * Returns a stream of the memory of the board's current group. Returns null if there is no group; the stream then stays open and
+ * Returns a stream of the memory of the board's current group. Returns null if there is no group. The stream then stays open and
  * sends nothing.
  */
 export async function followGroupMemoryOfBoard(ctx: CallerContext, board_id: string, is_chat?: boolean): Promise<Source | null> {

@@ -60,7 +60,7 @@ export type Dashboard = z.infer<typeof Dashboard>;
 const runs = memoPerApp(createCoalescer<Dashboard>);
 
 /**
- * Returns the dashboard of the boards in scope (docs/reference/metrics.md#dashboard); without boards, all figures are zero.
+ * Returns the dashboard of the boards in scope (docs/reference/metrics.md#dashboard). Without boards, all figures are zero.
  * Requests for the same figures by callers with the same rights share one run, which starts after the last of these requests has
  * arrived.
  */

@@ -10,8 +10,8 @@ import { completions, isCounted, isUncounted, reviewedBefore, statusChanges } fr
 /** The status changes of tasks in one interval, or the current tasks. */
 export interface FlowRow {
   /**
-   * The number of the interval, starting at 1. Status changes after the last edge have the next number; the current tasks have
-   * null.
+   * The number of the interval, starting at 1. Status changes after the last edge have the next number. The row of the current
+   * tasks has null.
    */
   place: number | null;
   inbox: number;

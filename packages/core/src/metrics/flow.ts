@@ -15,8 +15,8 @@ export interface StatusCounts {
 type Changes = StatusCounts | undefined;
 
 /**
- * Figures about the flow of tasks. Each array has one figure per bucket: first the buckets of the comparison, then those of the
- * window.
+ * Figures about the flow of tasks. Each array has one figure per bucket: first for the buckets of the comparison, then for the
+ * buckets of the window.
  */
 export interface Flow {
   /** How many different tasks changed to the status `review`. */

@@ -32,7 +32,7 @@ export async function notifyAll(ctx: Context, notifications: readonly Notificati
   if (writes.length > 0) await runBatch(ctx, writes);
 }
 
-/** The main agent of a gateway. Its session key is known without its row, so it can be notified without reading the row. */
+/** The main agent of a gateway. Its session key follows from the gateway's id, so it can be notified without reading its row. */
 type SessionRecipient = Pick<Recipient, "name" | "gateway_id" | "organization_id" | "openclaw_session_id"> & {
   gateway_kind: "openclaw";
 };

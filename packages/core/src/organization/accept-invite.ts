@@ -34,7 +34,7 @@ export function acceptInvite(ctx: Context<User>, { token }: AcceptInvite): Promi
     const { email, active_organization_id } = await lockUser(ctx, user_id);
     const [invite] = await ctx.db.select().from(organization_invites).where(isOpen);
     if (!invite) throw notFound();
-    // In this mode the link of an invite creates the account, so the person who has the link counts as the invited person.
+    // In accounts mode the link of an invite creates the account, so the person who has the link counts as the invited person.
     const isLink = ctx.settings.auth.mode === "accounts";
     if (!isLink && email?.toLowerCase() !== invite.invited_email)
       throw new DomainError("forbidden", "Invite is for another email");
@@ -75,7 +75,7 @@ async function requireInviter(ctx: Context, { organization_id, created_by_user_i
         eq(organization_members.organization_id, organization_id),
         sql`${organization_members.user_id} = ${created_by_user_id}::uuid`,
         inArray(organization_members.role, ["owner", "admin"]),
-        // The service user of a key stays a member when the key expires, because the key can get a later end.
+        // An expired key is excluded here, because its service user stays a member. The key can get a later expiry.
         or(isNull(api_keys.expires_at), gt(api_keys.expires_at, ctx.now())),
       ),
     );

@@ -26,8 +26,8 @@ export type BoardGroupRow = typeof board_groups.$inferSelect;
 
 /**
  * Reads a board and checks that the caller may access it (docs/reference/conventions.md#board-access). A user needs rights from a
- * membership, an agent must belong to the board, and a main agent to its gateway. Sends no statement if authentication has just
- * read the board.
+ * membership, an agent must belong to the board, and a main agent must belong to the board's gateway. Sends no statement if
+ * authentication has just read the board.
  */
 export async function boardFor(ctx: Context<User | Agent>, board_id: string, need: "read" | "write"): Promise<BoardRow> {
   const { actor } = ctx;

@@ -37,7 +37,9 @@ export function requireKeyForAllBoards({ key }: User): void {
   if (key?.is_for_all_boards === false) throw new DomainError("forbidden", "Only keys for all boards can do this");
 }
 
-/** Returns whether the member is an admin of all that belongs to no board. A key that is limited to some boards is not. */
+/**
+ * Returns whether the member is an admin of the resources that belong to no board. Keys that are limited to some boards are not.
+ */
 export const isAdminBeyondBoards = ({ active, key }: Member): boolean =>
   active.role !== "member" && key?.is_for_all_boards !== false;
 

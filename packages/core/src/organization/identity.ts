@@ -29,8 +29,9 @@ export const LOCAL_IDENTITY: Identity = {
 const isLocalUser = eq(users.auth_subject, LOCAL_IDENTITY.subject);
 
 /**
- * Returns a condition on users: whether the user has no stored issuer, as in early versions, and may be assigned the given issuer.
- * The local user belongs to local mode. All others belong to the identity provider under which the first of them signs in.
+ * Returns a condition on users: whether the user has no stored issuer, as in early versions, and may be assigned the given
+ * issuer. The local user belongs to local mode. All other users without an issuer belong to the identity provider under which the
+ * first of them signs in.
  */
 const isUnassigned = (issuer: string) =>
   and(eq(users.auth_issuer, ""), issuer === LOCAL_IDENTITY.issuer ? isLocalUser : not(isLocalUser));
@@ -40,7 +41,7 @@ const isUnassigned = (issuer: string) =>
  * could take over the other accounts. Locked rows are left for a later sign-in, because waiting for them could deadlock.
  */
 export async function assignIssuer(ctx: Context, issuer: string): Promise<void> {
-  // During a deployment, the previous version may have stored a user a second time without an issuer.
+  // During a deployment, the previous version may have stored a user a second time without an issuer. These rows are left out.
   const taken = ctx.db.select({ subject: users.auth_subject }).from(users).where(eq(users.auth_issuer, issuer));
   const unassigned = ctx.db
     .select({ id: users.id })

@@ -106,7 +106,7 @@ export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<
         .values(board_access.map((grant) => ({ ...grant, organization_invite_id: row!.id })));
     const target = { id: row!.id, name: row!.invited_email };
     await recordAudit(ctx, "invite.created", { organization_id, target, after: input });
-    // The link of an invite creates an account only in this mode.
+    // The link of an invite can create an account only in accounts mode.
     if (ctx.settings.mail && ctx.settings.auth.mode === "accounts")
       await enqueue(ctx, "invite.mail", { invite_id: row!.id }, { organization_id });
     return toInvite(ctx, row!);

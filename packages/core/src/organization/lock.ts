@@ -4,9 +4,9 @@ import { notFound, unauthenticated } from "../values/errors.ts";
 import { organizations, users } from "../schema/organization.sql.ts";
 
 /**
- * Locks an organization, so that changes of its members, roles and invites run one at a time. Inserts of rows that refer to it
- * (boards, events) wait only if `strength` is `update`. Lock a user before the organization; otherwise two changes can
- * deadlock.
+ * Locks an organization, so that changes of its members, roles and invites run one at a time. Inserts of rows that refer to the
+ * organization (boards, events) wait only if `strength` is `update`. Lock a user before the organization; otherwise two changes
+ * can deadlock.
  */
 export async function lockOrganization(
   ctx: Context,

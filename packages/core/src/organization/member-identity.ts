@@ -26,9 +26,9 @@ export function recordOwnerLink(ctx: Context, { issuer, subject }: Pick<Identity
 }
 
 /**
- * Returns the sign-in identity of a member, for a link that an owner creates, and records that in the audit log. The link gives
- * access to all that the person can access. So it is refused for owners and for members of organizations that the caller does not
- * own.
+ * Returns the sign-in identity of a member, for a link that an owner creates, and records the link in the audit log. The link
+ * gives access to everything that the person can access. So the link is refused for owners and for members of organizations that
+ * the caller does not own.
  */
 export function readIdentityForLink(ctx: Context<Member>, member_id: string): Promise<Pick<Identity, "issuer" | "subject">> {
   const { organization_id, role } = ctx.actor.active;

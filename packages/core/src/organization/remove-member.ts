@@ -42,8 +42,8 @@ export function removeMember(ctx: Context<Admin>, member_id: string): Promise<vo
 }
 
 /**
- * Changes the active organization of the users who have this one active: to their oldest other organization, or to none. `user_id`
- * limits the change to one user.
+ * Changes the active organization of the users for whom this organization is active. It becomes their oldest other organization,
+ * or none. `user_id` limits the change to one user.
  */
 export function reassignActiveOrganization(ctx: Context, organization_id: string, user_id?: string) {
   const next = sql`(

@@ -53,7 +53,7 @@ export const membershipColumns = {
 
 /**
  * Reads a user and the membership in the active organization with one statement, and creates the user at the first request. The
- * e-mail address is updated from the credential; the name is taken from the credential only if the user has none.
+ * e-mail address is updated from the credential. The name is taken from the credential only if the user has none.
  */
 export async function resolveUser(ctx: Context, identity: Identity): Promise<UserActor> {
   const stored = await findUserByIdentity(ctx, identity);
@@ -67,7 +67,8 @@ export async function resolveUser(ctx: Context, identity: Identity): Promise<Use
 }
 
 /**
- * The user of an open connection. `organization_id` is the organization whose data the connection shows, or null if it needs none.
+ * The user of an open connection. `organization_id` is the organization whose data the connection shows; null if it shows no data
+ * of an organization.
  */
 export interface Session {
   identity: Pick<Identity, "issuer" | "subject">;
@@ -75,7 +76,7 @@ export interface Session {
 }
 
 /**
- * Reads the users of open connections again with one statement, in the order of the sessions; deleted users are null. `active` is
+ * Reads the users of open connections again with one statement, in the order of the sessions. Deleted users are null. `active` is
  * the membership in the organization of the session, even if the user has activated a different organization since.
  */
 export async function recheckUsers(ctx: Context, sessions: readonly Session[]): Promise<(UserActor | null)[]> {
@@ -93,7 +94,8 @@ export async function recheckUsers(ctx: Context, sessions: readonly Session[]): 
   const bySubject = Map.groupBy(rows, ({ user }) => user.auth_subject);
   return sessions.map(({ identity, organization_id }) => {
     const found = (bySubject.get(identity.subject) ?? []).filter(({ user }) => issuersOf(identity).includes(user.auth_issuer));
-    // The rows are in ascending order of the issuer. So the last row has the issuer, if there is also an old row without one.
+    // The rows are in ascending order of the issuer. So if there is also an old row without an issuer, the last row has the
+    // issuer.
     const user = found.at(-1)?.user;
     if (!user) return null;
     const membership = found.find((row) => row.user.id === user.id && row.active?.organization_id === organization_id);

@@ -12,8 +12,9 @@ const SUBJECTS = {
 const isPublished = (type: AlertType): type is keyof typeof SUBJECTS => type in SUBJECTS;
 
 /**
- * Returns the event that tells subscriptions of an alert, if they do not get another event about it. `user_ids` are the people whom
- * the alert has notified. If it has notified nobody, it repeats an alert of the same period, and there is no event.
+ * Returns the event that tells subscriptions of an alert, if they do not get another event about it. `user_ids` are the people
+ * whom the alert has notified. If the alert has notified nobody, it repeats an earlier alert of the same period, and there is no
+ * event.
  */
 export function toAlertEvents(alert: Alert, user_ids: readonly string[], is_first_page: boolean): NewBoardEvent[] {
   const { type, organization_id, board_id, task_id, subject_id: id } = alert;

@@ -144,8 +144,8 @@ const withoutUndefined = (channels: Partial<Record<string, Choice>> = {}): Recor
   Object.fromEntries(Object.entries(channels).filter((entry): entry is [string, Choice] => entry[1] !== undefined));
 
 /**
- * Returns when to notify a person through a channel, or null if the person is not to be notified there. If this is in the quiet
- * hours, the message is postponed when it would be sent.
+ * Returns when to notify a person through a channel, or null if the person is not to be notified there. If the returned time is
+ * in the quiet hours, the message is postponed when it would be sent.
  */
 export function whenToTell(
   now: Date,

@@ -39,8 +39,8 @@ const MAX_CONCURRENT = 10;
 /** The maximum number of notifications in a message that sums them up. */
 const MAX_ITEMS = 50;
 /**
- * Up to this many decisions get a separate message each, with buttons to decide. If there are more, all share messages with
- * everything else.
+ * Up to this many decisions get a separate message each, with buttons to decide. If there are more decisions, they share messages
+ * with all other notifications.
  */
 const MAX_APART = 3;
 

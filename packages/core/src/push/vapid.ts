@@ -4,7 +4,7 @@ import { findServiceKey, getOrCreateServiceKey } from "../db/service-key.ts";
 import { CURVE } from "./encrypt.ts";
 
 const KEY_NAME = "web-push";
-/** Below the 24 hours that push services accept at most. */
+/** Push services accept tokens that are valid for at most 24 hours. */
 const VALID_SECONDS = 12 * 3_600;
 
 /** The key with which push services recognize this service (RFC 8292). */

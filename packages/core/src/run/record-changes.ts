@@ -21,7 +21,7 @@ export function recordAddition(kind: (typeof RUN_ADDITIONS)[number], now: SQL): 
 /** Writes the entries of the changes feed for additions that are still only marked, because their runs got no later addition. */
 export async function recordAdditions(ctx: Context<System>): Promise<void> {
   const now = toTimestamp(ctx.now());
-  // A locked run is being changed at this moment. That change writes the entry, or the next call does.
+  // Locked runs are skipped. The transaction that holds the lock writes the entry, or the next call does.
   await ctx.db.execute(sql`
     update ${runs} set steps_recorded_at = ${now}, unrecorded = null
     where id in (

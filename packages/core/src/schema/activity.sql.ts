@@ -50,7 +50,7 @@ export const activity_events = pgTable(
     index("comments_by_organization").on(t.organization_id, t.created_at, t.id).where(sql`event_type = 'task.comment'`),
     index("comments_in_commit_order").on(t.organization_id, t.tx, t.seq).where(sql`event_type = 'task.comment'`),
     index("activity_in_commit_order").on(t.board_id, t.tx, t.seq),
-    // For code that reads the events of all boards. Otherwise it would have to read each board separately.
+    // This index is for code that reads the events of all boards. The code would otherwise have to read each board separately.
     index("activity_of_all_boards").on(t.tx, t.seq).concurrently(),
   ],
 );

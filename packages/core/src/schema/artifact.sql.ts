@@ -24,10 +24,10 @@ export const artifacts = pgTable(
     task_id: uuid()
       .notNull()
       .references(() => tasks.id, { onDelete: "cascade" }),
-    /** The run that created it. There is no foreign key, because this is only a reference for display. */
+    /** The run that created the artifact. There is no foreign key, because the id is only shown. */
     run_id: uuid(),
     name: text().notNull(),
-    /** The type that the uploader declared; once the upload is complete, the type detected from the content. */
+    /** The type that the uploader declared. Once the upload is complete, this is the type that was detected from the content. */
     content_type: text().notNull(),
     size: bigint({ mode: "number" }).notNull(),
     sha256: text().notNull(),
@@ -41,7 +41,7 @@ export const artifacts = pgTable(
   (t) => [
     index("artifacts_by_task").on(t.task_id, t.created_at, t.id),
     index("artifacts_by_board").on(t.board_id),
-    // The largest files of an organization, which its people may want to remove.
+    // This index finds the largest files of an organization, which its people may want to remove.
     index("artifacts_by_size").on(t.organization_id, t.size, t.id).concurrently(),
     index("artifacts_by_user").on(t.user_id).where(sql`user_id is not null`),
     index("artifacts_unfinished").on(t.created_at).where(sql`status = 'uploading'`),

@@ -61,7 +61,7 @@ export const budget_spending = pgTable("budget_spending", {
   budget_id: uuid()
     .primaryKey()
     .references(() => budgets.id, { onDelete: "cascade" }),
-  /** The end of the period; null if there is none. After that, the numbers are treated as zero until they are next written. */
+  /** The end of the period; null if there is none. After the end, the amounts count as zero until they are next written. */
   resets_at: instant(),
   cost_usd: numeric().notNull().default("0"),
   total_tokens: bigint({ mode: "number" }).notNull().default(0),

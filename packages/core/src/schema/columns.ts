@@ -23,8 +23,9 @@ export const timestamps = {
 export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => "bytea" });
 
 /**
- * Any JSON value that people write. Unlike jsonb, `json` keeps the order of keys. It has no equality, so queries cannot compare
- * it or group by it. Drivers return it parsed, and Drizzle's type would parse strings again: "5" would become a number.
+ * Any JSON value that people write. Unlike jsonb, `json` keeps the order of keys. The type has no equality, so queries cannot
+ * compare or group such values. Drivers return parsed values, and Drizzle's type would parse strings again: "5" would become a
+ * number.
  */
 export const json = customType<{ data: unknown; driverData: unknown }>({
   dataType: () => "json",

@@ -41,7 +41,9 @@ export const jobs = pgTable(
     /** How many attempts ended in an unexpected error or an expired lease. Failures of a host do not count. */
     crashes: integer().notNull().default(0),
     lease_until: instant(),
-    /** Identifies the attempt that leased the job; only this attempt may end or undo its lease. Null if a request claimed the job. */
+    /**
+     * Identifies the attempt that leased the job. Only this attempt may end or undo its lease. Null if a request claimed the job.
+     */
     lease_token: uuid(),
     /**
      * The numbers of the slots that a running job occupies in the budgets of its organization, gateway and subscription; negative
@@ -50,7 +52,7 @@ export const jobs = pgTable(
     organization_slot: integer(),
     gateway_slot: integer(),
     subscription_slot: integer(),
-    /** Why a due job is held; `run_at` is then the time of its next try. */
+    /** Why a due job is held. `run_at` is then the time of its next try. */
     held_by: text().$type<HeldBy>(),
     held_since: instant(),
     /** Set when a job first waits for a host that is down. If the host is still down after this time, the job is given up. */

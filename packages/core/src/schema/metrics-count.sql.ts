@@ -28,7 +28,7 @@ export const transition_counts = pgTable(
     ...board(),
     span: text({ enum: TRANSITION_SPANS }).notNull(),
     start: instant().notNull(),
-    /** Tasks that changed to each status, minus those that left it. */
+    /** Tasks that changed to each status, minus the tasks that left it. */
     ...tasksByStatus,
     /** Changes to `review` that were the first of their task in the hour, day, week or month. */
     reviewed_in_hour: integer().notNull(),

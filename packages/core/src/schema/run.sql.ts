@@ -90,8 +90,8 @@ export const runs = pgTable(
     /** When new steps or usage were last recorded as a change of the run. */
     steps_recorded_at: instant(),
     /**
-     * What was added since then: only steps, or usage and perhaps steps. After usage, a change of the task is recorded too,
-     * because its sums have changed.
+     * What was added since `steps_recorded_at`: only steps, or usage and perhaps steps. After usage, a change of the task is
+     * recorded too, because the sums of the task have changed.
      */
     unrecorded: text({ enum: RUN_ADDITIONS }),
     ...timestamps,

@@ -23,8 +23,8 @@ export const wordPrefix = (owner_id: string): string => `${owner_id.slice(0, OWN
 const prefixOf = (owner: SQLWrapper) => sql`left(${owner}::text, ${sql.raw(String(OWNER_DIGITS))}) || '/'`;
 
 /**
- * Returns the words of a row as a tsvector. Each has a prefix of digits of the owner's id, so that the index leads only to rows of
- * that owner. The index contains this expression, and queries must repeat it exactly. `texts` may be null.
+ * Returns the words of a row as a tsvector. Each word begins with digits of the owner's id, so that the index leads only to rows
+ * of that owner. The index contains this expression, and queries must repeat it exactly. `texts` may be null.
  */
 export const searchVector = (owner: SQLWrapper, ...texts: SQLWrapper[]): SQL => toVector(splitTexts(owner, texts));
 

@@ -3,8 +3,8 @@ import { pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";
 
 /**
- * The open streams of all processes. A row is deleted when its stream ends or is replaced. After a crash it expires, or no longer
- * counts because its process is gone. It has no foreign keys, so that opening a stream never waits for another row.
+ * The open streams of all processes. A row is deleted when its stream ends or is replaced. After a crash the row expires, or no
+ * longer counts because its process is gone. The table has no foreign keys, so that opening a stream never waits for another row.
  */
 export const stream_leases = pgTable("stream_leases", {
   id: uuid().primaryKey(),

@@ -37,7 +37,7 @@ export const task_transitions = pgTable(
   (t) => [
     index("task_transitions_by_board").on(t.board_id, t.at, t.id),
     index("task_transitions_by_task").on(t.task_id, t.at, t.id),
-    // Only metrics read status changes by their target status, and only by these two.
+    // Only metrics read status changes by their target status, and only by these two statuses.
     index("task_transitions_finished")
       .on(t.board_id, t.to_status, t.at, t.in_progress_at)
       .where(sql`to_status in ('review', 'done')`)

@@ -49,11 +49,11 @@ export const tasks = pgTable(
     lease_seconds: integer(),
     /** Increases whenever a lease begins or is lost, so that a late write of a previous holder is recognized. */
     lease_fence: integer().notNull().default(0),
-    /** How many leases in a row expired without any sign of work. */
+    /** How many leases in a row expired without a comment or move by their holder. */
     lease_expiries: integer().notNull().default(0),
     /** The agent that last submitted the task for review. There is no foreign key, so a removed agent's id stays. */
     submitted_by_agent_id: uuid(),
-    /** Whether the task had no assignee before the lease. If so, it has none again after it is returned. */
+    /** Whether the task had no assignee before the lease. If so, it has no assignee again after it is returned. */
     lease_was_free: boolean().notNull().default(false),
     /** The latest run. A trigger begins and ends it. A change that ends the run for a special reason sets `run_status`. */
     run_id: uuid(),
@@ -74,8 +74,8 @@ export const tasks = pgTable(
     index("tasks_by_agent").on(t.assigned_agent_id).where(sql`assigned_agent_id is not null`).concurrently(),
     index("tasks_by_creator").on(t.created_by_user_id).where(sql`created_by_user_id is not null`).concurrently(),
     index("tasks_by_lease").on(t.lease_expires_at).where(sql`lease_expires_at is not null`).concurrently(),
-    // The index excludes unassigned tasks. Otherwise PostgreSQL would use it to look for one board's unassigned tasks, and read
-    // those of all organizations.
+    // The index excludes unassigned tasks. Otherwise PostgreSQL would use it to look for the unassigned tasks of one board, and
+    // would read the unassigned tasks of all organizations.
     index("tasks_unfinished_by_agent")
       .on(t.assigned_agent_id)
       .where(sql`status in ('inbox', 'in_progress') and assigned_agent_id is not null`)

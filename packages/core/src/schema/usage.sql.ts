@@ -20,8 +20,8 @@ import { organizations } from "./organization.sql.ts";
 const counter = () => bigint({ mode: "number" }).notNull();
 
 /**
- * Creates the columns for amounts of usage. `total_tokens` is the sum of input and output; cached and reasoning tokens are part of
- * these.
+ * Creates the columns for amounts of usage. `total_tokens` is the sum of input and output tokens, which include cached and
+ * reasoning tokens.
  */
 const amounts = () => ({
   input_tokens: counter(),
@@ -80,14 +80,14 @@ export const usage_counts = pgTable(
     ...organization(),
     dimension: text({ enum: USAGE_DIMENSIONS }).notNull(),
     span: text({ enum: USAGE_SPANS }).notNull(),
-    /** The zero id if there is none, since a primary key cannot contain nulls. */
+    /** The zero id if the row has no board, since a primary key cannot contain nulls. */
     board_id: uuid().notNull().default(none),
     start: date().notNull(),
     /** Rows of the dimension `agent` have an agent and a model. */
     agent_id: uuid().notNull().default(none),
     /** Rows of the dimension `task` have a task. */
     task_id: uuid().notNull().default(none),
-    /** Empty if none was reported. */
+    /** The name of the model; empty if the row has none. */
     model: text().notNull().default(""),
     is_idle: boolean().notNull(),
     name: text().notNull(),
@@ -101,10 +101,10 @@ export const usage_counts = pgTable(
       name: "usage_counts_pk",
       columns: [t.organization_id, t.dimension, t.span, t.start, t.board_id, t.agent_id, t.task_id, t.model, t.is_idle],
     }),
-    // For the removal of old rows. It is an index on an expression, because PostgreSQL would otherwise use it for reports instead
-    // of the primary key, and read the rows of all dimensions and organizations.
+    // This index is for the removal of old rows. It is an index on an expression, because PostgreSQL would otherwise use it for
+    // reports instead of the primary key, and read the rows of all dimensions and organizations.
     index("usage_counts_by_age").on(sql`(${t.start} + 0)`).concurrently(),
-    // For the sums of the few tasks on a page. The index does not contain the sums, so that updating them stays cheap.
+    // This index is for the sums of the few tasks on a page. It does not contain the sums, so that updating them stays cheap.
     index("usage_counts_by_task").on(t.organization_id, t.task_id, t.span, t.start).where(sql`dimension = 'task'`).concurrently(),
     check("usage_counts_dimension", isOneOf(t.dimension, USAGE_DIMENSIONS)),
     check("usage_counts_span", isOneOf(t.span, USAGE_SPANS)),
@@ -138,7 +138,7 @@ export const usage_tasks = pgTable(
 );
 
 /**
- * The names of models under which an organization's usage is counted. Their number is limited; all other models count as `other`.
+ * The names of models under which an organization's usage is counted. Their number is limited. All other models count as `other`.
  */
 export const usage_models = pgTable("usage_models", { ...organization(), model: text().notNull() }, (t) => [
   primaryKey({ columns: [t.organization_id, t.model] }),
@@ -151,7 +151,7 @@ export interface HostModelUsage {
   input_tokens: number;
   output_tokens: number;
   cached_input_tokens: number;
-  /** In dollars; 0 if the host knows no price. */
+  /** The cost in dollars; 0 if the host knows no price. */
   cost: number;
 }
 

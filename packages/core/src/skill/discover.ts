@@ -74,7 +74,7 @@ async function discoverFromArchive(
   limits: PackLimits,
   deadline: number,
 ): Promise<DiscoveredSkills> {
-  // Imported only here, because nothing else needs the parsers of YAML and archives.
+  // These modules are imported only here, because nothing else needs the parsers of YAML and archives.
   const [{ readArchive }, { parseIndex }, { parseSkillFile, SKILL_FILE }] = await Promise.all([
     import("./archive.ts"),
     import("./index-file.ts"),
@@ -92,7 +92,7 @@ async function discoverFromArchive(
   };
   const archiveLimits = { unpacked_bytes: limits.max_bytes, files: limits.files, deadline };
   let indexed: DiscoveredSkill[] | null = null;
-  /** Keyed by URL, because an archive may contain a path twice. As with unpacking, the last file counts. */
+  /** The skills by URL, because an archive may contain a path twice. As with unpacking, the last file counts. */
   const fromFiles = new Map<string, DiscoveredSkill>();
   for await (const { path, content, is_cut } of readArchive(response.body, archiveLimits, maxBytesOf)) {
     const text = new TextDecoder().decode(content);

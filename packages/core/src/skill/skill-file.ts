@@ -50,8 +50,8 @@ function splitFrontMatter(text: string): { front: string | null; lines: string[]
 }
 
 /**
- * Reads front matter as YAML, with scalars as strings and without aliases. Invalid YAML is read line by line; often, the reason is
- * only a colon in an unquoted string.
+ * Reads front matter as YAML, with scalars as strings and without aliases. Invalid YAML is read line by line, because often only
+ * a colon in an unquoted string makes it invalid.
  */
 function parseFrontMatter(front: string): NameAndDescription {
   const { name, description } = parseYaml(front) ?? parseLines(front);

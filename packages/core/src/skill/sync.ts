@@ -36,7 +36,7 @@ export async function startPackSync(ctx: Context<Admin>, pack_id: string): Promi
 
 /**
  * Syncs a pack while the caller waits (docs/reference/skills.md#sync-of-a-pack). The run and its job are stored first, so that a
- * worker completes the run after a timeout or crash. A pack has one run at a time; concurrent requests return the same run.
+ * worker completes the run after a timeout or crash. A pack has only one run at a time, and concurrent requests return this run.
  */
 export async function syncPack(
   ctx: Context<Admin>,

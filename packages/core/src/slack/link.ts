@@ -25,8 +25,9 @@ export const SlackLink = lazyObject(() => ({
 export type SlackLink = z.infer<typeof SlackLink>;
 
 /**
- * Creates the command with which a person links a Slack user. The person copies it to Slack. If Slack created a link to open in the
- * console instead, its receiver could send it to somebody else, who would hand over their decisions by opening it.
+ * Creates the command with which a person links a Slack user. The person copies the command to Slack. A link from Slack to the
+ * console would not be safe: its receiver could forward it, and a person who opened it would let the receiver decide in their
+ * name.
  */
 export async function createSlackLink(ctx: Context<Member>): Promise<SlackLink> {
   const { user_id, active } = ctx.actor;

@@ -4,7 +4,10 @@ import type { SlackReplyPayload } from "../job/kinds.ts";
 import { findDecided } from "./decided.ts";
 import { answerByUrl } from "./web-api.ts";
 
-/** Answers a pressed button. Replaces the message by the decision, or tells only this person why nothing was decided. */
+/**
+ * Answers a pressed button. Replaces the message with the decision, or tells only the person who pressed it why nothing was
+ * decided.
+ */
 export const replyToSlack: JobHandler<"slack.reply"> = {
   async run(ctx, payload, { secret: url }) {
     if (url === null) return;

@@ -101,7 +101,7 @@ const readRows = (ctx: Context, { organization_id }: SlackAppRow, { conversation
 
 const isPending = ({ notification, may_be_shown }: Row) => may_be_shown && notification.approval?.status === "pending";
 
-/** Shown to people who have lost the right to decide: no details and no buttons. */
+/** The message for people who have lost the right to decide. It has no details and no buttons. */
 const NOT_SHOWN: SlackMessage = {
   text: "This does not wait for you any more.",
   blocks: [section("This does not wait for you any more.")],

@@ -67,7 +67,7 @@ export async function startPosition(
     return { position: { after: cursor, since: null, isLive: false }, horizon };
   if (since) return { position: { after: BEGINNING, since, isLive: false }, horizon };
   // While an older transaction is open, the stream starts before that transaction and repeats rows that were committed since.
-  // That is better than losing rows.
+  // Repeated rows are better than missing the rows of that transaction.
   return { position: { after: now, since: null, isLive: true }, horizon };
 }
 
@@ -76,7 +76,7 @@ export const resumeCursor = ({ after }: StreamPosition): Cursor | null => (isAft
 
 /** Sends a reader the new events of a batch. If the client is no longer ready, the reader stops there and is no longer live. */
 export function sendBatch(reader: Reader, batch: Batch): void {
-  // The batch starts after the reader's position, so sending it would lose the rows in between.
+  // The batch starts after the reader's position, so sending it would skip the rows in between.
   if (isAfter(batch.after, reader.after)) return;
   for (const event of batch.events) {
     if (!isAfter(event.cursor, reader.after)) continue;

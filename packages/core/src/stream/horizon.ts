@@ -20,8 +20,8 @@ export interface Horizon {
 }
 
 /**
- * Reads the horizon of a snapshot. All databases of a cluster share transaction ids, so a transaction of any of them holds the
- * horizon back. If one does so for long, `readOwnHorizon` checks whether it belongs to this database.
+ * Reads the horizon of a snapshot. All databases of a cluster share transaction ids, so an open transaction of any database holds
+ * the horizon back. If a transaction does this for long, `readOwnHorizon` checks whether it belongs to this database.
  */
 export async function readHorizon(ctx: Context): Promise<Horizon> {
   const found = await selectHorizon(ctx.db).execute({});
@@ -38,7 +38,7 @@ const selectHorizon = preparedQuery(
   () => sql`select pg_snapshot_xmin(pg_current_snapshot())::text as xmin, pg_snapshot_xmax(pg_current_snapshot())::text as xmax`,
 );
 
-/** The transaction that holds a horizon back while newer transactions end, and since when this app has seen that. */
+/** The transaction that holds a horizon back while newer transactions end, and since when this app has seen it do so. */
 interface Hold {
   at: { id: bigint; since: number } | null;
 }
@@ -74,8 +74,8 @@ type HolderRow = HorizonHolder & { xmax: string; id: string | null };
 
 /**
  * Reads the horizon without transactions of other databases, which cannot write rows of this one. The snapshot lists the open
- * transactions, the lock on each id shows its process, and the process shows its database; if unknown, it counts as this one. Must
- * not run in a transaction.
+ * transactions, the lock on each id shows its process, and the process shows its database. A transaction whose database is
+ * unknown counts as one of this database. Must not run in a transaction.
  */
 export async function readOwnHorizon(ctx: Context): Promise<{ horizon: bigint; holder: HorizonHolder | null }> {
   const found = await ctx.db.execute(sql`
@@ -109,7 +109,7 @@ function observeOwn(ctx: Context, id: bigint | null): number {
   return secondsHeld(ctx, own, id);
 }
 
-/** Logs each transaction once. */
+/** Logs the transaction that holds the horizon back, once per transaction. */
 function logHolder(ctx: Context, id: bigint, holder: HorizonHolder): void {
   const holds = holdsOf(ctx);
   const age_seconds = Math.round(holder.age_seconds);
@@ -119,7 +119,8 @@ function logHolder(ctx: Context, id: bigint, holder: HorizonHolder): void {
 }
 
 /**
- * Records the age of the oldest open transaction of this database, because streams wait for it. The age is 0 if there is none.
+ * Records the age of the oldest open transaction of this database, because streams wait for it. Without such a transaction, the
+ * age is 0.
  */
 export async function recordHorizonAge(ctx: Context): Promise<void> {
   const { horizon, holder } = await readOwnHorizon(ctx);

@@ -19,8 +19,8 @@ export interface Hub {
   resume(follower: Follower): void;
   remove(follower: Follower): void;
   /**
-   * Polls the streams of these organizations now, because their rows have changed. Without it, the rows would be sent at the next
-   * poll of the timer.
+   * Polls the streams of these organizations now, because their rows have changed. Without this call, the rows would be sent at
+   * the next poll of the timer.
    */
   pollSoon(organizations: ReadonlySet<string>): void;
 }
@@ -59,8 +59,8 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const fetchHorizon = async () => (await limit(() => readHorizon(context()))).horizon;
 
   /**
-   * Logs a failed poll. It loses nothing: a follower's position moves only when rows are sent, so the next poll reads the same
-   * rows.
+   * Logs a failed poll. The failure loses nothing: a follower's position moves only when rows are sent, so the next poll reads
+   * the same rows.
    */
   function logFailure(error: unknown): void {
     context().log.warn("stream.poll_failed", errorText(error));
@@ -120,7 +120,8 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   }
 
   /**
-   * Returns the followers that still have access, and ends the others. A follower whose renewal failed waits for the next poll.
+   * Returns the followers that still have access, and ends the streams of the others. A follower whose renewal failed waits for
+   * the next poll.
    */
   async function renewGrants(group: Follower[], source: Source | null): Promise<Set<Follower>> {
     const renewed = new Set<Follower>();

@@ -71,8 +71,8 @@ export function createLeaseRegistry(
 }
 
 /**
- * Counts the open streams and inserts the lease. Locks on the caller and then on the organization make streams that open at the
- * same time count each other.
+ * Counts the open streams and inserts the lease. It locks the caller and then the organization, so that streams that open at the
+ * same time are counted one after the other.
  */
 function insertLease(ctx: Context, added: AddedStream & { process_id: string | null }, seconds: number): Promise<string> {
   const { caller_id, organization_id } = added;

@@ -17,8 +17,8 @@ export interface StreamRegistry {
 }
 
 /**
- * Counts only the streams of this process. That is enough for a process that serves many streams and notices at once when a
- * client disconnects.
+ * Counts only the streams of this process. Such a count is enough for a process that serves many streams and notices at once when
+ * a client disconnects.
  */
 export function createProcessRegistry(): StreamRegistry {
   const open = new Map<string, OpenStream & { controller: AbortController }>();

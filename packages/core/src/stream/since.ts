@@ -4,7 +4,9 @@ import { toInstant } from "../values/wire.ts";
 /** A time whose `+` before the zone was not escaped in the query string. It arrives as a space. */
 const LOST_PLUS = /^(\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}\S*) (\d{2}(?::?\d{2})?)$/;
 
-/** The query parameter `since` of a stream. Null means now: the parameter is absent, blank or `null`. */
+/**
+ * The query parameter `since` of a stream. Null means that the stream starts now. The parameter is then absent, blank or `null`.
+ */
 export const Since = z
   .string()
   .transform((text, ctx): Date | null => {

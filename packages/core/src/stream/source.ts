@@ -30,7 +30,7 @@ export interface StreamRow {
 export interface ReadWindow {
   /** Only rows after this cursor. */
   after: Cursor;
-  /** Only rows of transactions below this id. All of these have ended, so no further rows of them can appear. */
+  /** Only rows of transactions below this id. All these transactions have ended, so they add no further rows. */
   below: bigint;
   /** Only rows from this time on. */
   since: Date | null;

@@ -49,7 +49,7 @@ class DeliveryFailed extends ExpectedFailure {
 export const deliverEvent: JobHandler<"subscription.deliver"> = {
   async run(ctx, payload, { is_last_attempt }) {
     const found = await findDelivery(ctx, payload);
-    // A failed delivery is sent too: if it still has a job, that job was dead and somebody redrove it.
+    // A failed delivery is sent too. If it still has a job, somebody has redriven its dead job.
     if (!found || found.delivery.status === "delivered") return;
     const { delivery, subscription } = found;
     if (!subscription.active) return (ctx) => markFailed(ctx, delivery.id, INACTIVE);
@@ -106,7 +106,8 @@ async function recordAttempt(
       response_body: attempt.response,
       response_ms: attempt.duration_ms,
     })
-    // The end of a job is recorded only by the worker that holds it, but an earlier attempt may end after another worker's.
+    // Only the worker that holds the job stores a final status. A failed attempt may end after another worker has taken the job
+    // over and ended the delivery. It must then not set the status to `pending` again.
     .where(
       and(
         eq(subscription_deliveries.id, delivery.id),

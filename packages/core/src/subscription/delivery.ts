@@ -237,8 +237,8 @@ export function recoverDeliveries(
 }
 
 /**
- * Returns the subscription. Throws `conflict` if it is switched off, because its deliveries would fail again. Locks the
- * subscription before its deliveries, as a removal does; otherwise the two could deadlock.
+ * Returns the subscription. Throws `conflict` if the subscription is switched off, because its deliveries would fail again. Locks
+ * the subscription before its deliveries, as a removal does. Otherwise the two transactions could deadlock.
  */
 async function getActive(ctx: Context, owner: Owner, subscription_id: string): Promise<SubscriptionRow> {
   const subscription = await getSubscriptionRow(ctx, owner, subscription_id, "locked");

@@ -4,8 +4,8 @@ import { subscription_deliveries, subscriptions } from "../schema/subscription.s
 import { hasOpenJob } from "./store.ts";
 
 /**
- * Removes ended deliveries, oldest first, from each subscription that has more of them than its budget allows. A failed delivery
- * whose dead job was redriven has not ended.
+ * Removes ended deliveries, oldest first, from each subscription that has more deliveries than its budget allows. A failed
+ * delivery whose dead job was redriven has not ended.
  */
 export async function removeDeliveriesBeyondBudget(ctx: Context): Promise<void> {
   const kept = ctx.settings.budgets.subscription_deliveries;

@@ -65,7 +65,7 @@ const toProblem = (status: number): string =>
     : `The receiver answered ${status}.`;
 
 /**
- * Returns the start of the answer's body. If the body breaks off, that is ignored, because the status already decides whether the
+ * Returns the start of the answer's body. A body that breaks off is not an error, because the status already decides whether the
  * attempt succeeded.
  */
 async function readStart({ body }: HttpResponse): Promise<string> {

@@ -19,9 +19,9 @@ export const hasOpenJob = sql`exists (select 1 from ${jobs} as job
   where job.dedupe_key = ${dedupeKey("")} || ${subscription_deliveries}.id and job.status in ('queued', 'running'))`;
 
 /**
- * Builds the writes for `runBatch` that store a delivery and its job for each event and matching active subscription. They join the
- * statement that stores the change. The key lock keeps a subscription from being removed between the match and the insert. A
- * subscription gets no event about itself, because such an event means that its own receiver fails.
+ * Builds the writes for `runBatch` that store a delivery and its job for each event and matching active subscription. The key
+ * lock keeps a subscription from being removed between the match and the insert. A subscription gets no event about itself,
+ * because such an event means that its own receiver fails.
  */
 export function deliveryWrites(ctx: Context, events: readonly BoardEvent[]): NamedWrite[] {
   if (events.length === 0) return [];

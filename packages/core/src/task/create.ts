@@ -67,7 +67,8 @@ async function requireCreatable(ctx: CreatorContext, board: BoardRow, newTask: N
   if (open_ids.length > 0 && (assigned_agent_id || !allowsOpenDependencies(status))) throw blockedError(open_ids);
   const agents = await readTaskAgents(ctx, board, null, [assigned_agent_id]);
   if (assigned_agent_id) requireAssignable(toTaskRole(ctx.actor, board), findAssignee(board, agents, assigned_agent_id));
-  // A task that is created as `done` must pass the gates of `done`. The comment gate of `review` applies only to moves.
+  // A task that is created as `done` must pass the gates of `done`. The comment gate of `review` applies only to moves, so it is
+  // open.
   requireOpenGates(board, "inbox", status, { pending: false, approved: false, commented: true });
   return agents;
 }

@@ -55,8 +55,8 @@ export interface TaskUpdate {
   /** False for an update that only repeats stored values or only adds a comment. */
   is_changed: boolean;
   /**
-   * The changed fields as the API names them. Times that follow from the status, such as `in_progress_at`, are not listed, so
-   * this may be empty for a changed task.
+   * The changed fields as the API names them. Times that follow from the status, such as `in_progress_at`, are not listed, so the
+   * list may be empty for a changed task.
    */
   changed_fields: readonly string[];
   comment: string | undefined;
@@ -81,7 +81,7 @@ export const toUpdateEffects = (update: TaskUpdate): TaskEffects => ({
 
 const isMoved = ({ before, after }: TaskUpdate) => before.status !== after.status;
 
-/** Returns the tasks that this task no longer blocks, because the update has finished it. */
+/** Returns the tasks that had to wait for this task until the update moved it to `done`. */
 const unblockedTasks = (update: TaskUpdate) =>
   isMoved(update) && update.after.status === "done" ? update.dependents.filter(({ open }) => open) : [];
 
@@ -158,7 +158,7 @@ function updateBoardEvents(update: TaskUpdate): NewBoardEvent[] {
 
 /**
  * Returns the effects of removing a task. No agent is notified, but the removal counts as a change of the tasks that depended on
- * it.
+ * the removed task.
  */
 export function toRemovalEffects(
   actor: User | Agent,

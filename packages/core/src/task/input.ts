@@ -43,7 +43,7 @@ export const UpdateTask = lazyObject(() => ({
 })).meta({ id: "TaskUpdate" });
 export type UpdateTask = z.infer<typeof UpdateTask>;
 
-/** Fields that only people may change and that are stored as sent. The `task.updated` event lists those that changed. */
+/** Fields that only people may change and that are stored as sent. The `task.updated` event lists the changed ones. */
 export const PLAIN_FIELDS = ["title", "description", "priority", "due_at"] as const;
 type PlainField = (typeof PLAIN_FIELDS)[number];
 

@@ -18,7 +18,7 @@ import { task_transitions } from "../schema/task-transition.sql.ts";
 
 /** Which other tasks to lock together with a task. */
 interface LockOptions {
-  /** The ids of more tasks of the board to lock. */
+  /** The ids of other tasks of the board to lock as well. */
   also_ids?: readonly string[] | undefined;
   /** Whether to lock the tasks that depend on this task, because the change may return them to the inbox. */
   dependents: boolean;
@@ -36,8 +36,8 @@ export const lockedBoard = ({ id, organization_id }: Record<"id" | "organization
 
 /**
  * Locks a task and the other tasks that the change may affect, until the transaction ends. To avoid deadlocks, every transaction
- * locks the board first (PostgreSQL runs the subquery first) and then the tasks by id. Others can still insert rows that refer to
- * the tasks, such as comments.
+ * locks the board first (PostgreSQL runs the subquery first) and then the tasks by id. Other transactions can still insert rows
+ * that refer to the tasks, such as comments.
  */
 export async function lockTask(
   ctx: Context,
@@ -128,9 +128,9 @@ const selectFacts = preparedQuery((db, dependents: boolean) =>
 );
 
 /**
- * Reads what a change depends on. This is a statement after the lock, because an earlier statement would not see what others
- * committed during the wait. If a dependent was added during the wait, the transaction starts again, because locking it now could
- * deadlock.
+ * Reads what a change depends on. The statement must begin after the task is locked. An earlier statement would not see what
+ * other transactions committed during the wait. If a dependent was added during the wait, the transaction starts again, because
+ * locking it now could deadlock.
  */
 export async function readTaskFacts(
   ctx: Context,

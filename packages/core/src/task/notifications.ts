@@ -148,8 +148,8 @@ export function returnNotifications(
 }
 
 /**
- * Returns the notifications of a comment. They go to the agents that it mentions or, if it mentions none, to the assignee, but
- * never to its author.
+ * Returns the notifications of a comment. They go to the agents that the comment mentions. If it mentions none, they go to the
+ * assignee. The author is never notified.
  */
 export function commentNotifications(
   actor: User | Agent,

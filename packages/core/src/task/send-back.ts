@@ -85,8 +85,8 @@ async function readReviewComments(
 }
 
 /**
- * Joins comments to one text, each with the place that it is about. If they are too long together, the oldest are left out,
- * because the last one usually says what to do. Returns null if there are no comments.
+ * Joins comments to one text, each with the place that it is about. If the text would be too long, the oldest comments are left
+ * out, because the last comment usually says what to do. Returns null if there are no comments.
  */
 function reviewText(comments: readonly ReviewComment[], total: number): string | null {
   if (comments.length === 0) return null;

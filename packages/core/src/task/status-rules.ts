@@ -25,7 +25,6 @@ export interface AssigneeInput {
   status_requested: boolean;
   /** The agent that moves the task; null if a person moves it. */
   acting_agent_id: string | null;
-  /** The board's lead. */
   lead_id: string | null;
   /** The worker that last moved the task to review and is still on the board. */
   review_submitter_id: string | null;
@@ -106,7 +105,6 @@ export type BoardRules = Pick<
   | "only_lead_can_change_status"
 >;
 
-/** What the gates need to know. */
 export interface GateInput {
   /** Whether a linked approval is pending. */
   pending: boolean;

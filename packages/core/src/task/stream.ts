@@ -59,7 +59,7 @@ export async function followTasks(ctx: CallerContext, board_id: string): Promise
   const condition = and(
     eq(activity_events.board_id, board.id),
     inArray(activity_events.event_type, [...EVENT_TYPES]),
-    // A comment without a task id belonged to a task that was removed.
+    // A comment without a task id belonged to a task that was removed, so it is left out.
     or(isNotComment, isNotNull(activity_events.task_id)),
   );
   const isTaskOfEvent = and(eq(tasks.id, activity_events.task_id), eq(tasks.board_id, board.id), isNotComment);

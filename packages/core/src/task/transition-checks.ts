@@ -30,8 +30,8 @@ export interface TransitionInput {
   patch: TaskPatch;
   now: Date;
   /**
-   * Whether the task had no assignee when a worker's request to move it arrived. It is not read for claims, because their error is
-   * the same in both cases.
+   * Whether the task had no assignee when a worker's request to move it arrived. It is not read for claims, because the error of
+   * a refused claim does not depend on it.
    */
   was_unassigned: boolean;
   lead_id: string | null;

@@ -24,7 +24,8 @@ export async function unassignAgent(
 ): Promise<void> {
   const keptBoards =
     scope === null ? null : "board_id" in scope ? sql`id = ${scope.board_id}` : sql`gateway_id = ${scope.gateway_id}`;
-  // Boards are locked before tasks, and each in the order of the ids. The last select returns the tasks as before the update.
+  // Boards are locked before tasks, and both in the order of their ids. The last select returns the tasks as they were before the
+  // update.
   const found = await ctx.db.execute(sql`
     with home as materialized (
       select id from ${boards}

@@ -43,7 +43,8 @@ export async function updateTask(
   const patch = toTaskPatch(input);
   const isMove = changesStatusOrAssignee(patch) && !isClaim(patch, agentIdOf(ctx.actor));
   const isWorkersMove = isMove && toTaskRole(ctx.actor, board) === "worker";
-  // Read before waiting for the lock. If the task is unassigned now but assigned once it is locked, a faster agent has claimed it.
+  // Read before waiting for the lock. If the task is unassigned now but assigned once it is locked, another agent has claimed it
+  // meanwhile.
   const was_unassigned = isWorkersMove && (await findAssigneeId(ctx, board, task_id)) === null;
   const match = () => matchSentValues(ctx, board, patch.custom_field_values);
   return withMatchResults(match, (matched) =>
@@ -264,8 +265,8 @@ async function updateRow(
 }
 
 const updateColumns = preparedQuery((db, is_changed: boolean, left_done: boolean, ...names: (keyof TaskRow)[]) => {
-  // An approval that was granted while this transaction waited for the lock must not allow the next move to `done`. So this is
-  // the current time, not the start of the transaction.
+  // An approval that was granted while this transaction waited for the lock must not allow the next move to `done`. So
+  // `left_done_at` is the current time, not the start of the transaction.
   const left_done_at = left_done ? { left_done_at: sql`clock_timestamp()` } : {};
   return db
     .update(tasks)

@@ -117,8 +117,9 @@ const silentAgents = (named: boolean) => sql`
 const NO_SUMS = sql.raw([...STORED.map(() => "0"), "null"].join(", "));
 
 /**
- * Selects the tasks to show. A task whose days are all in the window is ranked by its stored sum. A task that also has earlier days
- * is added up for the window, but only if its stored sum, which is at least as high, could bring it into the list.
+ * Selects the tasks to show. A task whose days are all in the window is ranked by its stored sum. For a task with earlier days,
+ * the days in the window are added up, but only if the stored sum could bring the task into the list. The stored sum is at least
+ * as high.
  */
 const rankedTasks = (named: boolean) => sql`
   inside as materialized (

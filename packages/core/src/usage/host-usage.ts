@@ -134,7 +134,7 @@ export const bookHostUsage = (
   });
 
 const COST_DIGITS = 9;
-/** A smaller cost is only a rounding error, which arises when binary fractions are subtracted. */
+/** A cost below this is a rounding error, which arises when binary fractions are subtracted. */
 const NO_COST = 1e-9;
 
 interface Comparable {
@@ -143,8 +143,8 @@ interface Comparable {
 }
 
 /**
- * Returns the sums of both if a host names models in only one of them, as after an upgrade. By model, everything that was counted
- * before would seem new.
+ * Returns both lists as sums over all models if only one of them names models, as after an upgrade of the host. A comparison by
+ * model would count everything again that was counted before.
  */
 function toComparable(told: readonly HostModelUsage[], booked: readonly HostModelUsage[]): Comparable {
   if (booked.length === 0 || isUnnamed(told) === isUnnamed(booked)) return { told, booked };

@@ -37,7 +37,10 @@ export async function createBudget(ctx: Context<Member>, input: CreateBudget): P
   });
 }
 
-/** Changes a budget. If its new limit is already reached, this has the effects of a report that reaches it. */
+/**
+ * Changes a budget. If usage has already reached the new limit, the change has the effects of a usage report that reaches a
+ * limit.
+ */
 export function updateBudget(ctx: Context<Member>, budget_id: string, input: UpdateBudget): Promise<Budget> {
   return transaction(ctx, async (ctx) => {
     const { budget, reached, before } = await changeBudget(ctx, budget_id, input);

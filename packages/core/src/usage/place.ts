@@ -25,7 +25,8 @@ type Named = Pick<UsageEntry, "run_id" | "task_id" | "key">;
 
 /**
  * Finds where to count each entry, among the boards and runs of the agent. An entry with a task belongs to the agent's latest run
- * on the task. If an entry has a task or run that is not the agent's, all entries are refused, so that they can be sent again.
+ * on the task. If an entry has a task or run that is not the agent's, all entries are refused, so that the request can be
+ * corrected and repeated.
  */
 export async function listPlaces(ctx: Context<Agent>, entries: readonly Named[]): Promise<Place[]> {
   const { board_id } = ctx.actor;

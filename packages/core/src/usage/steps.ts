@@ -23,7 +23,7 @@ export async function storeStepsWithUsage(ctx: Context<Agent>, run_id: string, s
   const entries = firstOfEachKey(used);
   await requireRoomOfDay(ctx, entries.length);
   return transaction(ctx, async (ctx) => {
-    // This comes before the steps, because budgets and tasks are locked before runs.
+    // The usage is counted before the steps are stored, because budgets and tasks are locked before runs.
     await (ctx.actor.has_budgets ? countInBudgets(ctx, entries) : storeEntries(ctx, entries));
     return storeSteps(ctx, run_id, sent);
   });

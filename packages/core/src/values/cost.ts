@@ -2,7 +2,8 @@ import * as z from "zod";
 import { valueError } from "./wire.ts";
 
 /**
- * A price in dollars as the provider reported it. It is kept as text, because converting it to a binary fraction would change it.
+ * A price in dollars as the provider reported it. The price is kept as text, because a conversion to a binary fraction would
+ * change it.
  */
 export const CostUsd = z
   .string()

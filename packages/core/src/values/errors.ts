@@ -61,7 +61,7 @@ export class ExpectedFailure extends Error {
     return false;
   }
 
-  /** True if the work conflicted with a concurrent change of the same thing, so that a retry may succeed. */
+  /** True if the work conflicted with a concurrent change of the same object, so that a retry may succeed. */
   get is_conflict(): boolean {
     return false;
   }
@@ -76,7 +76,7 @@ export class ExpectedFailure extends Error {
     return false;
   }
 
-  /** True if the work only waited for others to finish first. It has not failed, so a job's attempt does not count. */
+  /** True if the work only waited for other work to finish first. It has not failed, so a job's attempt does not count. */
   get is_waiting(): boolean {
     return false;
   }
@@ -106,8 +106,8 @@ export const notVisible = () => new DomainError("not_found", "Not Found", { is_a
 export const boardAccessDenied = () => new DomainError("forbidden", "Board access denied", { is_access: true });
 
 /**
- * In seconds. After a failure, the keys are read again after one second, so a retry after five seconds succeeds if the provider
- * works again.
+ * The wait before a retry, in seconds. After a failure, the keys are read again after one second, so a retry after five seconds
+ * succeeds if the provider works again.
  */
 const KEYS_RETRY_AFTER = 5;
 /** Creates the error for a token that cannot be checked, because the keys of the identity provider cannot be read. */
@@ -118,7 +118,7 @@ export const identityProviderUnavailable = () =>
     { retry_after_seconds: KEYS_RETRY_AFTER },
   );
 
-/** In seconds. Storage services are rarely unavailable for longer. */
+/** The wait before a retry, in seconds. Storage services are rarely unavailable for longer. */
 const BODY_RETRY_AFTER = 30;
 /** Creates the error for a payload whose body cannot be read from the body storage at the moment. */
 export const bodyStorageUnavailable = () =>

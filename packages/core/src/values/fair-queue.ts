@@ -44,7 +44,7 @@ interface Node {
   parent: Node | null;
   key: string;
   running: number;
-  /** How many pieces of this key are waiting, including all narrower levels. */
+  /** How many pieces of work of this key are waiting, including the keys of all narrower levels. */
   queued: number;
   /** The nodes of the next level by key. The first one is served next. */
   children: Map<string, Node>;

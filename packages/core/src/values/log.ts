@@ -52,7 +52,7 @@ export function errorText(error: unknown): string {
 
 /**
  * Returns the text of a thrown object that is not an Error, which some libraries throw. Only fields that describe an error are
- * used, because others may contain secrets.
+ * used, because other fields may contain secrets.
  */
 function thrownObjectText(thrown: { message?: unknown; name?: unknown; code?: unknown; errno?: unknown }): string {
   const { message, name, code, errno } = thrown;

@@ -1,5 +1,5 @@
 /**
- * Returns a function that opens something at its first call and then returns the same. A failure is not kept, so that the next call
+ * Returns a function that calls `open` once and returns its result at every call. A failure is not kept, so that the next call
  * tries again.
  */
 export function openOnce<T>(open: () => Promise<T>): () => Promise<T> {

@@ -15,8 +15,8 @@ export function truncate(text: string, max: number): string {
 }
 
 /**
- * Removes these characters from the end of a text, in linear time. A pattern such as `/\/+$/` takes quadratic time on hostile
- * text.
+ * Removes the characters in `chars` from the end of a text, in linear time. A pattern such as `/\/+$/` takes quadratic time on
+ * hostile text.
  */
 export function trimEndOf(text: string, chars: string): string {
   let end = text.length;
@@ -24,7 +24,7 @@ export function trimEndOf(text: string, chars: string): string {
   return text.slice(0, end);
 }
 
-/** Removes these characters from the start of a text. */
+/** Removes the characters in `chars` from the start of a text. */
 export function trimStartOf(text: string, chars: string): string {
   let start = 0;
   while (start < text.length && chars.includes(text[start]!)) start += 1;
@@ -38,8 +38,8 @@ const LINE_BREAK = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
 const DISPLAY_CONTROL = /[\0-\x08\x0E-\x1F\x7F-\x9F\u202A-\u202E\u2066-\u2069]/g;
 
 /**
- * Makes a text look the same in all programs: they agree on where its lines end, and it cannot change how the text around it is
- * displayed.
+ * Makes a text look the same in all programs. They agree on where its lines end, and the text cannot change how the text around
+ * it is displayed.
  */
 export const toPlainText = (text: string): string =>
   text.replace(LINE_BREAK, "\n").replace(DISPLAY_CONTROL, "\uFFFD").toWellFormed();

@@ -13,9 +13,9 @@ export const startOfDay = (time: Date): Date => new Date(Math.floor(time.getTime
 export const toTimes = (times: readonly Date[]): string[] => times.map((time) => time.toISOString());
 
 /**
- * Returns the values of a query that sums up daily and hourly counts between ascending edges, with the days and hours that an edge
- * divides. The hour of the last edge is left out, because it may have many rows: the query subtracts its rows from that edge to
- * `hour_stop`. If another edge divides the same hour, the hour is listed, and `hour_stop` is the last edge.
+ * Returns the values of a query that sums up daily and hourly counts between ascending edges, and the days and hours that an edge
+ * divides. The hour of the last edge is left out, because it may have many rows. The query subtracts the rows between that edge
+ * and `hour_stop` instead. If another edge divides the same hour, the hour is listed, and `hour_stop` is the last edge.
  */
 export function toIntervalValues(edges: readonly Date[]) {
   const stop = edges.at(-1)!;

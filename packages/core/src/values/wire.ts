@@ -1,6 +1,6 @@
 import * as z from "zod";
-// Imported directly, because a bundler cannot remove the unused parts of `z.core`, which include 330 KB of error messages in fifty
-// languages.
+// `_check` is imported directly, because a bundler cannot remove the unused parts of `z.core`, which include 330 KB of error
+// messages in fifty languages.
 import { _check } from "zod/v4/core";
 
 /** Building blocks and limits of the request and response schemas (docs/reference/conventions.md#limits). */
@@ -24,7 +24,8 @@ export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape): Re
     type: "object" as const,
     get shape(): Shape {
       made ??= fields();
-      // Zod assumes that an object with a getter may contain itself. Such an object is slower to parse.
+      // The getter is replaced with its value. Zod assumes that an object with a getter may contain itself, and parses such an
+      // object more slowly.
       Object.defineProperty(this, "shape", { value: made });
       return made;
     },
@@ -56,8 +57,8 @@ export const Instant = z.iso.datetime({ precision: 3 }).meta({ examples: ["2026-
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
 /**
- * Parses an ISO 8601 date or time. Without a time zone it is UTC; a date alone means midnight. Returns null for invalid text and
- * for years outside 1900 to 9999.
+ * Parses an ISO 8601 date or time. A time without a zone is in UTC, and a date alone means midnight. Returns null for invalid
+ * text and for years outside 1900 to 9999.
  */
 export function toInstant(text: string): Date | null {
   const match = ISO.exec(text.trim());

@@ -25,8 +25,8 @@ export const shownHeaders = (stored: Readonly<Record<string, string>>): Record<s
   Object.fromEntries(Object.entries(stored).filter(([name]) => !CREDENTIAL.test(name)));
 
 /**
- * Returns the headers with signatures, which are not stored: the headers of the source and those that generic senders use. For a
- * generic webhook without a secret, they are treated as ordinary headers.
+ * Returns the headers with signatures, which are not stored: the headers of the source and the headers that generic senders use.
+ * For a generic webhook without a secret, these are treated as ordinary headers.
  */
 function signatureHeaders({ source, secret_sealed, signature_header }: Signing): (string | undefined)[] {
   if (source === "generic" && secret_sealed === null) return [];

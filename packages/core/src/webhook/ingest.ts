@@ -56,7 +56,7 @@ export type WebhookChallenge = z.infer<typeof WebhookChallenge>;
 export type IngestResult = { accepted: WebhookAccepted; is_repeat: boolean } | WebhookChallenge;
 
 /**
- * Accepts a request to a webhook; the order of the steps matters (docs/reference/webhooks.md#ingestion). After all checks, one
+ * Accepts a request to a webhook. The order of the steps matters (docs/reference/webhooks.md#ingestion). After all checks, one
  * batch writes the payload, its memory entry and its notification job, so an accepted payload is never lost.
  */
 export async function ingestWebhook(ctx: Context, request: WebhookRequest): Promise<IngestResult> {

@@ -68,7 +68,7 @@ export const notifyWebhook = (sendToSession: SendToSession): JobHandler<"webhook
 
 type Found = NonNullable<Awaited<ReturnType<typeof findNotification>>>;
 
-/** Shown instead of a missing preview. The message also contains the path of the payload. */
+/** The text that replaces a missing preview. The message also contains the path of the payload. */
 const MOVED_BODY = "(The payload is in another storage and has no preview.)";
 
 const toMessage = ({ board, webhook, payload }: Found, text: string): string =>

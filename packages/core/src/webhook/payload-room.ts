@@ -7,7 +7,7 @@ import { usedUp } from "../values/request-limits.ts";
 import { payloadBytes, removePayloads } from "./payload-usage.ts";
 import { SIGNED_SHARE, UNSIGNED_ROOM, UNSIGNED_SHARE } from "./payload-shares.ts";
 
-/** In seconds: old payloads are removed once an hour by schedule. */
+/** The wait before a retry, in seconds. Old payloads are removed once an hour by schedule. */
 const RETRY_AFTER = 3_600;
 /**
  * The part of its share that a full webhook frees at once. This is more than one post needs, so that not every post has to make
@@ -28,8 +28,8 @@ interface WebhookRoom {
 }
 
 /**
- * Throws `limited` if the room of the organization, or of a webhook with a secret, is full. Old payloads are not removed to make
- * room in these cases.
+ * Throws `limited` if the organization, or a webhook with a secret, has filled its room. In these cases, no old payloads are
+ * removed to make room.
  */
 export function requirePayloadRoom(ctx: Context, webhook: WebhookRoom): void {
   const limit = ctx.settings.budgets.organization_payload_bytes;
@@ -46,7 +46,7 @@ export function requirePayloadRoom(ctx: Context, webhook: WebhookRoom): void {
 
 /**
  * Makes room for a payload if an unsigned webhook has filled its share. It removes the webhook's oldest payloads, except those
- * whose notification is still to be sent. Throws `limited` if that does not free enough.
+ * whose notification is still to be sent. Throws `limited` if the removal does not free enough.
  */
 export async function makePayloadRoom(ctx: Context, webhook: WebhookRoom, size_bytes: number): Promise<void> {
   const limit = ctx.settings.budgets.organization_payload_bytes;

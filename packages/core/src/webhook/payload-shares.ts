@@ -1,4 +1,4 @@
-/** The parts of organization_payload_bytes that one webhook may fill, so that each leaves room for others. */
+/** The parts of organization_payload_bytes that one webhook may fill, so that each webhook leaves room for others. */
 
 /** A webhook with a secret may fill this share, so that even a busy sender leaves half of the room to others. */
 export const SIGNED_SHARE = 1 / 2;

@@ -101,8 +101,9 @@ export const removePayloadsOfOrganization = (ctx: Context, organization_id: stri
   removePayloads(ctx, sql`board_id in (select id from ${boards} where organization_id = ${organization_id})`, sql`count(*)`);
 
 /**
- * Recounts the bytes of organizations and webhooks whose last count is old, because earlier versions of the service store payloads
- * without counting them. Full ones are recounted at each run, so that a wrong counter does not cause refused posts for long.
+ * Recounts the bytes of organizations and webhooks whose last count is old, because earlier versions of the service store
+ * payloads without counting them. Organizations and webhooks that are full are recounted at each run, so that a wrong counter
+ * does not cause refused posts for long.
  */
 export async function recountPayloadBytes(ctx: Context): Promise<void> {
   const limit = ctx.settings.budgets.organization_payload_bytes;
@@ -133,8 +134,8 @@ type Usage = typeof webhook_payload_usage | typeof webhook_usage;
 
 async function recount(ctx: Context, usage: Usage, mine: SQL, payloads: SQL): Promise<void> {
   await transaction(ctx, async (ctx) => {
-    // Waits for posts that are being stored, because each of them has locked a row. The next statement sees their payloads, and
-    // later posts have to wait.
+    // This lock waits for posts that are being stored, because each post has locked a counter. The next statement sees their
+    // payloads, and later posts wait until this transaction ends.
     await ctx.db.execute(sql`select 1 from ${usage} where ${mine} order by shard for update`);
     await ctx.db.execute(sql`
       with counted as (

@@ -171,7 +171,7 @@ export async function listPayloads(
         is_truncated ? toPreview(row) : toPayload(row),
       ),
   });
-  // A payload in the list proves that its webhook exists, so this is checked only if the list is empty.
+  // A payload in the list proves that its webhook exists. So the webhook is looked up only if the list is empty.
   if (page.items.length === 0) await getWebhookRow(ctx, board, webhook_id);
   return page;
 }

@@ -2,8 +2,8 @@ import { MAX_SEARCHED_CHARS } from "../schema/search-vector.ts";
 import { truncate } from "../values/text.ts";
 
 /**
- * Returns the part of a body that can be searched, up to a limit. For JSON, this is the strings and numbers, because escapes and
- * punctuation would become part of words. For other text, it is the beginning.
+ * Returns the part of a body that can be searched, up to a limit. For JSON, these are the strings and numbers, because escapes
+ * and punctuation would become part of words. For other text, it is the beginning.
  */
 export function toSearchText(kind: "json" | "text", text: string, value: unknown): string {
   const parts = kind === "text" ? [text] : collectValues(value);

@@ -8,7 +8,7 @@ export function verifySignature(secrets: readonly string[], signature: Signature
   if (signature === "missing") throw new DomainError("forbidden", "Missing webhook signature header.");
   if (signature === "malformed" || !secrets.some((secret) => signature.matches(secret, body)))
     throw new DomainError("forbidden", "Invalid webhook signature.");
-  // The condition is negated so that it also refuses NaN, because a scheme with a time requires one.
+  // The condition is negated so that it also refuses NaN. A scheme with a time requires a valid time.
   if (signature.sentAt && !(Math.abs(now.getTime() - signature.sentAt(body)) <= MAX_AGE_MS))
     throw new DomainError(
       "forbidden",

@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { TEST_COMMAND, UNSORTED, SORTED } from "./shop-repository.ts";
 
-/** Shorter than the time that a model takes, so that the demo is quick to watch. */
+/** The pause is shorter than the time that a model takes, so that the demo is quick to watch. */
 const THINKING_MS = 1_500;
 const SESSION = { sessionId: "demo" };
 const FILE = "products.mjs";
@@ -98,7 +98,7 @@ const METHODS: Record<string, (params: Record<string, unknown>) => object | Prom
 };
 
 createInterface({ input: process.stdin })
-  // When the runner is killed, this ends the agent too.
+  // The input closes when the runner is killed. The agent must end then too.
   .on("close", () => process.exit(0))
   .on("line", (line) => {
     const message = JSON.parse(line) as Message;

@@ -46,7 +46,7 @@ async function send(demo: Demo, { webhooks }: DemoBoard, { who, webhook, subject
   demo.say(who, `${subject} → ${response.status} ${detail}`.trimEnd());
 }
 
-/** Sends posts while the lead is offline. They are accepted and wait in its inbox. */
+/** Sends posts while the lead is offline. The posts are accepted and wait in the lead's inbox. */
 async function sendWhileOffline(demo: Demo, board: DemoBoard, posts: Post[]): Promise<void> {
   demo.lead_is_offline = true;
   demo.say("Iris", "goes offline; posts are still accepted, and wait in the inbox", true);
@@ -100,7 +100,7 @@ export async function runPerson({ api, ...demo }: Demo, { board_id }: DemoBoard)
   const board = { path: { board_id } };
   for await (const { data } of api.stream("/api/v1/boards/{board_id}/approvals/stream", { params: board })) {
     const { id: approval_id, status, action_type, task_id, description } = data.approval;
-    // A permission of a run waits for a click.
+    // A permission of a run is skipped, because it waits for a click.
     if (status !== "pending" || !task_id || action_type === "run.permission") continue;
     await demo.wait(READING_MS);
     const decision = isApprovable(description ?? "") ? "approved" : "rejected";

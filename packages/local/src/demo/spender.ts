@@ -23,7 +23,8 @@ export async function createTaskWithoutEnd({ api, ...demo }: Demo, { board_id, a
 export async function runSpender(demo: Demo, { agents }: DemoBoard): Promise<void> {
   const api = createClient({ url: demo.url, agent_token: agents.Otto.token, signal: demo.signal });
   const say = (what: string, strong?: boolean) => demo.say("Otto", what, strong);
-  // Starts only when the first task of a customer is done, because the demo is easier to follow with one story at a time.
+  // The agent starts only when the first task of a customer is done, because the demo is easier to follow with one story at a
+  // time.
   while (demo.done_tasks === 0) await demo.wait(TURN_MS / 3);
   const { task, lease } = await api.post("/api/v1/agent/tasks/next", { body: {} });
   if (!task || !lease) throw new Error("Otto got no task.");

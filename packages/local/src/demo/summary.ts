@@ -14,7 +14,7 @@ export async function isComplete({ api, posts }: Demo, board_id: string): Promis
 
 /** Reports the outcome of every accepted post, and counts what the service has stored. */
 export async function summarize({ url, posts, rejected_posts }: Demo, token: string, board_id: string): Promise<string> {
-  // The client of the demo was aborted when the demo ended.
+  // The summary needs a new client, because the client of the demo was aborted when the demo ended.
   const api = createClient({ url, token });
   const params = { path: { board_id }, query: { limit: 1 } };
   const [open, done] = [await countTasks(api, board_id, OPEN), await countTasks(api, board_id, "done")];

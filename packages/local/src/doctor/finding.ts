@@ -14,7 +14,7 @@ export const wrong = (check: string, found: string, remedy: string): Finding => 
 
 /**
  * A difference between two clocks of at least this much causes a warning. Newer hosts reject signatures that are off by two
- * minutes; tokens allow only ten seconds.
+ * minutes. Checks of tokens allow only ten seconds.
  */
 const CLOCK_WARNING_MS = 5_000;
 const CLOCK_ERROR_MS = 60_000;

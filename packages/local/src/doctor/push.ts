@@ -24,7 +24,10 @@ export async function checkPush(ctx: Pick<Context, "db" | "settings">): Promise<
   return ok(CHECK, `the key can be read; ${browsers} subscribed`);
 }
 
-/** Without its key, the service makes a new one, which the push services refuse for browsers that subscribed with the old one. */
+/**
+ * If the key is missing, the service creates a new key. Push services refuse the new key for browsers that subscribed with the
+ * old key.
+ */
 const reportNoKey = (browsers: number): Finding =>
   browsers === 0
     ? ok(CHECK, "the key is created when the first browser subscribes")

@@ -21,7 +21,7 @@ export async function runChecks(
   environment: NodeJS.ProcessEnv,
   options: { edge?: Platform; web?: HttpClient } = {},
 ): Promise<Finding[]> {
-  // Only a stage on AWS has queues.
+  // Only a stage on AWS has queues, so QUEUE_URLS shows the platform.
   const { edge = environment["QUEUE_URLS"]?.trim() ? "lambda" : "local", web = createHttpClient() } = options;
   const { findings, settings } = checkSettings(environment, edge);
   const databaseSettings = settings ?? findDatabaseSettings(environment);

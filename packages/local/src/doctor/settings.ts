@@ -17,7 +17,7 @@ type Environment = NodeJS.ProcessEnv;
 /** The platform that the settings are for. */
 export type Platform = "local" | "lambda";
 
-/** Checks all settings. A local server generates missing secrets itself; on Lambda they are required. */
+/** Checks all settings. A local server generates missing secrets itself, but on Lambda they are required. */
 export function checkSettings(environment: Environment, edge: Platform): { findings: Finding[]; settings: Settings | null } {
   const { filled, missing } = edge === "local" ? findSecrets(environment) : { filled: environment, missing: [] };
   const problems = listProblems(filled, edge);

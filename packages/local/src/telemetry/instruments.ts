@@ -3,7 +3,7 @@ import { type Dimensions, type Meter, type MetricName, METRICS } from "@board/co
 
 /** Upper bounds in seconds, as OpenTelemetry's conventions for HTTP recommend. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-/** Upper bounds in seconds for long durations: a host may take 15 s for a message, and a sync minutes. */
+/** Upper bounds in seconds for long durations: a host may take 15 s for a message, and a sync may take minutes. */
 const LONG_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 const MS = 1_000;

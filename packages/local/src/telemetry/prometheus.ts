@@ -10,8 +10,8 @@ const COUNTER_SUFFIX = "_total";
 function withUnit<M extends MetricData>(metric: M): M {
   const { name, unit } = metric.descriptor;
   const suffix = SUFFIXES[unit] ?? "";
-  // The unit is removed here because it is now in the name, and a line with the unit is OpenMetrics, which not every collector
-  // understands.
+  // The name now contains the unit, so the unit is removed here. Otherwise the exporter would add a line with the unit, which is
+  // part of OpenMetrics and which not every collector understands.
   const base = name.endsWith(COUNTER_SUFFIX) ? name.slice(0, -COUNTER_SUFFIX.length) : name;
   return { ...metric, descriptor: { ...metric.descriptor, name: base + suffix, unit: "" } };
 }

@@ -78,7 +78,9 @@ export async function readHostSoul(ctx: Context, { agent, gateway }: HostedAgent
 const stripTools = (text: string): string =>
   extractTools(text) === null ? text : extractOwnContent({ name: SOUL, content: text });
 
-/** Replaces the soul of an agent, on its host first if it has one, so that only a text that the host accepted is stored. */
+/**
+ * Replaces the soul of an agent. If the agent has a host, the host gets the text first, so that only an accepted text is stored.
+ */
 export async function updateSoul(ctx: Context<Lead>, board_id: string, agent_id: string, soul: UpdateSoul): Promise<void> {
   const target = await getAgentForLead(ctx, board_id, agent_id);
   const { agent, gateway } = target;

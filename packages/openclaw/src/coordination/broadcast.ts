@@ -54,9 +54,11 @@ export const BroadcastResponse = lazyObject(() => ({
 });
 export type BroadcastResponse = z.infer<typeof BroadcastResponse>;
 
-/** A gateway may have thousands of boards, and each new lead needs a connection to the database. */
+/**
+ * How many leads are created at a time. A gateway may have thousands of boards, and creating a lead needs a database connection.
+ */
 const LEADS_AT_ONCE = { max_concurrent: 5, shouldStop: () => false };
-/** Messages on their way to the host at one time, because each is a text of up to 100 KB in memory. */
+/** How many messages are sent to the host at a time. Each is a text of up to 100 KB in memory. */
 const MESSAGES_AT_ONCE = { max_concurrent: 50, shouldStop: () => false };
 
 const ERROR_PREFIX = "Gateway lead broadcast dispatch failed:";
@@ -142,7 +144,8 @@ async function sendAll(
   }
   async function sendEach(host: Host): Promise<void> {
     await forEachConcurrent(recipients, MESSAGES_AT_ONCE, (recipient) => send(host, recipient));
-    // When every message failed, the host may be down. The error makes `withInteractiveHost` mark the gateway as disconnected.
+    // When every message failed, the host may be down. Throwing the error makes `withInteractiveHost` mark the gateway as
+    // disconnected.
     const [first] = failures.values();
     if (first && failures.size === recipients.length) throw first;
   }

@@ -38,7 +38,7 @@ const DEFAULT_COMMANDS: GatewayCommands = {
   events: ["connect.challenge", "shutdown"],
 };
 
-/** Short, because most hosts support exactly the defaults. */
+/** The time limit is short, because most hosts support exactly the defaults, which are returned after a timeout. */
 const HELLO_TIMEOUT_MS = 5_000;
 
 /** Returns what the host reports, or the defaults when it does not answer. Throws only for a gateway that the query names. */

@@ -186,9 +186,9 @@ const createPullGateway = (ctx: Context<Admin>, input: z.infer<typeof PullGatewa
   });
 
 /**
- * Changes the fields that were sent. A changed connection is tested first, as at registration. A missing main agent is created; the
- * files of an existing one are updated when the change affects their content. A stored token is never sent to a host other than the
- * one for which it was entered.
+ * Changes the fields that were sent. A changed connection is tested first, as at registration. A missing main agent is created.
+ * The files of an existing main agent are updated if the change affects their content. A stored token is never sent to a host
+ * other than the one for which it was entered.
  */
 export async function updateGateway(ctx: Context<Admin>, gateway_id: string, input: UpdateGateway): Promise<Gateway> {
   const stored = await getGatewayRow(ctx, gateway_id);
@@ -225,7 +225,7 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
           .where(and(isOwnGateway(ctx, gateway_id), actingAs(ctx)))
           .returning();
     if (!row) throw notFound();
-    // The new connection may lead to another host, so the jobs that waited for the old one are tried again.
+    // The new connection may lead to another host, so the jobs that waited for the old host are tried again.
     if (isConnectionChanged) await closeCircuit(ctx, gateway_id);
     if (isConnectionChanged) await recordHostState(ctx, gateway_id, stored, row);
     if (connectivity.connected !== undefined && connectivity.connected !== stored.connected)

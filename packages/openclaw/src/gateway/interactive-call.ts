@@ -20,13 +20,14 @@ export const INTERACTIVE_TIMEOUT_MS = 25_000;
 /** No attempt begins in the last part of the limit, so that a call usually ends with the host's own error. */
 const LAST_ATTEMPT_RESERVE_MS = 5_000;
 
-/** Session calls are retried for 18 s; the last attempt is cut off at 23 s. */
+/** Session calls are retried for 18 s. The last attempt is cut off at 23 s. */
 const SESSION_RETRY = { ...INTERACTIVE_RETRY, total_ms: 18_000 };
 const SESSION_TIMEOUT_MS = 23_000;
 
 /**
- * Works on a host while a request waits: retries while the host is unreachable and records the gateway's connectivity.
- * Must not run inside a transaction. Rejects with a GatewayError, at the latest after `limit_ms`.
+ * Runs work on a host while a request waits for the result. Connecting is retried while the host is unreachable, and the
+ * gateway's connectivity is recorded. Must not run inside a transaction. Rejects with a GatewayError, at the latest after
+ * `limit_ms`.
  */
 export async function withInteractiveHost<T>(
   ctx: Context,
@@ -41,8 +42,8 @@ export async function withInteractiveHost<T>(
 }
 
 /**
- * Calls a host for a session request and retries all of `work` while the host is unreachable, so a chat.send in it must keep
- * its idempotency key. `step` names the work in error texts. Throws `unavailable` when the host fails.
+ * Calls a host for a session request. The whole of `work` is retried while the host is unreachable, so a chat.send in `work` must
+ * use the same idempotency key in each attempt. `step` names the work in error texts. Throws `unavailable` when the host fails.
  */
 export async function callInteractively<T>(ctx: Context, host: ResolvedHost, step: string, work: () => Promise<T>): Promise<T> {
   const calls = (signal: AbortSignal) => withRetry(SESSION_RETRY, work, { step, signal });

@@ -115,9 +115,9 @@ const toStoredHost = (ctx: Context, row: GatewayRow): ResolvedHost => ({
 });
 
 /**
- * Resolves a host by its address. A stored gateway with this address supplies the flags that were not sent. Its token is used only
- * if its masked form was sent, because knowing an address must not be enough to use a token. If several gateways have this
- * address, the token selects one of them, or else the newest is used.
+ * Resolves a host by its address. A stored gateway with this address supplies the flags that were not sent. Its token is used
+ * only if its masked form was sent, because knowing an address must not be enough to use a token. If several gateways have this
+ * address, the one whose masked token was sent is used, else the newest.
  */
 async function resolveByUrl(ctx: Context<Admin>, url: string, query: TargetQuery): Promise<ResolvedHost> {
   const rows = await ctx.db

@@ -46,8 +46,8 @@ export async function createSessionMapper(
 }
 
 /**
- * Reads the agents of these sessions. The keys are one array, because a host may have more sessions than a statement may have
- * parameters.
+ * Reads the agents of these sessions. The keys are passed as one array, because a host may have more sessions than a statement
+ * may have parameters.
  */
 const listAgentsBySessionKey = (ctx: Context<Admin>, keys: string[]) =>
   ctx.db

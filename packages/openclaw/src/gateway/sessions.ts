@@ -86,7 +86,7 @@ export async function getSessionHistory(
 }
 
 /**
- * Sends a message to a session; the agent's reply stays in the session. A message that is only a command is sent as a command. A
+ * Sends a message to a session. The agent's reply stays in the session. A message that is only a command is sent as a command. A
  * board in the query requires write access.
  */
 export async function sendSessionMessage(

@@ -3,7 +3,10 @@ import type { Context } from "@board/core/context/context";
 import { gateways } from "@board/core/schema/gateway.sql";
 import type { GatewayRow } from "@board/core/gateway/target";
 
-/** Random deviation of each interval in both directions, so that gateways set up at the same time drift apart. */
+/**
+ * Random deviation of each interval in both directions, so that gateways that were set up together are not synced together
+ * forever.
+ */
 const JITTER = 0.1;
 
 /** Returns the time of the first sync after the interval was set: a random time within the interval. */
@@ -28,7 +31,7 @@ export function claimGatewaysDueForSync(ctx: Context, limit: number): Promise<Ga
     .update(gateways)
     .set({
       sync_due_at: sql`${now.toISOString()}::timestamptz + make_interval(secs => 60 * ${gateways.sync_interval_minutes} * ${factor})`,
-      // A claim does not change the gateway's settings, so `updated_at` stays.
+      // A claim does not change the gateway's settings, so `updated_at` stays the same.
       updated_at: sql`${gateways.updated_at}`,
     })
     .where(inArray(gateways.id, due))

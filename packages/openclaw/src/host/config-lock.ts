@@ -8,17 +8,20 @@ import { host_turns } from "@board/core/schema/config-lock.sql";
 
 /** A holder that does not renew its lease within this time loses the lock. The lease is renewed every third of this time. */
 const LEASE_MS = 60_000;
-/** Shortest wait between two attempts to acquire the lock; a random delay up to the same length is added. */
+/** Shortest wait between two attempts to acquire the lock. A random delay up to the same length is added. */
 const POLL_MS = 100;
 
 export interface ConfigLock {
-  /** Releases the lock; the next holder starts `spacing_ms` later. Never rejects: a lock that cannot be released expires. */
+  /**
+   * Releases the lock. The next holder starts `spacing_ms` later. Never rejects, because a lock that cannot be released expires.
+   */
   release(spacing_ms: number): Promise<void>;
 }
 
 /**
- * Acquires the lock for writing to a host's configuration (docs/reference/gateways.md#config-lock). One process at a time has it,
- * by the database's clock. Neither waiting nor holding uses a connection. Rejects with a GatewayError after `wait_ms`.
+ * Acquires the lock for writing to a host's configuration (docs/reference/gateways.md#config-lock). One process at a time holds
+ * the lock, and its lease expires by the database's clock. Neither waiting for the lock nor holding it occupies a database
+ * connection. Rejects with a GatewayError after `wait_ms`.
  */
 export async function acquireConfigLock(
   ctx: Context,

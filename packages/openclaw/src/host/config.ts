@@ -33,9 +33,9 @@ export function toHostConfig(payload: unknown): HostConfig {
 }
 
 /**
- * Creates the patch that gives our agents their settings, in the layout of the configuration. Returns null when nothing
- * would change, because hosts may restart for any patch. Some hosts replace the list of agents and others merge it, so the
- * whole list is sent, including the host's other settings.
+ * Creates the patch that gives the service's agents their settings, in the layout of the configuration. Returns null when nothing
+ * would change, because hosts may restart for any patch. Some hosts replace the list of agents and others merge it, so the whole
+ * list is sent, including the host's other settings.
  */
 export function createEntriesPatch(config: HostConfig["config"], desired: readonly DesiredEntry[]): object | null {
   const { entries, list } = asObject(config["agents"]);
@@ -55,7 +55,9 @@ export function createEntriesPatch(config: HostConfig["config"], desired: readon
   return isDeepStrictEqual(next, present) ? null : { agents: { list: next } };
 }
 
-/** Merges our settings into an entry. The host's spelling of the same workspace is kept. */
+/**
+ * Merges the service's settings into an entry. If the entry already has this workspace, the host's spelling of the path is kept.
+ */
 function withSettings(entry: unknown, settings: EntrySettings): Record<string, unknown> {
   const { workspace } = asObject(entry);
   const is_same_path =
@@ -112,7 +114,7 @@ export const isStaleConfigError = (error: unknown): boolean => error instanceof 
 
 const Issues = lazyObject(() => ({ issues: z.array(z.object({ path: z.string(), message: z.string() })) }));
 
-/** Lists our keys that an `invalid config` error names: the host does not know them or refuses their values. */
+/** Lists the written keys that an `invalid config` error names. The host does not know these keys or refuses their values. */
 export function listRefusedKeys(error: unknown, desired: readonly DesiredEntry[]): string[] {
   if (!(error instanceof GatewayError) || !/invalid config/i.test(error.message)) return [];
   const sent = new Set(desired.flatMap(({ settings }) => [...Object.keys(settings), ...Object.keys(settings.heartbeat ?? {})]));
@@ -141,7 +143,7 @@ export function omitKeys({ id, settings }: DesiredEntry, keys: readonly string[]
   return { id, settings: without({ ...settings, ...(heartbeat ? { heartbeat: without(heartbeat) } : {}) }) };
 }
 
-/** Replaces the heartbeat target `last` by the target that has the same effect on this host. */
+/** Replaces the heartbeat target `last` with the target that has the same effect on this host. */
 export function replaceLastTarget({ id, settings }: DesiredEntry, target: string): DesiredEntry {
   const { heartbeat } = settings;
   if (heartbeat?.["target"] !== "last") return { id, settings };

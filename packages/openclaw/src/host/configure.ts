@@ -15,9 +15,9 @@ import type { RetryPolicy } from "../wire/retry.ts";
 const MAX_ATTEMPTS = 3;
 
 /**
- * Writes our agents' settings in one config.patch, if they differ (docs/reference/gateways.md#host-configuration). Returns the keys
- * that the host refuses. Rejects at once if the host asks for a longer wait than the budget. The patch includes the agents of
- * `findWaiting`, unless the host refuses it because of them.
+ * Writes the settings of the service's agents in one config.patch, if they differ
+ * (docs/reference/gateways.md#host-configuration). Returns the keys that the host refuses. Rejects at once if the host asks for a
+ * longer wait than the budget. The patch also contains the agents of `findWaiting`, unless the host refuses their settings.
  */
 export async function configureEntries(
   host: Host,
@@ -35,7 +35,8 @@ export async function configureEntries(
   let conflicts = 0;
 
   /**
-   * Returns true when nothing is left to do. Reads and compares first, because a restart may lose the response to an earlier patch.
+   * Returns true when nothing is left to do. Reads and compares the configuration first, because an earlier patch may have been
+   * applied although a restart of the host lost the response.
    */
   async function tryOnce(): Promise<boolean> {
     const { hash, config } = toHostConfig(await host.callOnce("config.get", {}));

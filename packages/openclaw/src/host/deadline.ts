@@ -3,8 +3,8 @@ import { type RetryPolicy, SYNC_RETRY } from "../wire/retry.ts";
 /** One time limit for all work on a host, counted from its creation. */
 export interface Deadline {
   /**
-   * A retry policy whose `total_ms` is a getter for the time that is left. Pass the object itself on, because a copy by spread has
-   * a fixed value.
+   * A retry policy whose `total_ms` is a getter for the time that is left. Pass this object itself on. A copy by spread would
+   * contain a fixed `total_ms`.
    */
   readonly policy: RetryPolicy;
   /** Aborts all work at once, including waits. */

@@ -64,9 +64,8 @@ const isUpToDate = (entry: HostEntry, { name, workspace }: EntryPlacement): bool
   normalizeName(entry.name) === normalizeName(name) && entry.workspace !== null && isSamePath(entry.workspace, workspace);
 
 /**
- * Makes sure that the entry exists with this name and workspace; an entry that is up to date is not written. Returns
- * "missing" when it does not exist and `create` is false. `present` is an earlier result of `listEntries`. Rejects with a
- * GatewayError.
+ * Makes sure that the entry exists with this name and workspace. An entry that is up to date is not written. Returns "missing" if
+ * the entry does not exist and `create` is false. `present` is an earlier result of `listEntries`. Rejects with a GatewayError.
  */
 export async function ensureEntry(
   host: Host,
@@ -125,8 +124,8 @@ export async function removeEntry(host: Host, session_key: string): Promise<void
 }
 
 /**
- * Aborts the agent's runs and waits, because an aborted run needs time to end. A new run may start in that time. So on hosts that
- * would crash, runs are aborted again until the agent has no run left.
+ * Aborts the agent's runs and waits, because an aborted run needs time to end. A new run may start in that time. Some hosts crash
+ * when an agent is deleted during a run, so on these hosts runs are aborted again until the agent has no run left.
  */
 async function abortRuns(host: Host, session_key: string): Promise<void> {
   const abort = () => ignoreErrors(isAlreadyRemoved, () => host.call("chat.abort", { sessionKey: session_key }));

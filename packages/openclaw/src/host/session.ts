@@ -52,7 +52,7 @@ function truncateLabel(label: string): string {
     .replace(/[\uD800-\uDBFF]$/, "");
 }
 
-/** A session as a host reports it; only the key is certain. */
+/** A session as a host reports it. Only the key is always present. */
 export interface HostSession {
   key: string;
   [field: string]: unknown;

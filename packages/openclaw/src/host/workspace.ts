@@ -15,7 +15,7 @@ export interface WriteFilesResult {
   files_written: number;
   /** One warning for each file whose content is now in another file. */
   warnings: string[];
-  /** Set when a host below the minimum version refuses a file that a lead needs; all other files are written. */
+  /** Set when a host below the minimum version refuses a file that a lead needs. All other files are written. */
   error: string | null;
 }
 
@@ -107,7 +107,7 @@ export async function writeFiles(
   };
 }
 
-/** Quotes lines that look like a token line, except in TOOLS.md, because hosts may store all files in one. */
+/** Quotes lines that look like a token line, except in TOOLS.md, because hosts may store all files in one file. */
 const toSafeEntry = ({ name, content }: WorkspaceFile) => [name, name === TOOLS_FILE ? content : quoteKeyLines(content)] as const;
 
 /** The files to write to one agent's workspace, and which of them were written or refused so far. */

@@ -75,7 +75,7 @@ export function isFullyAutonomous(draft: Completion | null): boolean {
 /** Returns the changes to the user that the draft contains. */
 export const toUserUpdate = (draft: Completion | null): UpdateUser => withoutNulls(draft?.user_profile ?? {});
 
-/** Returns the options of the lead in the draft. The way it should work becomes part of its profile. */
+/** Returns the options of the lead in the draft. How the lead should work becomes part of its profile. */
 export function toLeadOptions(draft: Completion | null): LeadOptions {
   if (!draft?.lead_agent) return {};
   const { name, identity_profile, ...style } = draft.lead_agent;

@@ -13,8 +13,8 @@ import { lazyObject } from "@board/core/values/wire";
 export const StartOnboarding = lazyObject(() => ({})).meta({ id: "OnboardingStart" });
 
 /**
- * Starts the onboarding of a board, or returns its active session; a unique index allows one. If the agent has not replied to
- * the last message, that message is sent again.
+ * Starts the onboarding of a board, or returns its active session. A unique index allows only one active session. If the agent
+ * has not replied to the last message, the message is sent again.
  */
 export function startOnboarding(ctx: Context<User>, board_id: string): Promise<OnboardingSession> {
   return transaction(ctx, async (ctx) => {

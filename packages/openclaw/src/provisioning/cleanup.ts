@@ -12,8 +12,8 @@ import { toTarget, findUsableGateway } from "@board/core/gateway/target";
 import { agents } from "@board/core/schema/agent.sql";
 
 /**
- * Long enough for a restart of the host and for concurrent config writes. If the host stays unreachable, the job's next attempt
- * tries again.
+ * The time limit is long enough for a restart of the host and for concurrent config writes. If the host stays unreachable, the
+ * job's next attempt tries again.
  */
 const CLEANUP_RETRY: RetryPolicy = { ...SYNC_RETRY, total_ms: 30_000, max_ms: 5_000 };
 

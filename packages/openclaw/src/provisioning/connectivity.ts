@@ -68,8 +68,8 @@ interface KnownConnectivity {
 }
 
 /**
- * Updates `connected` and `last_error`, if they change, after a call that began at `started_at`. An error that the host returns
- * counts as connected. A job that cannot connect to the host opens the gateway's circuit; any answer closes the circuit.
+ * Updates `connected` and `last_error`, if they change, after a call that began at `started_at`. A host that returns an error
+ * counts as connected. A job that cannot connect to the host opens the gateway's circuit. Any answer closes the circuit.
  */
 export async function recordConnectivity(
   ctx: Context,

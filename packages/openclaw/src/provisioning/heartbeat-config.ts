@@ -14,7 +14,7 @@ import { jobs } from "@board/core/schema/job.sql";
 import type { JobKind } from "@board/core/job/kinds";
 import { toEntryId, workspacePath } from "@board/core/values/session-key";
 
-/** Long enough for a restart of the host. After a longer outage, the job's next attempt tries again. */
+/** The time limit is long enough for a restart of the host. After a longer outage, the job's next attempt tries again. */
 const HEARTBEAT_RETRY: RetryPolicy = { ...SYNC_RETRY, total_ms: 20_000, max_ms: 5_000 };
 /** Time limit of the first contact in milliseconds, longer than a restart takes. */
 const CONNECT_MS = 1_500;

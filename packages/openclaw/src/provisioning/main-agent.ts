@@ -43,7 +43,7 @@ export async function createMainAgentIfMissing(ctx: Context, gateway: GatewayRow
 
 /**
  * Enqueues an update of the main agent's files, in the transaction that changes the gateway. If the agent's name was derived from
- * the gateway's name, it changes too; a custom name stays.
+ * the gateway's name, it changes too. A custom name stays the same.
  */
 export async function updateMainAgent(ctx: Context, before: { name: string }, gateway: GatewayRow): Promise<void> {
   const [main] = await ctx.db

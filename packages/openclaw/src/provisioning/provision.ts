@@ -38,7 +38,9 @@ interface ProvisionWork {
   job_id: string;
   /** The agent's new token; null keeps the token on the host. */
   secret: string | null;
-  /** Whether the agent's new token is stored already. If `secret` is null then, the job has ended before, which erased it. */
+  /**
+   * True if the agent's new token is already stored. If `secret` is null as well, the job ended before, which erased the token.
+   */
   rotates_token: boolean;
   force_bootstrap: boolean;
 }
@@ -163,14 +165,14 @@ async function findToken(
   // A token that is no longer stored has been replaced, so it must not become valid again.
   if (secret !== null && (await isTokenOf(ctx, agent, secret))) return { token: secret, problem: null, is_new: false };
   const found = await readAgentToken(ctx, host, agent);
-  // The host never got the new token, and nobody has it anymore.
+  // The host never got the new token, and the job's copy of the token is erased. So the agent gets another new token.
   if (found.token === null && rotates_token && secret === null) return { token: mintToken(), problem: null, is_new: true };
   return { ...found, is_new: false };
 }
 
 /**
  * Adds all agents that wait for their first entry on a host in one change of its configuration, and returns the host's entries. A
- * host whose configuration lists no agents is left alone, because the change would remove its implicit default agent.
+ * host whose configuration lists no agents is not changed, because the change would remove its implicit default agent.
  */
 async function addWaitingEntries(
   host: Host,

@@ -19,8 +19,8 @@ const wasNeverProvisioned = sql`(${agents.last_wake_sent_at} is null or exists (
 
 /**
  * Resumes the work that waited for a gateway's host, in the transaction that records the host as connected. Agents that were
- * never provisioned get a new token, because a dead job's token is erased; other dead jobs run again. The caller has locked the
- * gateway.
+ * never provisioned get a new token, because a dead job's token is erased. Other dead jobs run again. The caller must have locked
+ * the gateway.
  */
 export async function resumeWorkOfGateway(ctx: Context, gateway: { id: string; organization_id: string }): Promise<void> {
   const owed = await ctx.db

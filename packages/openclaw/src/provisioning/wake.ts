@@ -84,7 +84,7 @@ export async function holdWakeUp(ctx: Context, agent: AgentWithOrganization, opt
 
 /**
  * Sends a wake-up that was held back, sends it again if the agent has not checked in, and finally marks the agent offline
- * (docs/reference/agents.md#wake-cycle). If the host is unreachable, this counts as a wake-up without a check-in.
+ * (docs/reference/agents.md#wake-cycle). An attempt on an unreachable host counts as a wake-up without a check-in.
  */
 export const checkWakeUp: JobHandler<"agent.wake_check"> = {
   async run(ctx, payload, { id: job_id }) {

@@ -55,7 +55,7 @@ export interface PlacementToken {
   is_new: boolean;
 }
 
-/** `files` is null when nothing was written; `problem` then says why. */
+/** `files` is null when nothing was written. `problem` then says why. */
 export type PlacementResult = { files: FilesResult; problem: string | null } | { files: null; problem: string };
 
 /**

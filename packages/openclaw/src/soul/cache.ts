@@ -18,7 +18,7 @@ interface CacheEntry<T> {
   fresh_until: number;
 }
 
-/** Creates a cache whose values have a total size of at most `max_size`; the least recently used are evicted. */
+/** Creates a cache whose values have a total size of at most `max_size`. The least recently used values are evicted. */
 export function createCache<T>({ max_size, sizeOf }: { max_size: number; sizeOf: (value: T) => number }): Cache<T> {
   const entries = new Map<string, CacheEntry<T>>();
   const loading = new Map<string, Promise<T | null>>();

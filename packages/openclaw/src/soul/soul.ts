@@ -48,7 +48,7 @@ export async function searchSouls(ctx: Context<Admin | Agent>, { q, limit }: Sou
   return { items };
 }
 
-/** Reads a soul by its name; the slug may end with `.md`. */
+/** Reads a soul by its name. The slug may end with `.md`. */
 export async function getSoul(ctx: Context<Admin | Agent>, sent: SoulName): Promise<Soul> {
   const handle = sent.handle.trim();
   const slug = sent.slug.trim().replace(/\.md$/, "");

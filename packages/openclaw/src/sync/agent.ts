@@ -65,7 +65,8 @@ async function findToken(ctx: Context, host: Host, subject: TemplateSubject, wor
   const token = from_host?.token ?? work.token;
   if (token === null) return { token, problem: from_host?.problem ?? null, is_new: false };
   const is_new = token === work.token;
-  // Without this, a queued provisioning job would later write its old token to the host and make that token valid again.
+  // Without the replacement, a queued provisioning job would later write its old token to the host and make that token valid
+  // again.
   if (is_new)
     await replaceSecretsInLane(ctx, "agent.provision", hostLane(gateway.id, agent.openclaw_session_id ?? agent.name), token);
   return { token, problem: null, is_new };

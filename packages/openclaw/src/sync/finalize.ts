@@ -41,7 +41,7 @@ export async function listSyncedAgents(ctx: Context, { id, gateway_id }: RunRow)
 
 /**
  * Runs steps 7 and 8 of docs/reference/gateways.md#steps-of-a-sync: one change of the host's configuration for all agents, then
- * session resets if requested. Rejects with a GatewayError for temporary failures; permanent refusals are among the findings.
+ * session resets if requested. Rejects with a GatewayError for temporary failures. Permanent refusals are among the findings.
  */
 export async function finalizeOnHost(
   host: Host,

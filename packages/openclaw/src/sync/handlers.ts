@@ -28,8 +28,8 @@ const CONNECT_MS = 10_000;
 const ATTEMPT_BUDGET_MS = 60_000;
 
 /**
- * Prefix of the error when the host stayed unreachable. `onDead` recognizes the error by it, because it gets only the text (see
- * wire/retry.ts).
+ * Prefix of the error when the host stayed unreachable. `onDead` recognizes the error by this prefix, because it gets only the
+ * text of the error (see wire/retry.ts).
  */
 const UNREACHABLE_PREFIX = "Gateway unreachable";
 
@@ -116,8 +116,8 @@ export const finalizeSync: JobHandler<"sync.finish"> = {
 };
 
 /**
- * Opens the host. If it is unreachable at the start, this fails at once, so that the job retries. Later calls wait while the host
- * restarts.
+ * Opens the host. If it is unreachable at the start, the call fails at once, so that the job retries. Later calls wait while the
+ * host restarts.
  */
 async function openSyncHost(ctx: Context, gateway: GatewayRow): Promise<Host> {
   const { policy } = createDeadline(ATTEMPT_BUDGET_MS);

@@ -28,11 +28,11 @@ import { POLL_MS, type WorkProgress, processTargets } from "./worker.ts";
 
 /** Time limits in milliseconds since the start of the request. */
 export const LIMITS = {
-  /** If the host cannot be contacted by then, the sync ends with that error. */
+  /** If the host cannot be contacted within this time, the sync ends with that error. */
   connect_ms: 10_000,
-  /** If the host became unreachable and has not returned by then, the sync ends. */
+  /** If the host became unreachable and has not returned within this time, the sync ends. */
   host_ms: 21_000,
-  /** The response is sent then, even if work remains: API Gateway times out after 29 s. */
+  /** The response is sent after this time, even if work remains, because API Gateway times out after 29 s. */
   answer_ms: 24_000,
 };
 
@@ -151,7 +151,7 @@ async function finalizeInline(ctx: Context, work: InlineRun, signal: AbortSignal
   }
 }
 
-/** Waits until the run has ended, here or in consumers, and returns its result; after an abort, returns the running run. */
+/** Waits until this process or a consumer has ended the run, and returns its result. After an abort, returns the running run. */
 async function waitForResult(
   ctx: Context,
   { id, gateway_id }: RunRow,

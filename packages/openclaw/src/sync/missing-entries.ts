@@ -11,8 +11,8 @@ const MAX_ADDED = 200;
 
 /**
  * Adds missing agents in one configuration change, since hosts need a pause after each change, and returns the host's entries. If
- * it fails, each agent is created later. On a host without agents the first agent is created by a call, because the change would
- * remove the implicit default agent.
+ * the change fails, each agent is created later. On a host without agents the first agent is created by a call, because the
+ * change would remove the implicit default agent.
  */
 export async function addMissingEntries(
   host: Host,

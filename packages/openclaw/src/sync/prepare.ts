@@ -33,8 +33,9 @@ export interface PreparedSync {
 const MIN_ANSWER_MS = 1_000;
 
 /**
- * Steps 1 to 4 of docs/reference/gateways.md#steps-of-a-sync. Returns a `problem` when the sync cannot start. `deadline` limits
- * the first contact and is then extended to `work_ms`. Rejects with a GatewayError when the config lock stays taken that long.
+ * Runs steps 1 to 4 of docs/reference/gateways.md#steps-of-a-sync. Returns a `problem` when the sync cannot start. `deadline`
+ * limits the first contact and is then extended to `work_ms`. Rejects with a GatewayError when other processes hold the config
+ * lock for that long.
  */
 export async function prepareSync(
   ctx: Context,

@@ -37,7 +37,7 @@ export async function createRun(
   return run as RunRow;
 }
 
-/** Stores a run that jobs carry out; its first job selects the agents. */
+/** Stores a run that jobs carry out. Its first job selects the agents. */
 export function startRun(
   ctx: Context,
   gateway: GatewayRow,
@@ -52,8 +52,8 @@ export function startRun(
 }
 
 /**
- * Adds the agents of a run in their order, each with a job; with `queued`, the relay sends the wake-ups of the jobs. Skips
- * agents that were deleted since their selection, and returns the others.
+ * Adds the agents of a run in their order, each with a job. With `queued`, the relay sends the wake-ups of the jobs. Skips agents
+ * that were deleted since their selection, and returns the added agents.
  */
 export async function addRunAgents(
   ctx: Context,
@@ -133,7 +133,7 @@ export const listRunAgents = (ctx: Context, run_id: string): Promise<RunAgentRow
 export async function endRun(ctx: Context, run_id: string, findings: Findings): Promise<void> {
   const finished_at = ctx.now();
   const ended = await updateOpenRun(ctx, run_id, { status: "done", finished_at, ...toAppended(findings) });
-  // The database's clock set `created_at`, so the difference could be negative.
+  // `created_at` comes from the database's clock and `finished_at` from this process, so the difference could be negative.
   for (const run of ended) ctx.meter.record("SyncDuration", Math.max(0, finished_at.getTime() - run.created_at.getTime()));
 }
 

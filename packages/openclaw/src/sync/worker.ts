@@ -33,7 +33,7 @@ export const POLL_MS = 200;
 export interface WorkProgress {
   /** The results that are not recorded yet. */
   results: AgentResult[];
-  /** Targets that were started; their calls may still arrive at the host. */
+  /** Targets that were started. Their calls may still arrive at the host. */
   in_progress: SyncTarget[];
   /** Targets that were not started, or that stopped because of concurrent writes to the host's configuration. */
   not_started: SyncTarget[];
@@ -82,7 +82,7 @@ export async function processTargets(
     }
   }
 
-  /** Claims and processes the targets whose lanes are free; returns those that other processes still hold. */
+  /** Claims and processes the targets whose lanes are free. Returns the targets whose lanes other processes still hold. */
   async function claimAndProcess(
     pending: readonly SyncTarget[],
     known_entries: readonly HostEntry[] | null,
@@ -141,8 +141,8 @@ export async function processTargets(
 }
 
 /**
- * Returns whether concurrent writers changed the host's configuration first or undid our change, so that another attempt can
- * succeed.
+ * Returns whether concurrent writers changed the host's configuration first or undid the service's change, so that another
+ * attempt can succeed.
  */
 const isTemporaryConflict = ({ failure: { retryable, code } }: GatewayError): boolean =>
   retryable === true && (code ?? null) === null;

@@ -34,7 +34,7 @@ const HIDDEN_TOKEN = "(hidden)";
 
 /**
  * Returns the files that the service would write for an agent now, or the instructions of an agent without a host. They never
- * contain the token. Of people, only the caller is named in them.
+ * contain the token. The caller is the only person whom they name.
  */
 export async function getAgentFiles(ctx: Context<Admin>, agent_id: string): Promise<AgentFiles> {
   const { gateway } = await readableAgent(ctx, agent_id);

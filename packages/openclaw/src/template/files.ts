@@ -21,7 +21,7 @@ const BOARD_AGENT_FILES = [...COMMON_FILES, "MEMORY.md", "HEARTBEAT.md", "BOOTST
 
 /**
  * The files of each role in writing order (docs/reference/gateways.md#workspace-files). TOOLS.md comes first, because an agent
- * cannot work without its token; the files that some hosts refuse come last.
+ * cannot work without its token. The files that some hosts refuse come last.
  */
 export const ROLE_FILES: Readonly<Record<AgentRole, readonly FileName[]>> = {
   lead: [...BOARD_AGENT_FILES, "AGENTS.md", "ROLES.md"],

@@ -19,8 +19,8 @@ const cooldownOf = memoPerApp(() => ({ until_ms: 0 }));
 
 /**
  * Finds the soul of a role in the souls directory (docs/reference/gateways.md#role-souls). Returns null when no soul matches or
- * the directory cannot be read, because neither may delay an agent's files. The directory caches, so a sync run fetches a soul
- * once.
+ * the directory cannot be read, because an agent's files must not wait for it. The directory has a cache, so a sync run fetches
+ * each soul once.
  */
 export async function findRoleSoul(ctx: Context, role: string, timeout_ms = TIMEOUT_MS): Promise<RoleSoul | null> {
   const now = ctx.now().getTime();
@@ -33,7 +33,7 @@ export async function findRoleSoul(ctx: Context, role: string, timeout_ms = TIME
     if (soul === undefined) startCooldown();
     return soul ?? null;
   } catch (error) {
-    // The directory logs its own failures, which are DomainErrors.
+    // The directory logs its own failures, which are DomainErrors. So only other errors are logged here.
     if (!(error instanceof DomainError)) ctx.log.error("souls.role_failed", errorText(error));
     startCooldown();
     return null;

@@ -35,9 +35,9 @@ export interface TemplateSubject {
 }
 
 /**
- * Reads the data of several agents of a gateway with three statements in all. The user in the files is the acting user if that user
- * is a member of the organization, else the organization's oldest owner. Deleted agents are skipped; the result is in the order of
- * `agent_ids`.
+ * Reads the data of several agents of a gateway with three statements in all. The user in the files is the acting user if that
+ * user is a member of the organization, else the organization's oldest owner. Deleted agents are skipped. The result is in the
+ * order of `agent_ids`.
  */
 export async function readSubjects(
   ctx: Context,

@@ -21,8 +21,8 @@ export type BlockName =
   | "roster";
 
 /**
- * Limits in characters for a value in a line and for a quoted text. They are low, because hosts cut files at 20,000 characters;
- * agents can read the rest over the API.
+ * Limits in characters for a value in a line and for a quoted text. They are low, because hosts cut files at 20,000 characters.
+ * Agents can read the complete texts through the API.
  */
 const LINE_CHARS = 1_000;
 const QUOTE_CHARS = 4_000;
@@ -72,7 +72,7 @@ const KEY_VALUES: Readonly<Record<ToolsKey, VariableName>> = {
 const keyLines = (value: (name: VariableName) => string): string =>
   TOOLS_KEYS.map((key) => `${key}=${oneLine(value(KEY_VALUES[key]))}`).join("\n");
 
-/** Prefixes every line with `>`; an empty text stays empty. */
+/** Prefixes every line with `>`. An empty text stays empty. */
 function quoteLines(text: string): string {
   const excerpt = ellipsize(text.trim(), QUOTE_CHARS);
   if (!excerpt) return "";

@@ -17,8 +17,8 @@ export const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 const LINE_BREAK_PARTS = new RegExp(`(${LINE_BREAK.source})`);
 
 /**
- * Returns the AUTH_TOKEN of a file, or null. The last line with a token wins; bullets and back-ticks around it are ignored
- * (docs/reference/gateways.md#key-lines).
+ * Returns the AUTH_TOKEN of a file, or null. If several lines have a token, the last one counts. Bullets and back-ticks around
+ * the token are ignored (docs/reference/gateways.md#key-lines).
  */
 export function parseToken(text: string): string | null {
   const last = text

@@ -6,8 +6,8 @@ import { GatewayError } from "../wire/gateway-error.ts";
 import { toToldUsage } from "./session-usage.ts";
 
 /**
- * Reads from an agent's host what the agent has used, and counts what is new. If the host does not offer this, nothing is counted.
- * If it is unreachable, a later job reads it.
+ * Reads from an agent's host what the agent has used, and counts what is new. If the host does not report usage, nothing is
+ * counted. If the host is unreachable, a later job reads the usage.
  */
 export const readAgentUsage: JobHandler<"agent.read_usage"> = {
   async run(ctx, { agent_id }) {
@@ -15,7 +15,7 @@ export const readAgentUsage: JobHandler<"agent.read_usage"> = {
     const gateway = reading && (await findUsableGateway(ctx, reading.agent.gateway_id));
     if (!gateway) return;
     const key = reading.agent.openclaw_session_id;
-    // A host's day may end later than the UTC day.
+    // A host's day may end later than the UTC day, so the range includes the next UTC day.
     const endDate = addMs(ctx.now(), DAY_MS).toISOString().slice(0, 10);
     try {
       const payload = await ctx.gateways.request(toTarget(ctx, gateway), "sessions.usage", {

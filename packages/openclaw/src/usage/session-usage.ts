@@ -6,7 +6,7 @@ type ModelUsage = Session["models"][number];
 
 const MAX_MODELS = 50;
 const MAX_NAME = 100;
-/** No session uses this much. A larger number is an error of the host, so it is limited before it is added to a sum. */
+/** No session uses this much. A larger number is an error of the host, so the number is limited before it is added to a sum. */
 const MAX_TOKENS = 1_000_000_000;
 const MAX_COST = 1_000_000;
 

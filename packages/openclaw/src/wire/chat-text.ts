@@ -18,8 +18,9 @@ const JOINER = "\u2060";
 const DROPPED = /[\0-\x08\x0B\x0C\x0E-\x1F\x7F]/g;
 
 /**
- * A slash that begins a word. Hosts obey directives (`/model x -g`) anywhere, also after a sender's name with a colon, after text
- * in brackets, and, if they are old, after a literal \n. `/api/v1/` is not a directive, and agents must be able to copy such paths.
+ * A slash that begins a word. Hosts obey directives (`/model x -g`) anywhere in a text, also after a sender's name with a colon
+ * and after text in brackets. Old hosts also obey them after a literal \n. `/api/v1/` is not a directive, and agents must be able
+ * to copy such paths.
  */
 const DIRECTIVE = /(?<=^|[\s\]:]|\\[nr])\/(?=[^\s/])(?!api\/v1\/)/g;
 /** At the beginning of a message, `!` runs a shell command on the host, so no word may begin with it. `!=` is not a command. */
@@ -31,7 +32,7 @@ const MESSAGE_START = /\[(?=Current message - respond to this\])/g;
 
 /**
  * Changes a text so that a host obeys nothing in it (docs/reference/gateways.md#orders-to-hosts). It adds only invisible
- * characters. It also normalizes and drops characters, as the host would do anyway.
+ * characters. It also normalizes the text as hosts do, and replaces the characters that hosts drop with U+FFFD.
  */
 function disarm(text: string): string {
   const received = text.normalize("NFC").replace(DROPPED, "\uFFFD");
@@ -53,10 +54,10 @@ const STOP_WORDS = new Set(
 const wordsOf = (text = ""): string[] => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 const areStopWords = (words: readonly string[]): boolean => words.every((word) => STOP_WORDS.has(word));
 
-/** Returns whether a host may take a text for an order to stop. Hosts skip text in brackets and the names of senders. */
+/** Returns whether a host may interpret a text as an order to stop. Hosts skip text in brackets and the names of senders. */
 function asksToStop(text: string): boolean {
   const plain = withoutBrackets(text);
-  // Hosts of 2026.9 take all of a line up to its first colon for a name, even if it contains other line breaks than \n.
+  // Hosts of version 2026.9 treat a line's text before its first colon as a name. Only \n ends a line, not other line breaks.
   const nameless = plain.split("\n").map((line) => line.slice(line.indexOf(":") + 1));
   return hasOnlyStopWords(plain) || hasOnlyStopWords(nameless.join("\n"));
 }

@@ -11,8 +11,8 @@ import { createRpcSocket, type RpcSocket } from "./rpc-socket.ts";
 import { type ConnectMode, createConnectParams, normalizeToken, toDialUrl, toHello, toOrigin } from "./handshake.ts";
 
 /**
- * Times in milliseconds. `connect` covers name resolution to the accepted upgrade, `handshake` covers the time after that until the
- * hello.
+ * Times in milliseconds. `connect` covers the time from name resolution to the accepted upgrade, and `handshake` the time after
+ * that until the hello.
  */
 export interface ConnectionTimeouts {
   connect: number;
@@ -31,7 +31,7 @@ export interface DialOptions {
   signal: AbortSignal;
   /** Called as soon as the socket exists. */
   onSocket(socket: WebSocket): void;
-  /** Called when an accepted connection must get no new calls; may be called more than once. */
+  /** Called when an accepted connection must get no new calls. It may be called more than once. */
   onRetired(): void;
   log(event: string, fields: Record<string, unknown>): void;
 }
@@ -42,7 +42,7 @@ export interface Connection {
   call(method: string, params: object, timeout_ms: number): Promise<unknown>;
 }
 
-/** Largest message accepted from a host, in bytes; a configuration of 10,000 agents takes half of it. */
+/** Largest message accepted from a host, in bytes. A configuration of 10,000 agents takes half of it. */
 const RECEIVE_LIMIT = 8 * 1024 * 1024;
 
 /**
@@ -98,8 +98,8 @@ export async function openConnection(target: GatewayTarget, mode: ConnectMode, o
 }
 
 /**
- * Tracks the use of an open connection. While no call is pending, the socket does not keep the process alive. A missed deadline
- * retires the connection, as a `shutdown` event does: the peer may be dead, so the next call should use a new connection.
+ * Tracks the use of an open connection. While no call is pending, the socket does not keep the process alive. After a `shutdown`
+ * event or a missed deadline the connection is retired, because the host may be down. The next call then uses a new connection.
  */
 function createConnection(rpc: RpcSocket, hello: GatewayHello, rawSocket: Socket | null, options: DialOptions) {
   let active = 0;

@@ -9,7 +9,9 @@ export interface DeviceClaim {
   client_mode: string;
   role: string;
   scopes: readonly string[];
-  /** Milliseconds; newer hosts refuse more than two minutes of skew. */
+  /**
+   * The time of the signature in milliseconds. Newer hosts refuse a time that differs from their clock by more than two minutes.
+   */
   signed_at: number;
   token: string | null;
   /** The nonce from the host's challenge. Without a nonce, the older format is signed. */

@@ -5,7 +5,7 @@ import type { GatewayHello } from "@board/core/context/gateways";
  * milliseconds.
  */
 export interface HostDialect {
-  /** Minimum time between two writes to the configuration; closer writes can undo each other. */
+  /** Minimum time between two writes to the configuration. Writes that follow each other faster can undo each other. */
   config_write_spacing_ms: number;
   /** The host may lose a write that it acknowledged, so each write is verified in agents.list. */
   loses_writes: boolean;
@@ -20,8 +20,8 @@ export interface HostDialect {
   /** Settings that newer hosts no longer know. Such a host refuses a whole patch that contains one of these settings. */
   unsupported_heartbeat_keys: readonly string[];
   /**
-   * Written instead of the heartbeat target `last`. Newer hosts skip the heartbeats of an agent that has had no message from a
-   * channel, unless its target says that nothing is to be delivered.
+   * The heartbeat target that is written instead of `last`. Newer hosts skip the heartbeats of an agent that has had no message
+   * from a channel, unless its target says that nothing is to be delivered.
    */
   last_heartbeat_target: string;
 }
@@ -48,8 +48,8 @@ const PROTOCOL_4: HostDialect = {
 };
 
 /**
- * Selects by the wire protocol alone, because development builds report no version. The layout of a configuration is read
- * from the configuration itself (`config.ts`); which files a host accepts is found out by writing them (`workspace.ts`).
+ * Selects the dialect by the wire protocol alone, because development builds report no version. The layout of a configuration is
+ * read from the configuration itself (`config.ts`). Which files a host accepts is found out by writing them (`workspace.ts`).
  */
 export function selectDialect({ protocol }: GatewayHello): HostDialect {
   return protocol >= 4 ? PROTOCOL_4 : PROTOCOL_3;

@@ -2,8 +2,8 @@ import { readFrameHead } from "./frame-head.ts";
 import type { GatewayFailure } from "./gateway-error.ts";
 
 /**
- * An incoming frame. `message` and `failure` hold the host's raw text; nothing is nested deeper than `frame-head.ts` permits.
- * `refused` is an awaited answer that is not safe to parse, and `other` an answer that nobody awaits.
+ * An incoming frame. `message` and `failure` hold the host's raw text. Nothing is nested deeper than `frame-head.ts` permits.
+ * `refused` is an awaited answer that is not safe to parse, and `other` is an answer that nobody awaits.
  */
 export type Frame =
   | { kind: "event"; event: string; payload: unknown }

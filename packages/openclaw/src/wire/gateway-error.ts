@@ -10,9 +10,9 @@ export interface GatewayFailure {
   close_code?: number | null;
   http_status?: number | null;
   system_code?: string | null;
-  /** Our own deadline passed. */
+  /** The deadline that this service set for the call has passed. */
   timed_out?: boolean;
-  /** Connecting to the host failed, for any reason; no call was made. */
+  /** Connecting to the host failed for any reason, so no call was made. */
   unconnected?: boolean;
   /** This service may not dial the address (GATEWAY_ALLOWED_HOSTS). */
   refused_address?: boolean;
@@ -42,7 +42,7 @@ export class GatewayError extends ExpectedFailure {
     return /config changed since last load|base hash required/i.test(this.message);
   }
 
-  /** The host did not accept the connection: its token, its pairing or its settings must be changed first. */
+  /** The host did not accept the connection. A token, a pairing or a setting must be changed before a retry can succeed. */
   override get is_refusal(): boolean {
     const { unconnected, refused_address } = this.failure;
     return unconnected === true && !refused_address && !this.is_transient;
@@ -88,7 +88,7 @@ export function isTransient(error: unknown): boolean {
   return isTransientText(error.message) || ((code ?? null) === null && /timeout|timed out/i.test(error.message));
 }
 
-/** Returns the GatewayError that the calls reject with, or null when they succeed; any other error is rethrown. */
+/** Returns the GatewayError that the calls reject with, or null when they succeed. Any other error is rethrown. */
 export async function catchGatewayError(calls: () => Promise<unknown>): Promise<GatewayError | null> {
   try {
     await calls();
@@ -98,7 +98,7 @@ export async function catchGatewayError(calls: () => Promise<unknown>): Promise<
   }
 }
 
-/** Treats a gateway's failure as a value; any other error is rethrown. */
+/** Returns a gateway's failure as a value. Any other error is rethrown. */
 export function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   throw error;

@@ -4,7 +4,7 @@ import type { Device } from "./device.ts";
 import { cleanText } from "./failure.ts";
 import { asRecord } from "./frame.ts";
 
-/** The client offers both wire protocols in use; the host picks one. */
+/** The client offers both wire protocols in use, and the host picks one. */
 const PROTOCOLS = { min: 3, max: 4 };
 const ROLE = "operator";
 export const SCOPES = ["operator.read", "operator.admin", "operator.approvals", "operator.pairing"];

@@ -1,19 +1,19 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { GatewayError } from "./gateway-error.ts";
 
-/** How long and how often a call to a host is retried. Times are milliseconds; `jitter` is a fraction in both directions. */
+/** How long and how often a call to a host is retried. Times are milliseconds. `jitter` is a fraction in both directions. */
 export interface RetryPolicy {
   /** Budget for all attempts together. */
   total_ms: number;
-  /** First delay; each further delay doubles, up to `max_ms`. */
+  /** First delay. Each further delay doubles, up to `max_ms`. */
   first_ms: number;
   max_ms: number;
   jitter: number;
 }
 
-/** For calls while a request waits (docs/reference/gateways.md#retry-policies). */
+/** The policy for calls while a request waits (docs/reference/gateways.md#retry-policies). */
 export const INTERACTIVE_RETRY: RetryPolicy = { total_ms: 45_000, first_ms: 500, max_ms: 5_000, jitter: 0.15 };
-/** For template sync and provisioning; callers lower `total_ms` to the time they have left. */
+/** The policy for template sync and provisioning. Callers lower `total_ms` to the time that they have left. */
 export const SYNC_RETRY: RetryPolicy = { total_ms: 600_000, first_ms: 750, max_ms: 30_000, jitter: 0.2 };
 
 export interface RetryOptions {
@@ -28,8 +28,8 @@ export interface RetryOptions {
 
 /**
  * Retries `work` until it succeeds, fails permanently or the budget is used up. All of `work` is repeated, so a chat.send in it
- * must keep its idempotency key. Rejects with the last GatewayError, which then says how long the host was unreachable, or on
- * abort.
+ * must keep its idempotency key. Rejects with the last GatewayError, whose text then says how long the host was unreachable. Also
+ * rejects when the signal aborts.
  */
 export async function withRetry<T>(policy: RetryPolicy, work: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
   const { step, signal, random = Math.random, now = () => performance.now() } = options;

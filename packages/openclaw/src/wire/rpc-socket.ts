@@ -15,7 +15,7 @@ export interface RpcSocket {
   waitForChallenge(timeout_ms: number): Promise<Challenge>;
   /** Resolves with the response's payload. Rejects a request of more than `limit` bytes: the host would close the connection. */
   call(method: string, params: object, timeout_ms: number, limit: number): Promise<unknown>;
-  /** Closes the socket; everything pending fails with `error`. */
+  /** Closes the socket. Every pending promise rejects with `error`. */
   close(error: GatewayError): void;
 }
 
@@ -42,7 +42,7 @@ const OPEN = Symbol("open");
 const FIRST_FRAME = Symbol("first frame");
 /** How long a host may take to complete the closing handshake before the socket is dropped. */
 const CLOSE_GRACE_MS = 1_000;
-/** Longest error details that are kept, in characters of JSON; a refused configuration lists its problems there. */
+/** Longest error details that are kept, in characters of JSON. A refused configuration lists its problems there. */
 const DETAILS_LIMIT = 65_536;
 
 /**

@@ -1,7 +1,10 @@
 import { rejectAfter } from "@board/core/values/timeout";
 import { GatewayError } from "./gateway-error.ts";
 
-/** Rejects if `work` takes longer than `timeout_ms`. The work itself is not cancelled; other callers may still wait for it. */
+/**
+ * Rejects if `work` takes longer than `timeout_ms`. The work itself is not cancelled, because other callers may still wait for
+ * it.
+ */
 export const withTimeout = <T>(work: Promise<T>, timeout_ms: number, what: string): Promise<T> =>
   rejectAfter(work, timeout_ms, () => timeoutError(what, timeout_ms));
 

@@ -2,7 +2,7 @@ import type { CallOptions, Gateways, GatewayTarget } from "@board/core/context/g
 import { cleanText } from "./failure.ts";
 import { asRecord } from "./frame.ts";
 
-/** A host's calendar version: `YYYY.M.D` with an optional `-REV`; zero padding does not matter. */
+/** A host's calendar version: `YYYY.M.D` with an optional `-REV`. Numbers may be padded with zeros. */
 export interface CalVer {
   year: number;
   month: number;
@@ -10,10 +10,10 @@ export interface CalVer {
   revision: number;
 }
 
-/** Used when the setting is blank (docs/reference/gateways.md#minimum-version). */
+/** The minimum that applies when the setting is blank (docs/reference/gateways.md#minimum-version). */
 const DEFAULT_MINIMUM = "2026.1.30";
 
-/** `unknown` accepts the host with a warning; `incompatible` refuses it. Both carry the text to show. */
+/** `unknown` accepts the host with a warning, and `incompatible` refuses it. Both contain the text to show. */
 export type VersionVerdict = { kind: "ok" } | { kind: "unknown"; message: string } | { kind: "incompatible"; message: string };
 
 /** Returns null for anything that is not CalVer, such as `2026.13.1` or `2026.2.0-beta`. */
@@ -44,8 +44,8 @@ export function checkVersion(version: string | null, minimum: string): VersionVe
 
 /**
  * Returns the version in a host's hello, else the version that last wrote its configuration, because development builds report
- * none. Text that only starts like a version is returned unchanged, for `checkVersion` to refuse; null means unknown. Rejects with
- * a GatewayError when the host cannot be reached.
+ * none. Text that only starts like a version is returned unchanged, so that `checkVersion` refuses it. Null means unknown.
+ * Rejects with a GatewayError when the host cannot be reached.
  */
 export async function fetchVersion(gateways: Gateways, target: GatewayTarget, options?: CallOptions): Promise<string | null> {
   const { version } = await gateways.hello(target, options);

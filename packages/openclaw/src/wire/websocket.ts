@@ -8,11 +8,14 @@ import { withTimeout } from "./timeout.ts";
 import type { Device } from "./device.ts";
 import { CONTROL_UI_MODE, DEVICE_MODE, TOKEN_MODE, normalizeToken } from "./handshake.ts";
 
-/** Milliseconds (docs/reference/gateways.md#deadlines). A config.patch may make the host validate its whole configuration. */
+/**
+ * Times in milliseconds (docs/reference/gateways.md#deadlines). A config.patch may make the host validate its whole
+ * configuration.
+ */
 const TIMEOUTS = { connect: 10_000, challenge: 2_000, handshake: 10_000, request: 15_000, config_patch: 30_000, idle: 30_000 };
 
 export interface GatewaysOptions {
-  /** Returns the service's identity; called for every connection in device mode. Its errors are passed on unchanged. */
+  /** Returns the service's identity. Called for every connection in device mode. Its errors are passed on unchanged. */
   device: () => Promise<Device>;
   settings: AddressRules;
   now?: () => Date;
@@ -23,8 +26,8 @@ export interface GatewaysOptions {
 }
 
 /**
- * Creates gateways over WebSocket, with one connection per url, token and flags. Concurrent calls share it, because connecting
- * costs five round trips. Connections are opened on demand and closed when idle; nothing is retried here.
+ * Creates gateways over WebSocket, with one connection per url, token and flags. Concurrent calls share the connection, because
+ * connecting costs five round trips. Connections are opened on demand and closed when idle. Nothing is retried here.
  */
 export function createGateways(options: GatewaysOptions): Gateways {
   const timeouts = { ...TIMEOUTS, ...options.timeouts };

@@ -4,7 +4,6 @@ import { listMemory, MemoryEntry, MemoryQuery, CreateMemoryEntry, createMemoryEn
 import { pageOf } from "@board/core/lists/page";
 import { endpoint } from "../../endpoint.ts";
 
-/** Board memory for agents. */
 export const agentMemory = [
   endpoint(
     "GET",

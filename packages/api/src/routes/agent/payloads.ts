@@ -12,7 +12,6 @@ const PayloadQuery = lazyObject(() => ({
     .describe("Maximum number of characters. A longer payload is cut and returned as text."),
 }));
 
-/** Webhook payloads for agents. */
 export const agentPayloads = [
   endpoint(
     "GET",

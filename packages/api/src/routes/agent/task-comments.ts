@@ -5,7 +5,6 @@ import { getTask } from "@board/core/task/list";
 import { fenceOf } from "../../edge/fence.ts";
 import { endpoint } from "../../endpoint.ts";
 
-/** Task comments for agents. */
 export const agentTaskComments = [
   endpoint(
     "GET",

@@ -15,7 +15,6 @@ import { endpoint } from "../../endpoint.ts";
 const collectionPath = "/api/v1/agent/boards/{board_id}/tasks";
 const itemPath = "/api/v1/agent/boards/{board_id}/tasks/{task_id}";
 
-/** Tasks for agents. */
 export const agentTasks = [
   endpoint(
     "GET",

@@ -8,7 +8,7 @@ const MAX_TEXT_BYTES = 16_384;
 const MAX_ITEMS = 200;
 /** A character of UTF-16 has at most three bytes in UTF-8. */
 const BYTES_PER_CHAR = 3;
-/** Above the size of any stored batch. This limits how much memory a corrupt row could take. */
+/** Larger than any stored batch. It limits how much memory a corrupt row can take when it is decompressed. */
 const MAX_BATCH_BYTES = 16_000_000;
 
 const deflate = promisify(deflateRaw);

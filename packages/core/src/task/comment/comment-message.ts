@@ -28,7 +28,7 @@ export function commentText({ board, task, from, comment, anchor, mentioned, ass
     `Task ID: ${task.id}`,
     fromLine(from),
     mentioned ? "You were mentioned in this comment." : "A new comment was posted on your task.",
-    // The path is text that the author wrote, but it has only one line.
+    // The path is text of the comment's author. It has only one line, so it needs no fence.
     ...(anchor ? [`About: ${anchorText(anchor)}`] : []),
     "Comment:",
     fenceMessage(ellipsize(comment.trim(), SNIPPET_CHARS)),

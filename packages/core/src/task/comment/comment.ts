@@ -66,14 +66,15 @@ export const CreateComment = lazyObject(() => ({
 export type CreateComment = z.infer<typeof CreateComment>;
 
 /**
- * Returns the condition for comments on a task of the board. The board is compared in `tasks`, because with `board_id` of the
- * comments, PostgreSQL would also search the index of all comments of the board.
+ * Returns the condition for comments on a task of the board. The condition compares the board of the task. With the `board_id` of
+ * the comment, PostgreSQL would also search the index of all comments of the board.
  */
 const commentCondition = (board_id: string | Placeholder, task_id: string | Placeholder) =>
   and(
     sql`${activity_events.task_id} = (
       select ${tasks.id} from ${tasks} where ${and(eq(tasks.id, task_id), eq(tasks.board_id, board_id))})`,
-    // This must be written exactly like the condition of the partial index. Otherwise PostgreSQL does not use the index.
+    // This condition must be written exactly like the condition of the partial index. Otherwise PostgreSQL does not use the
+    // index.
     sql`${activity_events.event_type} = 'task.comment'`,
   );
 
@@ -106,7 +107,7 @@ export async function listComments(
 ): Promise<Page<TaskComment>> {
   const board = await boardFor(ctx, board_id, "read");
   const page = await commentList.read(ctx, query, { owner: task_id, filters: [ofTask(board.id, task_id)], toItem: toComment });
-  // A comment on the page proves that the task exists, so this is checked only if the page is empty.
+  // A comment on the page proves that the task exists. So the task is looked up only if the page is empty.
   if (page.items.length === 0) await requireTask(ctx, board, task_id);
   return page;
 }

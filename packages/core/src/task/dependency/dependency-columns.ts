@@ -23,8 +23,8 @@ const aggregated = aggregatedList<Dependency>(
 export const dependencies = aggregated.column;
 
 /**
- * How `dependencies` are shortened in a large answer. Open dependencies come first, so that the shortened task still counts as
- * blocked.
+ * Tells how a large answer shortens `dependencies`. Open dependencies come first, so that the shortened list still shows that the
+ * task is blocked.
  */
 export const largeDependencies = {
   ...aggregated,

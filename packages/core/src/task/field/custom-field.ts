@@ -240,7 +240,7 @@ function storeCustomField(
 export function removeCustomField(ctx: Context<Admin>, field_id: string): Promise<void> {
   return transaction(ctx, async (ctx) => {
     const { id, organization_id, field_key } = await lockField(ctx, field_id, "update");
-    // Values that were written while this transaction waited for the lock are visible only to a later statement.
+    // A separate statement reads the values. It also sees values that were written while this transaction waited for the lock.
     const [value] = await ctx.db
       .select({ id: values.id })
       .from(values)

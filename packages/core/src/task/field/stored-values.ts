@@ -22,10 +22,10 @@ export type RuleWithDefault = FieldRule & { default_value: unknown };
 /** The result of checking a rule. The check happens before the transaction that stores the rule. */
 export interface CheckedRule {
   rule: RuleWithDefault;
-  /** Why the rule or its default is not valid; null if both are. */
+  /** Why the rule or its default is not valid; null if both are valid. */
   error: DomainError | null;
   /**
-   * For each stored value, why it does not match the pattern, or null if it does. The key identifies the value and its row
+   * Why each stored value does not match the pattern; null for a value that matches. The key identifies the value and its row
    * version.
    */
   reasons: Map<string, string | null>;

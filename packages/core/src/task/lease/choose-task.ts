@@ -21,7 +21,7 @@ interface Choice {
   tags: readonly string[];
   /** Whether the agent may get a task although it is already working on one. */
   parallel: boolean;
-  /** The boards and tasks to leave out, because budgets have no room for them. */
+  /** The boards and tasks to leave out, because a budget has no room for a run on them (docs/reference/budgets.md#work). */
   without: { board_ids: readonly string[]; task_ids: readonly string[] };
 }
 
@@ -56,7 +56,8 @@ export async function chooseTask(ctx: Context<Agent>, choice: Choice): Promise<C
     ends_abandoned: limits.idle_since !== null,
   };
   const build = (refused: SQL | null) => buildChoice(filters, shape, refused);
-  // Boards and tasks are left out only if a budget has no room for them. Only the statement for this rare case reads budgets.
+  // Boards and tasks are left out only after a budget without room refused the first choice. Only the statement for this rare
+  // case reads budgets.
   const statement = isFirst
     ? statements.get([keyOf(filters), ...Object.values(shape)].join("/"), () => build(null))
     : createStatement<unknown>(build(isRefused(without, ctx.now())));
@@ -79,7 +80,7 @@ interface Shape {
 function buildChoice(filters: readonly Filter[], shape: Shape, refused: SQL | null): SQL {
   const agent_id = sql`${placeholder("agent_id")}::uuid`;
   const where = preparedWhere(filters);
-  // With an equality for a single board, PostgreSQL can read the waiting tasks in the order of their index.
+  // If the condition compares with a single board, PostgreSQL can read the waiting tasks in the order of their index.
   const onBoard = (condition: SQL) => {
     const home = sql`(select id from home where ${condition})`;
     return shape.is_one_board ? sql`${tasks.board_id} = ${home}` : sql`${tasks.board_id} in ${home}`;
@@ -93,8 +94,8 @@ function buildChoice(filters: readonly Filter[], shape: Shape, refused: SQL | nu
   const order = sql`${priorityRank(tasks.priority)}, ${tasks.due_at}, ${tasks.created_at}, ${tasks.id}`;
   const first = sql`limit 1 for no key update skip locked`;
   const choice = sql`select ${tasks.id}, ${tasks.board_id} from ${tasks}`;
-  // The query assumes that no lease has expired; otherwise the choice is discarded. Without `parallel`, it waits for the lock on
-  // the agent's own task, because skipping the locked task would give the agent a second one.
+  // The query assumes that no lease has expired. If one has, the choice is discarded. Without `parallel`, the query waits for the
+  // lock on the agent's own task, because skipping the locked task would give the agent a second task.
   const mine = shape.parallel
     ? sql`${tasks.lease_expires_at} is null and ${isWanted} order by ${order} ${first}`
     : sql`(${tasks.lease_expires_at} is not null or ${isWanted})

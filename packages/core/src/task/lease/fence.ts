@@ -11,7 +11,7 @@ export async function requireFence(
   fence: number | null,
 ): Promise<void> {
   if (fence === null || fence === lease_fence) return;
-  // A stopped run has an older fence. Other numbers are not looked up, because the column cannot hold all of them.
+  // A stopped run has a smaller fence. A larger number is not looked up, because it may exceed the range of the column.
   const isStopped = fence < lease_fence && (await wasStopped(ctx, id, fence));
   throw leaseLostError(isStopped ? "stopped" : undefined);
 }

@@ -19,8 +19,8 @@ function decideBegin(input: TransitionInput): TransitionResult {
 }
 
 /**
- * Decides the move of a returned task. A task that was unassigned before the lease becomes unassigned again; otherwise the assignee
- * stays.
+ * Decides the move of a returned task. A task that was unassigned before the lease becomes unassigned again. Otherwise the
+ * assignee stays the same.
  */
 function decideReturn(input: TransitionInput): TransitionResult {
   const { task, acting_agent_id } = input;

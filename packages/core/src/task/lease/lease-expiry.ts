@@ -113,7 +113,7 @@ function toExpired(before: TaskRow, now: Date): TaskRow {
     lease_seconds: null,
     lease_was_free: false,
     lease_fence: before.lease_fence + 1,
-    // The count starts again, so that a task that is moved out of `blocked` gets the full number of attempts.
+    // Resets the count of expiries, so that a task that is moved out of `blocked` gets the full number of attempts.
     lease_expiries: isPoison ? 0 : lease_expiries,
   };
 }

@@ -19,7 +19,7 @@ import { conditionOf } from "../../lists/filter.ts";
 
 const MAX_TAGS = 50;
 const COMMENTS = 10;
-/** The maximum number of boards and tasks that one request skips because a budget has no room for them. */
+/** The maximum number of boards and tasks that one request skips because a budget has no room for a run on them. */
 const MAX_REFUSALS = 20;
 /** After this many seconds, an agent without work should ask again. */
 const RETRY_AFTER = 60;
@@ -95,15 +95,15 @@ async function takeOne(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome> {
 }
 
 /**
- * Takes a task for which all budgets have room. If a budget has no room for the chosen task, it chooses another, which may be on
- * another board or not count toward this budget.
+ * Takes a task for which all budgets have room (docs/reference/budgets.md#work). If a budget has no room for the chosen task, it
+ * chooses another task, which may be on another board or not count toward this budget.
  */
 async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome | FinalWrites<Outcome>> {
   const { board_id, tags = [], parallel, lease_seconds } = wanted;
   const without = { board_ids: [] as string[], task_ids: [] as string[] };
   const action = { type: "begin" as const, lease_seconds, resume: true };
   for (let refused: BudgetExhausted | null = null; ; ) {
-    // These statements are sent together. The board is read last, so that its state is not older than the choice.
+    // These statements are sent together. The board is read last, so that its state is at least as recent as the choice.
     const [, chosen, named]: [unknown, ChosenTask, BoardRow | null] = await Promise.all([
       parallel || refused ? null : waitForOwnChoice(ctx),
       chooseTask(ctx, { board_id, tags, parallel, without }),
@@ -138,14 +138,14 @@ const lockOwnChoice = preparedQuery(
 );
 
 /**
- * Makes concurrent requests of one agent wait for each other. So the second request finds the task of the first and does not get a
- * second task.
+ * Makes concurrent requests of one agent wait for each other. The second request then finds the task that the first one took,
+ * instead of taking another.
  */
 const waitForOwnChoice = ({ db, actor: { agent_id } }: Context<Agent>) => lockOwnChoice(db).execute({ agent_id });
 
 /**
- * Returns the error of a used up budget. After any other refusal, the transaction starts again, because a rule can refuse the
- * chosen task only if the task or its board has changed since the choice.
+ * Returns the error of a budget without room. After any other refusal, the transaction starts again, because a rule can refuse
+ * the chosen task only if the task or its board has changed since the choice.
  */
 function chooseAgain(error: unknown): BudgetExhausted {
   if (error instanceof BudgetExhausted) return error;

@@ -45,6 +45,7 @@ function readSignature(headers: Headers): Signature {
 
 const isSigningToken = (secret: string) => secret.startsWith("whsec_");
 /**
- * Compares digests instead of the texts, because they have equal lengths. So the duration does not reveal the length of the secret.
+ * Compares digests instead of the texts, because all digests have the same length. So the duration does not reveal the length of
+ * the secret.
  */
 const isSameText = (text: string, secret: string) => timingSafeEqual(sha256(text), sha256(secret));

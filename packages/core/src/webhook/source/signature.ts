@@ -10,7 +10,7 @@ export interface PresentedSignature {
 export type Signature = PresentedSignature | "missing" | "malformed";
 
 const DIGEST_BYTES = 32;
-/** Senders add one signature for each of their secrets, of which they only have a few. */
+/** Senders add one signature for each of their secrets, and have only a few secrets. */
 const MAX_SIGNATURES = 10;
 const MAX_SECONDS_DIGITS = 12;
 
@@ -50,7 +50,7 @@ export function readStandardSignature(headers: Headers): Signature {
   return {
     matches(secret, body) {
       const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-      // Anyone could sign with an empty key.
+      // An empty key is refused, because anyone could sign with it.
       return key.byteLength > 0 && matchesHmac(usable, key, [`${id}.${time}.`, body]);
     },
     sentAt: () => sent_at,

@@ -11,7 +11,7 @@ The first request tells what waits for you. When the commands print HEARTBEAT_OK
 status is paused rests. Any failure ends the turn: no second try, and after a 5xx nothing is written anywhere. Say in one
 line what failed.`);
 
-/** Without work, the request to the inbox is the only one. */
+/** If there is no work, an agent makes only the request to the inbox. */
 const CHECK_IN = `set -e
 ${GET}
 ${API}
