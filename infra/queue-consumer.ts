@@ -6,13 +6,13 @@ import { enqueuePermissions } from "./queue.ts";
 
 type Permissions = { actions: string[]; resources: $util.Input<string>[] }[];
 
-/** Subscribes the function `name` in `packages/functions/src` to a queue, with `extraPermissions` if needed. */
-export function subscribeConsumer(queue: sst.aws.Queue, name: string, settings: Queue, extraPermissions: Permissions = []) {
+/** Subscribes a function of its own to a queue, with `extraPermissions` if needed. */
+export function subscribeConsumer(queue: sst.aws.Queue, settings: Queue, extraPermissions: Permissions = []) {
   const subscriber = queue.subscribe(
     {
       ...commonFunctionArgs,
       ...toSizeArgs(settings),
-      handler: `packages/functions/src/${name}.handler`,
+      handler: "packages/functions/src/consume.handler",
       // When a job ends, the next job of its lane becomes due. The consumer sends its wake-up.
       permissions: [...enqueuePermissions, ...extraPermissions],
       transform: afterMigration,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { countActivity, countComments } from "@board/core/activity/count";
 import { countEvents } from "@board/core/activity/count-intervals";
-import { countNewEvents } from "@board/core/activity/count-new-events";
+import { countNewEvents } from "@board/core/activity/counted-events";
 import type { Context } from "@board/core/context/context";
 import { activity_counted, activity_counts, activity_events, boards } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";

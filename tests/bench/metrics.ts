@@ -1,4 +1,4 @@
-import { countNewEvents } from "@board/core/activity/count-new-events";
+import { countNewEvents } from "@board/core/activity/counted-events";
 import type { System } from "@board/core/context/actor";
 import type { Context } from "@board/core/context/context";
 import type { Db } from "@board/core/context/db";
@@ -12,7 +12,7 @@ import {
   tasks,
   transition_counts,
 } from "@board/core/schema/all-tables";
-import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
+import { countNewTransitions } from "@board/core/metrics/counted-transitions";
 import { toEdges, type RangeKey, toTimeline } from "@board/core/metrics/range";
 import { type SQL, sql } from "drizzle-orm";
 import { type Figures, load } from "./load.ts";

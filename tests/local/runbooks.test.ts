@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { countActivity } from "@board/core/activity/count";
-import { countNewEvents } from "@board/core/activity/count-new-events";
+import { countNewEvents } from "@board/core/activity/counted-events";
 import { activity_events, agents, board_webhooks, inbox_messages, users } from "@board/core/schema/all-tables";
 import { type Database, rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { countNewEvents } from "@board/core/activity/count-new-events";
+import { countNewEvents } from "@board/core/activity/counted-events";
 import type { Member } from "@board/core/context/actor";
 import { rowsOf } from "@board/core/db/database";
 import { activity_events, task_counts, task_transitions, tasks, transition_counts } from "@board/core/schema/all-tables";
-import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
+import { countNewTransitions } from "@board/core/metrics/counted-transitions";
 import { type Dashboard, getDashboard } from "@board/core/metrics/dashboard";
 import { type RangeKey, toEdges, toTimeline } from "@board/core/metrics/range";
 import { eq, sql, TransactionRollbackError } from "drizzle-orm";

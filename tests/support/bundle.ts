@@ -37,10 +37,10 @@ const functionEntry = (name: string, source: string, files: Entry["files"] = [])
 export const entries: readonly Entry[] = [
   ...Object.entries<ApiGroup>(groups).map(([name, group]) => functionEntry(name, `api/${name}`, group.files)),
   functionEntry("stream", "stream"),
-  functionEntry("deliveries", "deliveries"),
-  functionEntry("syncs", "syncs"),
-  functionEntry("probes", "probes"),
-  functionEntry("outbound", "outbound"),
+  functionEntry("deliveries", "consume"),
+  functionEntry("syncs", "consume"),
+  functionEntry("probes", "consume"),
+  functionEntry("outbound", "consume"),
   functionEntry("schedule", "schedule"),
   functionEntry("migrate", "migrate", migrate.files),
 ];

@@ -7,7 +7,7 @@ import { createSystemContext, meter, relayJobs } from "./runtime.ts";
 const WakeUpMessage = z.object({ id: z.uuid() });
 
 /** Handles the messages of any queue. Only records that failed go back to the queue. */
-export async function consume(event: SQSEvent): Promise<SQSBatchResponse> {
+export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
   const results = await Promise.all(event.Records.map(processRecord));
   await meter.flush();
   return { batchItemFailures: results.flatMap((failed) => (failed ? [{ itemIdentifier: failed }] : [])) };

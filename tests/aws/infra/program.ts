@@ -1,4 +1,4 @@
-/** Compiles sst.config.ts into a program, as the sst CLI does. */
+/** Compiles sst.config.ts into a program and loads it, as the sst CLI does. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -26,10 +26,14 @@ const EXTERNAL = [
 ];
 const REQUIRE = `import { createRequire as topLevelCreateRequire } from "module"; const require = topLevelCreateRequire(import.meta.url);`;
 
-async function load(outfile: string, entry: string, options: BuildOptions) {
+const compiled = (name: "app" | "run") => path.join(platform, `rendered-${name}.mjs`);
+const importCompiled = (name: "app" | "run") => import(pathToFileURL(compiled(name)).href);
+
+/** Compiles an entry into `.sst/platform`, next to the packages that it imports. */
+async function compile(name: "app" | "run", entry: string, options: BuildOptions): Promise<void> {
   await build({
     stdin: { contents: entry, resolveDir: root, loader: "ts" },
-    outfile,
+    outfile: compiled(name),
     bundle: true,
     platform: "node",
     format: "esm",
@@ -39,22 +43,10 @@ async function load(outfile: string, entry: string, options: BuildOptions) {
     logLevel: "silent",
     ...options,
   });
-  return import(pathToFileURL(outfile).href);
 }
 
-/** Returns the path of a compiled file. It is in `.sst/platform`, next to the packages that it imports, once per working folder. */
-const compiled = (name: string, work: string) => path.join(platform, `rendered-${name}-${path.basename(work)}.mjs`);
-
-/** Returns the result of `app()` with the CLI's defaults. */
-export async function loadApp(stage: string, work: string): Promise<Record<string, unknown>> {
-  const { default: config } = await load(compiled("app", work), `export { default } from "./sst.config.ts";`, {
-    banner: { js: `${REQUIRE} const $config = (config) => config;` },
-  });
-  return { removal: "retain", protect: false, providers: {}, ...(await config.app({ stage })), stage };
-}
-
-/** Runs `run()` inside the CLI's wrapper. Archives are written to the working folder. */
-export async function loadProgram(app: Record<string, unknown>, work: string): Promise<() => Promise<unknown>> {
+/** Compiles the program of all variants. They differ only in `$app` and `$cli`, which each process sets before it loads the program. */
+export async function compileProgram(): Promise<void> {
   const providers = JSON.parse(readFileSync(path.join(sst, "provider-lock.json"), "utf8")) as {
     alias: string;
     package: string;
@@ -64,18 +56,16 @@ export async function loadProgram(app: Record<string, unknown>, work: string): P
     ...providers.map(({ alias, package: name }) => `import * as ${alias} from "${name}";`),
     `import * as sst from "${platform}/src/components";`,
   ].join("\n");
-  const paths = { home: path.join(work, "home"), root, work, platform };
-  const { default: program } = await load(
-    compiled("run", work),
+  await compile("app", `export { default } from "./sst.config.ts";`, {
+    banner: { js: `${REQUIRE} const $config = (config) => config;` },
+  });
+  await compile(
+    "run",
     `import { run } from "${platform}/src/auto/run.ts"; import config from "./sst.config.ts"; export default () => run(config.run);`,
     {
       banner: { js: REQUIRE },
       inject: [path.join(platform, "src/shim/run.js")],
-      define: {
-        $app: JSON.stringify(app),
-        $cli: JSON.stringify({ command: "deploy", dev: false, paths, state: { version: {} } }),
-        $dev: "false",
-      },
+      define: { $app: "globalThis.$app", $cli: "globalThis.$cli", $dev: "false" },
       plugins: [
         {
           name: "globals",
@@ -90,5 +80,17 @@ export async function loadProgram(app: Record<string, unknown>, work: string): P
       ],
     },
   );
-  return program;
+}
+
+/** Returns the result of `app()` with the CLI's defaults. */
+export async function loadApp(stage: string): Promise<Record<string, unknown>> {
+  const { default: config } = await importCompiled("app");
+  return { removal: "retain", protect: false, providers: {}, ...(await config.app({ stage })), stage };
+}
+
+/** Runs `run()` inside the CLI's wrapper. Archives are written to the working folder. */
+export async function loadProgram(app: Record<string, unknown>, work: string): Promise<() => Promise<unknown>> {
+  const paths = { home: path.join(work, "home"), root, work, platform };
+  Object.assign(globalThis, { $app: app, $cli: { command: "deploy", dev: false, paths, state: { version: {} } } });
+  return (await importCompiled("run")).default;
 }

@@ -1,7 +1,7 @@
 /**
  * Renders sst.config.ts into the graph of resources of a deployment, without AWS, the Pulumi engine or a network: SST's
  * components run against Pulumi's mocks. `node render.ts <folder> <stage> [--without-code]` writes graph.json to the
- * folder and the functions' archives to artifacts/. `.sst` must be installed.
+ * folder and the functions' archives to artifacts/. The program must be compiled (program.ts).
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -30,7 +30,7 @@ process.env.SST_SERVER = server.url;
 await pulumi.runtime.setMocks(mocks, "board-coordination", stage, false);
 const resources: Resource[] = recordResources();
 
-const app = await loadApp(stage, work);
+const app = await loadApp(stage);
 const program = await loadProgram(app, work);
 await pulumi.runtime.runInPulumiStack(program);
 await settled();

@@ -1,8 +1,9 @@
-/** Renders every variant once before the tests, two at a time. */
+/** Compiles the deployment once and renders every variant before the tests, two at a time. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import path from "node:path";
 import { root } from "../../support/bundle.ts";
+import { compileProgram } from "./program.ts";
 import { folderOf, secretValue, type Variant, variants } from "./variants.ts";
 
 const CONCURRENCY = 2;
@@ -24,6 +25,7 @@ async function render(name: string, { stage, settings, secrets, withCode }: Vari
 }
 
 export default async function setup(): Promise<void> {
+  await compileProgram();
   const waiting = Object.entries<Variant>(variants);
   const worker = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) await render(...next);

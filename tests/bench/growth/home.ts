@@ -1,4 +1,4 @@
-import { countNewEvents } from "@board/core/activity/count-new-events";
+import { countNewEvents } from "@board/core/activity/counted-events";
 import type { System } from "@board/core/context/actor";
 import { hashToken, mintToken, tokenLookup } from "@board/core/agent/token";
 import type { Context } from "@board/core/context/context";

@@ -1,5 +1,5 @@
-import { countNewEvents } from "@board/core/activity/count-new-events";
-import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
+import { countNewEvents } from "@board/core/activity/counted-events";
+import { countNewTransitions } from "@board/core/metrics/counted-transitions";
 import {
   activity_day_counts,
   activity_events,

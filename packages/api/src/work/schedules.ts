@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { countNewEvents } from "@board/core/activity/count-new-events";
+import { countNewEvents } from "@board/core/activity/counted-events";
 import { removeOrphanedFiles } from "@board/core/artifact/retention";
 import type { System } from "@board/core/context/actor";
 import { isDatabaseUnavailable } from "@board/core/db/query-error";
@@ -17,7 +17,7 @@ import { enqueueProbes } from "@board/openclaw/gateway/probe";
 import { removeOldConfigLocks } from "@board/openclaw/host/config-lock";
 import { readJobAge } from "@board/core/job/queue-age";
 import { createScopedLog, errorText, stackFrames } from "@board/core/values/log";
-import { countNewTransitions } from "@board/core/metrics/count-new-transitions";
+import { countNewTransitions } from "@board/core/metrics/counted-transitions";
 import { recountTexts } from "@board/core/organization/text-usage";
 import { recordHorizonAge } from "@board/core/stream/horizon";
 import { removeExpiredWaits } from "@board/core/inbox/shared-waits";

@@ -4,18 +4,15 @@ import { rowsOf } from "../db/database.ts";
 import { input, selectInputs } from "../db/stable-plan.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { toIntervalValues } from "../values/time.ts";
-import { boardEvents, eventHour, isCounted, isFailed, isUncounted } from "./count.ts";
 import { activity_counts, activity_day_counts } from "../schema/activity-count.sql.ts";
+import { boardEvents } from "./count.ts";
+import { countedEvents, eventHour, hasDays, isFailed } from "./counted-events.ts";
 
 export interface EventCount {
   events: number;
   /** Events whose type ends with `failed`. */
   failed: number;
 }
-
-/** Returns a condition on `boards`: whether the board has daily counts in addition to hourly counts. */
-export const hasDays = (board_id: SQL): SQL =>
-  sql`exists (select 1 from ${activity_day_counts} as marker where marker.board_id = ${board_id} and marker.day = '-infinity')`;
 
 /**
  * Counts the events of boards in each interval [edges[i], edges[i + 1]); `edges` must ascend. It reads daily counts, hourly counts
@@ -72,7 +69,7 @@ const selectCounts = preparedQuery(
       select ${placeOf(sql`counts.hour`)}, sum(counts.events), sum(counts.failed)
       from board cross join ${countedIn(sql`board.start`, sql`board.stop`)} as counts where not board.has_days group by 1
     ), single as (
-      select event.* from board cross join lateral ${boardEvents(isUncounted)}
+      select event.* from board cross join lateral ${boardEvents(countedEvents.isUncounted)}
       where ${placeOf(sql`event.created_at`)} between 1 and cardinality(board.edges) - 1
         and ${eventHour} <> all(board.divided_hours)
       union all
@@ -85,7 +82,7 @@ const selectCounts = preparedQuery(
       union all
       select cardinality(${input("edges")}) - 1, -count(*), -count(*) filter (where ${isFailed})
       from board cross join lateral ${boardEvents(sql`
-        event.created_at >= board.stop and event.created_at < board.hour_stop and ${isCounted}`)}
+        event.created_at >= board.stop and event.created_at < board.hour_stop and ${countedEvents.isCounted}`)}
     )
     select place, sum(events)::int as events, sum(failed)::int as failed
     from (select * from whole union all select * from loose) as part group by place`,

@@ -5,12 +5,10 @@ import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { createStatementCache } from "../db/prepared.ts";
 import { activity_events } from "../schema/activity.sql.ts";
-import { activity_counted, activity_counts } from "../schema/activity-count.sql.ts";
+import { activity_counts } from "../schema/activity-count.sql.ts";
 import { readableBoards } from "../organization/access.ts";
 import { keyOf, preparedWhere, valuesOf } from "../lists/filter.ts";
-
-// Every total is the sum of `activity_counts` and of the events in the log that are not counted yet. One statement reads both.
-// With two statements, a concurrent count or removal could change one part between the reads.
+import { countedEvents } from "./counted-events.ts";
 
 /** The ids of boards, or a condition on `boards`. */
 export type BoardSelection = readonly string[] | SQL;
@@ -20,21 +18,6 @@ const boardSource = (selection: BoardSelection): SQL =>
     ? sql`(select ${boards}.id from ${boards} where ${selection}) as board`
     : sql`unnest(${sql.param([...selection])}::uuid[]) as board(id)`;
 
-const countedUpTo = {
-  tx: sql`coalesce((select tx from ${activity_counted}), '0'::xid8)`,
-  seq: sql`coalesce((select seq from ${activity_counted}), 0)`,
-};
-
-/** A condition on `event`: whether the counts include it. */
-export const isCounted = sql`(event.tx, event.seq) <= (${countedUpTo.tx}, ${countedUpTo.seq})`;
-
-/**
- * A condition on `event`: whether the counts do not include it yet. The first line is redundant but helps the planner: with both
- * bounds it expects few rows, with one bound it expects a third of the log.
- */
-export const isUncounted = sql`event.tx >= ${countedUpTo.tx} and event.tx <= '18446744073709551615'::xid8
-  and (event.tx, event.seq) > (${countedUpTo.tx}, ${countedUpTo.seq})`;
-
 /**
  * Returns a subquery of the events of a `board` that meet the condition, which an index must cover. `offset 0` keeps the planner
  * from changing the join order and reading the events of all boards of the service.
@@ -42,13 +25,6 @@ export const isUncounted = sql`event.tx >= ${countedUpTo.tx} and event.tx <= '18
 export const boardEvents = (condition: SQL) => sql`(
   select event.created_at, event.event_type from ${activity_events} as event
   where event.board_id = board.id and ${condition} offset 0) as event`;
-
-/** The start of the UTC hour of an `event`. */
-export const eventHour = sql`date_trunc('hour', event.created_at, 'UTC')`;
-export const eventDay = sql`date_trunc('day', event.created_at, 'UTC')`;
-
-/** A condition on `event`: whether it is an error event. */
-export const isFailed = sql`event.event_type like '%failed'`;
 
 /** Counts the comments on boards. */
 export async function countComments(ctx: Context, selection: BoardSelection): Promise<number> {
@@ -92,7 +68,7 @@ const boardTotal = (selection: BoardSelection, counted: SQL, condition: SQL) => 
   select coalesce(sum((
     select ${counted} from ${activity_counts} as counts where counts.board_id = board.id and counts.hour = '-infinity')), 0)
   from ${boardSource(selection)}) + (
-  select count(*) from ${boardSource(selection)} cross join lateral ${boardEvents(isUncounted)} where ${condition})`;
+  select count(*) from ${boardSource(selection)} cross join lateral ${boardEvents(countedEvents.isUncounted)} where ${condition})`;
 
 const selectTotal = (total: SQL) => sql`select (${total})::int as total`;
 const toTotal = (result: unknown) => rowsOf<{ total: number }>(result)[0]!.total;

@@ -6,14 +6,13 @@ import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { toTimestamp } from "../db/timestamp.ts";
 import { startOfHour } from "../values/time.ts";
 import { activity_events } from "../schema/activity.sql.ts";
-import { eventHour, isCounted, isFailed } from "./count.ts";
 import { activity_counts, activity_day_counts } from "../schema/activity-count.sql.ts";
-import { lockCounts } from "./lock.ts";
+import { countedEvents, eventHour, isFailed } from "./counted-events.ts";
 
 /** Events per transaction. It is small, so that the removal of a task never waits long for the transaction. */
 const BATCH_SIZE = 2_000;
 
-/** Removes the comments of a task. An earlier statement of the transaction must have selected `sharedCountsLock`. */
+/** Removes the comments of a task. An earlier statement of the transaction must have selected `countedEvents.sharedLock`. */
 export async function removeComments(ctx: Context, board_id: string, task_id: string): Promise<void> {
   await removeEvents(ctx, sql`event.task_id = ${task_id} and event.board_id = ${board_id} and event.event_type = 'task.comment'`);
 }
@@ -34,7 +33,7 @@ export async function removeEventsBefore(ctx: Context, time: Date): Promise<void
 
 /** Reads only hours that have counted events other than comments. Otherwise every run would read the old comments again. */
 async function removeOfBoards(ctx: Context, from: SQL, before: SQL, size: number): Promise<RemovedBatch> {
-  await lockCounts(ctx);
+  await countedEvents.lock(ctx);
   const due = sql`(
     select counts.board_id, counts.hour from ${activity_counts} as counts
     where counts.hour > '-infinity' and counts.hour >= date_trunc('hour', ${from}, 'UTC') and counts.hour < ${before}
@@ -47,7 +46,7 @@ async function removeOfBoards(ctx: Context, from: SQL, before: SQL, size: number
         select event.id from ${activity_events} as event
         where event.board_id = due.board_id
           and event.created_at >= due.hour and event.created_at < due.hour + interval '1 hour'
-          and event.event_type <> 'task.comment' and ${isCounted}
+          and event.event_type <> 'task.comment' and ${countedEvents.isCounted}
         limit ${size}) as event
       order by due.hour limit ${size})`,
   );
@@ -74,7 +73,7 @@ async function removeEvents(ctx: Context, condition: SQL): Promise<RemovedBatch>
   const result = await ctx.db.execute(sql`
     with removed as (
       delete from ${activity_events} as event where ${condition}
-      returning event.board_id, event.created_at, event.event_type, ${isCounted} as counted
+      returning event.board_id, event.created_at, event.event_type, ${countedEvents.isCounted} as counted
     ), subtracted as (
       select event.board_id, coalesce(${eventHour}, '-infinity') as hour, count(*) as events,
         count(*) filter (where ${isFailed}) as failed, count(*) filter (where event.event_type = 'task.comment') as comments

@@ -1,14 +1,12 @@
 import { sql } from "drizzle-orm";
-import { countNewEvents } from "../activity/count-new-events.ts";
-import { isUncounted as isUncountedEvent } from "../activity/count.ts";
+import { countedEvents, countNewEvents } from "../activity/counted-events.ts";
 import { memoPerApp } from "../context/app-memo.ts";
 import type { Context } from "../context/context.ts";
 import { activity_events } from "../schema/activity.sql.ts";
 import { task_transitions } from "../schema/task-transition.sql.ts";
 import { createCoalescer } from "../values/coalesce.ts";
 import { errorText } from "../values/log.ts";
-import { countNewTransitions } from "./count-new-transitions.ts";
-import { isUncounted as isUncountedMove } from "./transition-counts.ts";
+import { countedTransitions, countNewTransitions } from "./counted-transitions.ts";
 
 /**
  * Above this number of uncounted rows, a request counts them itself, although a schedule does so every few minutes. Reading a
@@ -22,8 +20,8 @@ const runs = memoPerApp(createCoalescer<void>);
 
 /** Whether many events or status changes of tasks (of all boards together) are not counted yet. */
 export const hasLongBacklog = sql`(
-  exists (select 1 from ${activity_events} as event where ${isUncountedEvent} offset ${LONG_BACKLOG})
-  or exists (select 1 from ${task_transitions} as move where ${isUncountedMove} offset ${LONG_BACKLOG}))`;
+  exists (select 1 from ${activity_events} as event where ${countedEvents.isUncounted} offset ${LONG_BACKLOG})
+  or exists (select 1 from ${task_transitions} as move where ${countedTransitions.isUncounted} offset ${LONG_BACKLOG}))`;
 
 /**
  * Counts new events and status changes of tasks, so that neither this request nor later ones have to read many of them one by one.

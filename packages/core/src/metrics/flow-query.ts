@@ -5,7 +5,7 @@ import { tasks } from "../schema/task.sql.ts";
 import { task_transitions } from "../schema/task-transition.sql.ts";
 import { task_counts, transition_counts } from "../schema/metrics-count.sql.ts";
 import type { BucketSize } from "./range.ts";
-import { completions, isCounted, isUncounted, reviewedBefore, statusChanges } from "./transition-counts.ts";
+import { completions, countedTransitions, reviewedBefore, statusChanges } from "./counted-transitions.ts";
 
 /** The status changes of tasks in one interval, or the current tasks. */
 export interface FlowRow {
@@ -77,7 +77,7 @@ const laterMoves = sql`
   select ${statusChanges}, count(*) filter (
     where move.to_status = 'review' and ${reviewedBefore} < (${input("edges")})[cardinality(${input("edges")}) - 1]) as reviewed,
     ${completions}
-  from board cross join ${movesIn(sql`move.at >= board.stop and move.at < board.hour_stop and ${isCounted}`)}`;
+  from board cross join ${movesIn(sql`move.at >= board.stop and move.at < board.hour_stop and ${countedTransitions.isCounted}`)}`;
 
 const VALUES = {
   board_ids: "uuid[]",
@@ -105,7 +105,7 @@ export const selectFlow = preparedQuery(
     , board as materialized (
       select id, input.* from input cross join unnest(input.board_ids) as board(id)
     ), uncounted as materialized (
-      select move.* from board cross join ${movesIn(isUncounted)}
+      select move.* from board cross join ${movesIn(countedTransitions.isUncounted)}
     ), part as (
       select ${placeOf(sql`counts.start`)} as place, ${changes}, counts.reviewed, counts.completed, counts.cycle_ms
       from (${wholeSpans(size)}) as counts

@@ -1,6 +1,6 @@
 import { boardFor } from "../organization/access.ts";
 import type { Lead, User } from "../context/actor.ts";
-import { sharedCountsLock } from "../activity/lock.ts";
+import { countedEvents } from "../activity/counted-events.ts";
 import { removeComments } from "../activity/retention.ts";
 import { replacePrimaryTask } from "../approval/primary-task.ts";
 import { type Context, transaction } from "../context/context.ts";
@@ -32,7 +32,7 @@ export async function removeTask(
     const condition = taskCondition(board.id, locked.task.id);
     await replacePrimaryTask(ctx, locked.task.id);
     // This stronger lock keeps others from adding a comment after the next statement has removed the comments.
-    await ctx.db.select({ id: tasks.id, lock: sharedCountsLock }).from(tasks).where(condition).for("update");
+    await ctx.db.select({ id: tasks.id, lock: countedEvents.sharedLock }).from(tasks).where(condition).for("update");
     await removeComments(ctx, board.id, locked.task.id);
     await ctx.db.delete(tasks).where(condition);
     await storeEffects(ctx, toRemovalEffects(ctx.actor, board, locked.task, dependents));

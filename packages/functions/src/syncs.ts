@@ -1,1 +1,0 @@
-export { consume as handler } from "./consume.ts";
