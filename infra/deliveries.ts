@@ -4,7 +4,4 @@ import { subscribeConsumer } from "./queue-consumer.ts";
 import { publishPermissions } from "./event-bus.ts";
 import { deliveryQueue } from "./queue.ts";
 
-export const deliveriesConsumer = subscribeConsumer(deliveryQueue, deliveries, [
-  ...publishPermissions,
-  ...bodyReadPermissions,
-]);
+export const deliveriesConsumer = subscribeConsumer(deliveryQueue, deliveries, [...publishPermissions, ...bodyReadPermissions]);

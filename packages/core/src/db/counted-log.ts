@@ -32,12 +32,12 @@ export interface CountedLog {
    */
   lock(ctx: Context): Promise<void>;
   /**
-   * Selecting this takes the lock in shared mode, after which the transaction may remove rows. Several transactions can hold it at
-   * once; no rows are counted until all of them have ended.
+   * An expression that takes the lock in shared mode when it is selected. The transaction may then remove rows. Several
+   * transactions can hold the shared lock at once, and no rows are counted until all of them have ended.
    */
   sharedLock: SQL<unknown>;
   /** Adds new rows to the counts, batch by batch. Then it creates the derived counts of boards with new rows that have none yet. */
-  countNew(ctx: Context<System>, max_batches?: number): Promise<void>;
+  countNew: (ctx: Context<System>, max_batches?: number) => Promise<void>;
 }
 
 interface LogOptions {
