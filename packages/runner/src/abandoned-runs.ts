@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import type { BoardService } from "./board-service.ts";
-import { listJournals, type Journal, reopenJournal, type RunEnding } from "./journal.ts";
+import { listJournals, type Journal, readFacts, reopenJournal, type RunEnding } from "./journal.ts";
 import type { RunnerEvent } from "./options.ts";
 import { takeOwnership } from "./owner-lock.ts";
 import { endAbandonedGroup } from "./process-group.ts";
@@ -24,14 +24,12 @@ export async function deliverAbandonedRuns(delivery: Delivery): Promise<void> {
     const lock = takeOwnership(`${file}.lock`);
     if (!lock) continue;
     try {
-      const journal = reopenJournal(file);
+      const facts = readFacts(file);
       // A file without a valid first line is from a process that was killed before its run began.
-      if (!journal) rmSync(file, { force: true });
-      if (!journal) continue;
-      const { url, agent_id } = journal.facts;
+      if (!facts) rmSync(file, { force: true });
       // A run can only be delivered with the token of the agent that worked on it.
-      if (url !== delivery.service.url || agent_id !== delivery.agent_id) journal.close();
-      else await deliver(delivery, journal);
+      else if (facts.url === delivery.service.url && facts.agent_id === delivery.agent_id)
+        await deliver(delivery, reopenJournal(file, facts));
     } finally {
       lock.release();
     }

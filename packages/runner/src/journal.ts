@@ -6,7 +6,6 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   rmSync,
   writeSync,
@@ -100,21 +99,23 @@ export function createJournal(folder: string, facts: RunFacts): Journal {
   return journal;
 }
 
-/** Opens the journal of an earlier process. Returns null when the journal does not say to which run it belongs. */
-export function reopenJournal(file: string): Journal | null {
-  const first = readFirstLine(file);
-  if (first?.line !== "run") return null;
-  return openFile(openSync(file, "r+"), file, first.facts);
-}
-
-function readFirstLine(file: string): JournalLine | null {
+/** Reads to which run a journal belongs. Returns null if there is no such file, or if its first line does not name a run. */
+export function readFacts(file: string): RunFacts | null {
+  let descriptor: number | null = null;
   try {
-    const text = readFileSync(file, "utf8");
-    return JSON.parse(text.slice(0, text.indexOf("\n"))) as JournalLine;
+    descriptor = openSync(file, "r");
+    const [first] = readFrom(descriptor, 0);
+    const line = JSON.parse(first?.text ?? "null") as JournalLine | null;
+    return line?.line === "run" ? line.facts : null;
   } catch {
     return null;
+  } finally {
+    if (descriptor !== null) closeSync(descriptor);
   }
 }
+
+/** Opens the journal of an earlier process. */
+export const reopenJournal = (file: string, facts: RunFacts): Journal => openFile(openSync(file, "r+"), file, facts);
 
 function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
   const lines: Exclude<JournalLine, { line: "step" | "sent" }>[] = [];
