@@ -1,6 +1,8 @@
 /** Runs the installed command line on the oldest supported Node. */
 import { spawn } from "node:child_process";
+import { existsSync, renameSync } from "node:fs";
 import path from "node:path";
+import { inject } from "vitest";
 import { installCommandLine, oldestNode } from "./packages.ts";
 import { temporaryFolder } from "./program.ts";
 
@@ -33,9 +35,23 @@ interface RunOptions {
   cwd?: string;
 }
 
-/** Installs the command line. */
+/** Installs the command line once per run of the tests, because packing and installing take longer than most tests of commands. */
+async function installOnce(): Promise<string> {
+  const shared = path.join(path.dirname(inject("templateFolder")), "command-line");
+  if (existsSync(shared)) return shared;
+  const folder = await installCommandLine();
+  try {
+    renameSync(folder, shared);
+  } catch (error) {
+    // Another worker was faster.
+    if (!existsSync(shared)) throw error;
+  }
+  return shared;
+}
+
+/** Opens the installed command line. */
 export async function openCommandLine(): Promise<CommandLine> {
-  const [folder, node] = await Promise.all([installCommandLine(), oldestNode()]);
+  const [folder, node] = await Promise.all([installOnce(), oldestNode()]);
   const program = path.join(folder, "node_modules/@board/cli/board.js");
   return {
     program,
