@@ -89,7 +89,7 @@ test("mails to many people are sent without pauses, and mails of another organiz
   expect(order.indexOf("near@example.com")).toBeLessThan(60);
 });
 
-test("the digest of each of many people is one mail", async () => {
+test("each of many people gets the digest as one mail", async () => {
   const home = await world.tenant("digested");
   await addFollowers(home, MAILED, "digested");
   await world.db.execute(sql`insert into ${notification_preferences} (user_id, choices, digest_time, time_zone)
