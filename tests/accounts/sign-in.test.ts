@@ -32,7 +32,7 @@ test("the token in the data folder authenticates programs as the owner", async (
   expect((await world.call("GET", "/api/v1/users/me", { token: "x".repeat(60) })).status).toBe(401);
 });
 
-test("an invite's link creates the account, joins and signs in; the account signs in again by its password", async () => {
+test("an invite's link creates an account once, as a member who is signed in, and the password signs in again later", async () => {
   const owner = await openOwner();
   const token = await invite(owner, "ann@example.com");
   const { browser, answer } = await joinBy(token, "Ann");
@@ -228,7 +228,7 @@ test("an owner can create a sign-in link for a member who is locked out, but not
   expect(items[0].target.name).toBe("Lost");
 });
 
-test("the operator creates a link for an owner by e-mail address, which is recorded, but not for others", async () => {
+test("the operator can create a sign-in link by e-mail address for owners only, and the audit log records it", async () => {
   const owner = await openOwner();
   const { browser } = await joinBy(await invite(owner, "second@example.com"), "Second");
   expect(await accounts.createOwnerLinkFor("second@example.com")).toBeNull();

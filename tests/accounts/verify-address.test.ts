@@ -6,7 +6,7 @@ import { type Browser, PASSWORD, setupAccounts } from "./support.ts";
 
 const ORIGIN = "https://board.example";
 const mail = await setup(startMailServer());
-/** The clock is stopped, so that all mails of a test are asked for in one minute. */
+/** The clock is stopped, so that all mails of a test are requested in the same minute. */
 const started = new Date();
 const { world, openOwner, openBrowser, invite, joinBy, signIn } = await setupAccounts({
   clock: () => started,

@@ -80,7 +80,7 @@ test("an operation documents exactly the statuses that it can answer with", () =
   expect(statuses("post", "/api/v1/boards/{board_id}/webhooks/{webhook_id}")).toBe("200 202 400 403 404 408 410 413 429 503");
 });
 
-test("exactly the agent operations that can fail because of a host or the soul directory document 502", () => {
+test("502 is documented for exactly those agent operations that can fail because of a host or the soul directory", () => {
   const failing = forAgents().filter(({ operation }) => "502" in operation.responses);
   expect(failing.map(({ method, path }) => `${method} ${path.replace("/api/v1/agent", "")}`).toSorted()).toEqual([
     "get /boards/{board_id}/agents/{agent_id}/soul",

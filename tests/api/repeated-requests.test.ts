@@ -261,7 +261,7 @@ test("the answer under a reserved key is stored even when the clock moves while 
   expect(await readAnswer(ctx, request)).toMatchObject({ status: 201, text: "made" });
 });
 
-test("an organization with a full budget gets 429 for new keys until old ones expire, and still gets its stored answers", async () => {
+test("an organization without room for more answers gets 429 for new keys until old ones expire, and still gets its stored answers", async () => {
   const small = await createWorld({ limits: { organization_idempotency_bytes: 2_000 } });
   try {
     const tenant = await small.tenant("small");

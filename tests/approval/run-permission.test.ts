@@ -32,7 +32,7 @@ test("a task may have several pending permissions, and none of them blocks its m
   expect(moved.status).toBe(200);
 });
 
-test("a decision selects the option that the person chose, or without a choice the one that allows or rejects once", async () => {
+test("a decision selects the option that the person chose, or else the option that allows or rejects once", async () => {
   const task_id = await board.addTask();
   const always = await decide((await ask(task_id)).id, { status: "approved", option_id: "always" });
   expect(always.body.payload).toMatchObject({ selected_option: "always", excerpt: "rm -r build" });

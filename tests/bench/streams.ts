@@ -49,7 +49,7 @@ export async function benchStreams({ postgres }: Bench): Promise<Row[]> {
   }));
 }
 
-/** Follows the comment feed of an organization with a thousand clients of one person and of a thousand people. */
+/** Follows the comment feed of an organization with a thousand clients, first of one person and then of a thousand people. */
 async function measureStreams(postgres: Postgres): Promise<StreamFigures[]> {
   const url = await postgres.createDatabase(DATABASE);
   const figures: StreamFigures[] = [];

@@ -37,7 +37,7 @@ const activityOf = async (owner: Person) =>
     .filter(({ event_type }: { event_type: string }) => /^budget\.(warned|exhausted)$/.test(event_type))
     .map(({ event_type, board_id }: Record<string, string>) => [event_type, board_id]);
 
-test("subscriptions to budget events, admins and the board's lead are notified once that a budget is almost spent, and once that it is spent", async () => {
+test("admins, the board's lead and subscriptions are notified once when a budget is almost spent, and once when it is spent", async () => {
   const home = await openPullBoard(world, "told");
   const admin = await world.member("told-admin", home, "admin", { read: true });
   const member = await world.member("told-member", home, "member", { read: true });

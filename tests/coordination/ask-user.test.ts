@@ -74,7 +74,7 @@ test("no text of a lead can imitate a line of the service", async () => {
   expect(content).not.toContain(marker);
 });
 
-test("without a main agent, a lead's request to ask the user goes to the main session of the host and as a question to people", async () => {
+test("without a main agent, a lead's request to ask the user goes to the main session of the host, and people get it as a question", async () => {
   await world.db.delete(agents).where(and(eq(agents.gateway_id, home.gateway_id), isNull(agents.board_id)));
   const { board_id } = home;
   expect(statusAndBody(await askUser())).toEqual([200, { ok: true, board_id, main_agent_id: null, main_agent_name: null }]);

@@ -182,7 +182,7 @@ describe("the history of a gateway's connectivity", () => {
     expect((await latest()).error).toContain("not supported");
   });
 
-  test("a changed connection that fails is an entry, and a changed name is not", async () => {
+  test("a changed connection that fails adds an entry, and a changed name adds none", async () => {
     const change = (body: object) =>
       world.call("PATCH", `/api/v1/gateways/${home.gateway_id}`, { token: home.owner.token, body });
     expect((await change({ name: "Renamed" })).status).toBe(200);

@@ -44,7 +44,7 @@ test("the doctor finds no problem in a healthy service and names every part of i
   ]);
 });
 
-test("the doctor changes no row and no file, and sends nothing but connect to a host", async () => {
+test("the doctor changes no row and no file, and sends a host only the request `connect`", async () => {
   // Reading uses no transaction id.
   const next = () => world.db.execute(sql`select pg_snapshot_xmax(pg_current_snapshot())::text as id`).then(rowsOf);
   const rows = async () => [await world.db.select().from(gateways), await world.db.select().from(service_keys), await next()];

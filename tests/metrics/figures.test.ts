@@ -150,7 +150,7 @@ test("the median of the cycle time covers the last seven days, whatever the rang
   expect(await medians()).toEqual([2]);
 });
 
-test("error events are the events of boards whose type ends with failed", async () => {
+test("events of boards are error events if their type ends with failed", async () => {
   const board_id = await newBoard();
   await addEvents(world, home, board_id, [
     ["2026-03-17T12:00:00Z", "task.failed"],

@@ -40,7 +40,7 @@ async function countLeast(home: Tenant): Promise<number> {
   return Math.min(...counts);
 }
 
-test("a board with many followers costs the request no additional statement, and they are notified in parts of 500", async () => {
+test("a request needs no additional statement when many people follow its board, and they are notified in parts of 500", async () => {
   const home = await world.tenant("followed");
   const few = await countLeast(home);
   await addFollowers(home, FOLLOWERS, null);
@@ -56,7 +56,7 @@ test("a board with many followers costs the request no additional statement, and
   expect(parts).toHaveLength(2 * APPROVALS * Math.ceil((FOLLOWERS + 1) / 500));
 });
 
-test("a task that moves costs its request no additional statement when many people follow it", async () => {
+test("a move of a task needs no additional statement when many people follow the task", async () => {
   const home = await world.tenant("moved");
   const move = async () => {
     const { id } = await addTask(world, home, { title: "Paint", status: "in_progress" });
@@ -89,7 +89,7 @@ test("mails to many people are sent without pauses, and mails of another organiz
   expect(order.indexOf("near@example.com")).toBeLessThan(60);
 });
 
-test("the digest of each of many people is one mail", async () => {
+test("each of many people gets the digest as one mail", async () => {
   const home = await world.tenant("digested");
   await addFollowers(home, MAILED, "digested");
   await world.db.execute(sql`insert into ${notification_preferences} (user_id, choices, digest_time, time_zone)

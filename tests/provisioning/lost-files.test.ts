@@ -47,7 +47,7 @@ describe.each(DIALECTS)("a host of version %s that was restarted with empty work
     await deliverConcurrently(world);
   }
 
-  test("the next probe shows that an agent's files are gone, and the one after it has them written with a new token", async () => {
+  test("the next probe shows that an agent's files are gone, and the probe after it causes a new token and new files", async () => {
     await probe();
     expect((await row()).last_provision_error).toBeNull();
     host.host.files.clear();

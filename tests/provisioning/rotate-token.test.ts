@@ -88,7 +88,7 @@ describe("rotating the token of an agent on a host", () => {
 });
 
 describe("rotating the token of an agent that is being created on its host", () => {
-  test("after a rotation before the creation has begun, the host gets only the new token, and all files of a first start", async () => {
+  test("if the token is rotated before the creation has begun, the host gets only the new token, and all files of a first start", async () => {
     const ann = await addNew();
     await rotate(ann);
     await world.drain();

@@ -115,7 +115,7 @@ test("a refused message is not sent again", async () => {
   expect(rows).toMatchObject([{ status: "failed", attempts: 1, last_error: "The push service answered 413." }]);
 });
 
-test("many notifications to a browser that does not answer cost few requests, and reach another person at once", async () => {
+test("many notifications cost few requests to a browser that does not answer, and another person gets a message at once", async () => {
   const home = await world.tenant("fay");
   const mate = await world.member("mate", home, "member", { write: true });
   await world.call("PUT", `/api/v1/boards/${home.board_id}/follow`, { token: mate.token });

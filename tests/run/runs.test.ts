@@ -222,7 +222,7 @@ describe("stopping a run", () => {
     expect(event).toMatchObject({ user_id: team.owner_id, message: expect.stringContaining("was stopped: Task. Too slow.") });
   });
 
-  test("a task that is stopped is given to the next agent that asks", async () => {
+  test("a task whose run was stopped is given to the next agent that asks", async () => {
     const { task_id, run_id } = await startRun();
     await stop(run_id);
     expect((await next(team.second.token)).body.task).toMatchObject({

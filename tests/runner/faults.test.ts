@@ -236,7 +236,7 @@ test("a large diff reaches its task, although the network fails at its first upl
   expect(calls, stdout()).toEqual(["artifacts", "upload", "artifacts", "upload", "complete"]);
 }, 60_000);
 
-test("a run whose lease is lost for a long reason still says why, and on which branch its work is", async () => {
+test("when the text of the refusal that ended a lease is long, the run still says why it ended and on which branch its work is", async () => {
   const runner = await openFixture({
     intercept(request, next) {
       if (request.method !== "PATCH" || !/\/tasks\/[^/]+$/.test(new URL(request.url).pathname)) return next(request);

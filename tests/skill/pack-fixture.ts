@@ -1,7 +1,7 @@
 import { createPackCalls, startCodeHost } from "../support/code-host.ts";
 import { setup, setupWorld } from "../support/fixtures.ts";
 
-/** Opens a service with a code host for all tests of a file. `openPack` adds a repository, and its pack to the organization. */
+/** Opens a service with a code host for all tests of a file. `openPack` adds the pack of a repository that has no files yet. */
 export async function setupPacks() {
   const host = await setup(startCodeHost());
   const world = await setupWorld({ web: host.web });

@@ -53,7 +53,7 @@ export function routeOf(method: string, path: string): { group: string; key: str
   return scored[0] ?? { group: "fallback", key: "$default" };
 }
 
-/** Returns a function like fetch, which ignores the host of a request's URL. */
+/** Returns a replacement for fetch that ignores the host of a request's URL. */
 export function apiGateway(functions: Functions, { sourceIp, streams }: GatewayOptions): (request: Request) => Promise<Response> {
   return async (request) => {
     const { pathname, search } = new URL(request.url);

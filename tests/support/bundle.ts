@@ -98,7 +98,7 @@ export async function bundleFile(source: string, folder: string, options: Bundle
 
 const isEntry = (file: string) => path.basename(file) === "bundle.mjs";
 
-/** The module that only stages with accounts bundle. */
+/** The module that is bundled only for stages with accounts. */
 const ACCOUNTS = "@board/accounts/accounts";
 
 export async function bundleEntry(item: Entry, into: string, { accounts = false } = {}): Promise<Bundle> {
@@ -125,7 +125,7 @@ function loadedAtImport({ outputs }: Metafile): Metafile["outputs"][string][] {
   return [...files].flatMap((file) => outputs[file] ?? []);
 }
 
-/** Bundles the named functions, or all of them, into dist/functions/<name>; for a stage with accounts into another folder. */
+/** Bundles the named functions, or all of them, into dist/functions/<name>. A stage with accounts has another folder. */
 export async function bundleFunctions(
   names?: readonly string[],
   { accounts = false, into = path.join(root, accounts ? "dist/functions-with-accounts" : "dist/functions") } = {},

@@ -34,7 +34,7 @@ export const forbidden = (message: string) => ({ detail: { code: "forbidden", me
 export const isAccepted = async (world: World, token: string): Promise<boolean> =>
   (await world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;
 
-/** Sends a request to a function like fetch. Every successful answer is validated against its documented schema. */
+/** Sends a request through `send`, which works like fetch. Every successful answer is validated against its documented schema. */
 export async function call(
   send: (path: string, init: RequestInit) => Response | Promise<Response>,
   method: string,

@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 
-/** Serves a function like fetch on a socket on loopback. */
+/** Serves on a socket on loopback. `fetch` gets each request and returns the response. */
 export async function serve(
   fetch: (request: Request) => Response | Promise<Response>,
   port = 0,

@@ -89,7 +89,7 @@ describe("the failure of one agent is an error entry, and the other agents are s
     expect([home.board_id, null]).toContain(body.errors[0].board_id);
   });
 
-  test("a lead whose host is too old for its files is an error, and its other files are written", async () => {
+  test("if a host is too old for a lead's own files, the lead has an error, and its other files are written", async () => {
     const old = await createWorld({ environment: { GATEWAY_MIN_VERSION: "2026.2.1" } } satisfies WorldOptions);
     onTestFinished(() => old.close());
     const { fake, home, lead, worker, main } = await start("2026.2.9", old);

@@ -155,7 +155,7 @@ describe("the assignee of a new task", () => {
       }
   });
 
-  test("a lead may assign a new task neither to a lead nor to itself", async () => {
+  test("a lead may assign a new task to a worker or the main agent, but neither to itself nor to the lead of another board", async () => {
     for (const { id } of [team.worker, team.main])
       expect((await createAsLead({ title: "Delegated", assigned_agent_id: id })).body.assigned_agent_id).toBe(id);
     const other = { name: "Other lead", board_id: elsewhere.board_id, is_board_lead: true };

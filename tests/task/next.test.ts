@@ -24,7 +24,7 @@ const eventTypes = async (task_id: string) => {
   return events.flatMap((event) => (event.task_id === task_id ? [event.event_type] : [])).toSorted();
 };
 
-test("an idle worker gets a free task in progress with a lease and its latest comments", async () => {
+test("an idle worker gets a free task, which moves to in_progress, with a lease and its latest comments", async () => {
   const task = await addTask(world, team, { title: "Paint" });
   for (let number = 1; number <= 12; number++)
     await world.call("POST", `${agentTaskPath(team, task.id)}/comments`, {

@@ -221,7 +221,7 @@ test("older entries of the audit log are complete after two clicks at once, and 
   await view.page.close();
 });
 
-test("the answer to a question is kept until it is stored", async () => {
+test("a typed answer to a question survives a reload, and the browser forgets it once the service has stored it", async () => {
   const { id: task_id } = await makeTask(api, board_id, "Ask me", { assigned_agent_id: agent.id });
   await nora.post("/api/v1/agent/boards/{board_id}/approvals", {
     params: { path: { board_id } },

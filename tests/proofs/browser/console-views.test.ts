@@ -142,7 +142,7 @@ test("an expired lease is shown as expired, on its card and among what needs a p
   await createClient({ url: service.url, agent_token: auth_token! }).post("/api/v1/agent/tasks/next", { body: { board_id } });
   await view.go(`#/boards/${board_id}`);
   await view.sees(`[data-task="${task_id}"]`, "lease ends");
-  // A page whose clock is two hours ahead, as if no process had ended the lease.
+  // The clock of this page is two hours ahead, so the page sees an expired lease that no process has ended.
   const later = await openConsole(await browser.createBrowserContext(), service.link);
   // Until the link's token is checked, a reload would lose it.
   await later.sees(".nav", "Needs you");

@@ -26,7 +26,7 @@ export interface FuzzTenant {
 
 const PEOPLE = ["owner", "admin", "member", "reader", "member without boards", "passer-by"];
 
-/** Operations for a single role that have no role tag. */
+/** The end of the path of an operation that only main agents may call, although it has no role tag. */
 const MAIN_AGENT_PATH = "/onboarding/agent";
 
 /** Operations that change a person's identity. They may be called only by callers that later requests do not need. */

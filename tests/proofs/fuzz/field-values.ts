@@ -7,7 +7,7 @@ export const SECRET_MARK = "fuzz-secret-";
 export const secrets = fc.stringMatching(/^[0-9a-f]{16}$/).map((text) => SECRET_MARK + text);
 const numbered = (text: string, count = 100_000) => fc.nat(count).map((number) => text.replace("#", String(number)));
 
-/** The URL of a run's fake host or of its receiver of events, which generated requests contain before it has started. */
+/** Stands for the URL of the fake host or of the receiver of events, because requests may be generated before these start. */
 export class ServerUrl {
   readonly server: "host" | "receiver";
   constructor(server: ServerUrl["server"]) {

@@ -71,7 +71,10 @@ const STRUCTURES = fc.constantFrom(
   ].map((text) => new RawJson(text)),
 );
 
-/** Values that rarely fit. The ids belong to the caller's organization, since free text fields may store them. */
+/**
+ * Values that rarely fit. Their ids belong to the caller's organization: a free text could store an id of another organization,
+ * and a later answer with this text would look like a leak.
+ */
 export const hostileValues: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 5, arbitrary: TEXTS },
   { weight: 2, arbitrary: fc.constantFrom(null, true, false, 0, 1, -1) },

@@ -89,6 +89,7 @@ export function createGenerator(api: Api): Generator {
     if (path.endsWith("/sync")) return mostly(fc.constant(later), fc.constant({}), 12);
     const fence = headers[FENCE];
     if (!fence) return fc.constant({});
+    // Most leases in a fuzz run are the first, second or third of their task.
     const number = mostly(fc.integer({ min: 1, max: 3 }), values(fence, FENCE) as fc.Arbitrary<number>, 6);
     return fc.oneof(
       fc.constant({}),
@@ -168,7 +169,7 @@ export function createGenerator(api: Api): Generator {
   }
 }
 
-/** The fence of a lease. Most leases of a run are the first, second or third of their task. */
+/** The header with the fence of a task's lease. */
 const FENCE = "X-Task-Fence";
 
 const revalidates = ({ method }: Operation): fc.Arbitrary<boolean> =>

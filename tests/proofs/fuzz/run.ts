@@ -41,7 +41,7 @@ export interface FuzzResult {
   seen: Map<string, Map<number, number>>;
   /** The problems, each with its request. */
   failures: string[];
-  /** Changes in the organization without callers. */
+  /** What has changed in the organization to which no caller belongs. */
   changed: string[];
 }
 

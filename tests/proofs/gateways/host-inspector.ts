@@ -81,7 +81,7 @@ export function createHostInspector(world: World, { url, token }: ContractHost) 
       return sessions.find(({ key }: { key: string }) => key === keyOf(actor));
     },
     history,
-    /** Waits until the host has counted what the agent's session has used: later releases count after they were asked. */
+    /** Waits until the host has counted what the agent's session has used. Later releases first answer with an earlier count. */
     async counted(actor: Actor): Promise<void> {
       const isCounted = async () => {
         const { cacheStatus } = await call("sessions.usage", { key: keyOf(actor) });

@@ -105,7 +105,7 @@ export async function createTenants(server: ServerProcess, { identities, hosts }
 export interface AttackOptions {
   name: string;
   seed: number;
-  /** Replaces the attack's own time. */
+  /** Replaces the attack's own duration. */
   seconds?: number;
 }
 

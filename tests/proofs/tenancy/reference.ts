@@ -24,7 +24,7 @@ export interface Reference {
 export const forAgents = (agents: number, users: number) => (caller: Caller) => (caller.is === "agent" ? agents : users);
 
 type Of = "theirs" | "elsewhere";
-/** Returns the request with rows of the other organization and with rows of the other board. */
+/** Returns two references: one to rows of the other organization, and one to rows of the unrelated board. */
 export const foreignReferences = (
   about: string,
   answers: Reference["answers"],

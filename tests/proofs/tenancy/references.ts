@@ -291,7 +291,7 @@ export const REFERENCES: Record<string, Reference[]> = {
   ],
 };
 
-/** The callers whose requests get far enough for named rows to matter. */
+/** The callers whose requests pass the earlier checks, so that the rows that they name are checked too. */
 export const CALLERS_WITH_REFERENCES = new Set([
   "owner",
   "admin with all boards",

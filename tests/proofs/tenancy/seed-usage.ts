@@ -48,7 +48,7 @@ export async function seedUsage(world: World, boards: readonly Ids[], theirs: Id
     organization_id: organization_id!,
     board_id: board_id!,
     task_id: task_id!,
-    // Some tasks began before the ranges, others within the longest one.
+    // Half of the tasks began on the first day of the longest range, the others on the last day before the shortest range.
     first_day: index % 2 === 0 ? first_day : days[1]!.start,
     last_day,
     total_tokens: 100 ** (index + 2),

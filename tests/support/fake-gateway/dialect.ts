@@ -45,7 +45,7 @@ export interface Dialect {
   routes_heartbeats: boolean;
   accepted_files: readonly string[];
   listed_files: readonly string[];
-  /** Deletes BOOTSTRAP.md once other files were changed, before a run and at agents.update. */
+  /** Before a run and at agents.update, deletes BOOTSTRAP.md if SOUL.md or USER.md has been changed. */
   deletes_bootstrap: boolean;
   unknown_agent_text: (id: string) => string;
   reserved_main_text: string;

@@ -109,7 +109,7 @@ function shortTextsOf(task: Task): Record<string, string> {
   };
 }
 
-/** Tells the holder of a task what to send, and a worker what to do after submitting the task. */
+/** Tells the holder of a task which fence to send. If nobody is working on the task, tells a worker how to get work. */
 function holderText({ lease, status }: Task, caller: Caller): string[] {
   if (caller.type !== "agent") return [];
   if (lease?.agent_id === caller.agent_id)

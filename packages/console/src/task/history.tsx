@@ -33,7 +33,7 @@ async function readEvents(task_id: string, shown: number, signal: AbortSignal): 
 /** What happened to a task, newest first. Members who may not read the log do not see it. */
 export function History({ task_id }: { task_id: string }) {
   const shown = useRef(SHOWN);
-  // A run changes every few steps of its agent. The history does not show these changes.
+  // A run changes often while its agent works. The history does not show these changes.
   const concerns = ({ type, id, task_id: of }: Change) => type !== "run" && (of === task_id || id === task_id);
   const { data, error, reload } = useResource((signal) => readEvents(task_id, shown.current, signal), [task_id], concerns);
   if (!error && !data?.length) return null;

@@ -15,7 +15,7 @@ interface Work<Run> {
 
 /**
  * Follows long work of the service, such as a sync. The person can close the page meanwhile: the browser stores the id of the run,
- * so that every tab shows its progress again later. The service has no list of runs in which others could be found.
+ * so that every tab shows the progress again later. The service has no list of such runs in which the page could find the id.
  */
 export function useWork<Run extends { status: string }>(name: string, read: (run_id: string) => Promise<Run>): Work<Run> {
   const key = `board.work.${name}`;

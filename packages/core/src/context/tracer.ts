@@ -4,7 +4,7 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 export interface SpanStart {
   name: string;
   kind: "server" | "consumer" | "client";
-  /** The trace that the span belongs to; undefined for a child of the surrounding span. */
+  /** The trace that the span belongs to. Without it, the span is a child of the surrounding span, if there is one. */
   trace_id?: string | null;
   attributes?: SpanAttributes;
 }

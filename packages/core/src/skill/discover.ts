@@ -74,7 +74,7 @@ async function discoverFromArchive(
   limits: PackLimits,
   deadline: number,
 ): Promise<DiscoveredSkills> {
-  // These modules are imported only here, because nothing else needs the parsers of YAML and archives.
+  // These modules are imported when they are needed, because other operations need no parsers of YAML and archives.
   const [{ readArchive }, { parseIndex }, { parseSkillFile, SKILL_FILE }] = await Promise.all([
     import("./archive.ts"),
     import("./index-file.ts"),
