@@ -127,7 +127,7 @@ describe("work in an inbox", () => {
     expect((await take(worker.token)).body.task.id).toBe(id);
   });
 
-  test("a task that is handed in names its agent while it waits for review, even on a board without a lead", async () => {
+  test("a task names the agent that submitted it while it is in review, even on a board without a lead", async () => {
     const { worker, lead, call, owner, board_id, addTask } = await openBoard();
     await call("DELETE", `/api/v1/agents/${lead.id}`, owner.token);
     const id = await addTask({ assigned_agent_id: worker.id });
@@ -140,7 +140,7 @@ describe("work in an inbox", () => {
     expect(await read()).toMatchObject({ status: "blocked", submitted_by_agent_id: null });
   });
 
-  test("new work is announced in the inbox, and the task's history names the inbox instead of a failed wake-up", async () => {
+  test("the history of a task says that its assignee was notified in the inbox, and names no failed wake-up", async () => {
     const { worker, addTask, call, owner, board_id } = await openBoard();
     const id = await addTask({ title: "Sweep" });
     const change = (body: object) => call("PATCH", `/api/v1/boards/${board_id}/tasks/${id}`, owner.token, body);

@@ -105,7 +105,7 @@ describe("presence by an agent's requests", () => {
     }
   });
 
-  test("an unauthenticated request or one by a person does not count as presence", async () => {
+  test("neither an unauthenticated request nor a person's request counts as presence", async () => {
     await set({ status: "deleting" });
     const before = await row();
     expect((await healthz()).status).toBe(401);

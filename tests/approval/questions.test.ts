@@ -26,7 +26,7 @@ test("a question shows its text and options, and people are notified of it as a 
   expect(body.items).toMatchObject([{ type: "question.asked", text: "Which color?", subject_id: asked.id }]);
 });
 
-test("the answer is stored, and is a comment of the question's task by the person who answered", async () => {
+test("the answer to a question is stored, and becomes a comment on the question's task by the person who answered", async () => {
   const task = await addTask(world, home);
   const { id } = await ask({ task_id: task.id, allow_text: true });
   const answer = { option: "Green", text: "Like the fence." };

@@ -68,7 +68,7 @@ const waitForBlockedConnection = (client: pg.Client) =>
 
 describe("one pending approval per task", () => {
   test.each(ROUNDS)(
-    "one of several concurrent requests for a task wins, and the answers to the others name it (round %i)",
+    "of several concurrent approval requests for a task one succeeds, and the others get 409 and name its approval (round %i)",
     async () => {
       const [task_id] = (await addTasks(world, home.board_id, ["Task"])) as [string];
       const answers = await Promise.all(Array.from({ length: 6 }, () => create([task_id])));

@@ -51,7 +51,7 @@ test("every queue has its own dead-letter queue or is itself one, and dead lette
   expect(new Set(letters).size).toBe(letters.length);
 });
 
-test("every schedule invokes the scheduler on time with the scheduled time, with retries and dead letters", () => {
+test("every schedule invokes the scheduler at its interval and sends the scheduled time, with retries and dead letters", () => {
   const rendered = graph.all("aws:scheduler/schedule:Schedule").map(({ inputs }) => {
     expect(findResource(graph.functions(), inputs.target.arn).name).toBe("ScheduledFunction");
     expect(inputs.target.retryPolicy.maximumRetryAttempts).toBeGreaterThan(0);
