@@ -140,7 +140,7 @@ test("connecting an agent prints the commands or settings for each client, and n
     expect(printed).toContain(line);
 });
 
-test("an agent whose token was lost with the answer is reported, and no token is stored", async () => {
+test("if the answer with a new agent's token is lost, no token is stored, and the error names the command that rotates it", async () => {
   let isLost = false;
   const flaky = await serve(async (request) => {
     const answer = await world.app.fetch(request);

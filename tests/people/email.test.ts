@@ -128,7 +128,7 @@ test("a person who may still read a board but no longer decide gets no mail abou
   expect([mailsTo("kim").length, mailsTo("lou").length]).toEqual([1, 0]);
 });
 
-test("a person who loses the right while earlier mails are being sent gets no mail", async () => {
+test("a person who loses the right to read the board while earlier mails are being sent gets no mail", async () => {
   const home = await addTenant("nora");
   const people = ["olga", "pete", "quin"];
   const members = new Map<string, string>();

@@ -31,7 +31,7 @@ test("the creator of a board is notified of an approval with its reason, and can
   expect((await inboxOf(home.owner, "?unread=true")).items).toEqual([]);
 });
 
-test("the followers of a board who may write to it are notified of an approval, instead of its creator", async () => {
+test("the followers of a board who may write to it are notified of an approval, instead of the board's creator", async () => {
   const home = await world.tenant("watched");
   const follow = `/api/v1/boards/${home.board_id}/follow`;
   const writer = await world.member("watched-writer", home, "member", { write: true });

@@ -50,7 +50,7 @@ test("usage that a host reports after a wake-up is counted as idle use, once, wi
   expect(callsOf(host, "sessions.usage")).toHaveLength(1);
 });
 
-test("at the end of a run the difference to the usage already counted is added to the run, by model", async () => {
+test("when a run ends, the usage that the host reports and that is not counted yet is added to the run, by model", async () => {
   tell(["opus", { input: 100, output: 10 }]);
   await read();
   const task = await work("Paint");

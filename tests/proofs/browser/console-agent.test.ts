@@ -160,7 +160,7 @@ test("an agent is moved to another board and removed on its page", async () => {
   expect(view.errors).toEqual([]);
 });
 
-test("an agent on a host is woken, spoken to and given a new token on its page, and shows its files", async () => {
+test("an agent on a host is woken, sent a message and given a new token on its page, and shows its files", async () => {
   const gateway = await api.post("/api/v1/gateways", {
     body: { name: "Dock", url: host.url, workspace_root: "/srv/agents", token: HOST_TOKEN },
   });

@@ -53,7 +53,7 @@ const choose = (name: string, size: number, type = "text/plain") =>
     input.dispatchEvent(new Event("change", { bubbles: true }));
   })()`);
 
-test("with the documented CORS rule, a page sends 25 MB to the bucket and saves them from there", async () => {
+test("with the documented CORS rule, a page sends a file of 25 MB to the bucket and saves it from there", async () => {
   await openTask("Keep the video");
   await choose("video.txt", LIMIT, "text/html");
   await view.sees(".story .rows", "25.0 MB");

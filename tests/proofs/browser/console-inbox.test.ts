@@ -134,7 +134,7 @@ test("the console can be installed", async () => {
   await tools.detach();
 });
 
-test("a person adds this browser, gets a test message, and is asked with buttons that decide at once", async () => {
+test("a person adds the browser as a channel, gets a test message, and is asked with buttons that decide at once", async () => {
   await view.go("#/personal/notifications");
   await view.sees("main", "You are notified only in the console.");
   await view.click("Notify me in this browser");
