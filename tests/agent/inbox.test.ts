@@ -115,7 +115,7 @@ describe("work in an inbox", () => {
     expect((await inbox(lead)).body).toMatchObject({ has_work: true, tasks: [], counts: { free: 1 } });
   });
 
-  test("a task whose holder's lease has expired counts as work of a worker, even before a sweep has ended the lease", async () => {
+  test("a task whose holder's lease has expired counts as work of a worker, even before the schedule has ended the lease", async () => {
     const { inbox, worker, addAgent, addTask } = await openBoard();
     const dead = await addAgent("Dead");
     const id = await addTask({ title: "Left behind" });
@@ -342,7 +342,7 @@ describe("a message that is too long for an answer", () => {
     expect(splitFences(short.text)).toMatchObject({ open: false, inside: ["p".repeat(4_000)] });
   });
 
-  test("a message that is too long has its fence closed wherever it is cut", () => {
+  test("the fence of a message that is too long is closed, wherever the message is cut", () => {
     const message = [
       "WEBHOOK EVENT RECEIVED",
       "Board: Shop",

@@ -164,7 +164,7 @@ describe("the status that clients see", () => {
     },
   );
 
-  test("an agent is shown online for up to ten minutes, and again after its next request", async () => {
+  test("an agent is shown online until ten minutes after its last request, and again after its next request", async () => {
     await healthz();
     world.elapse(9 * MINUTE_MS);
     expect((await shown()).status).toBe("online");

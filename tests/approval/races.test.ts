@@ -137,7 +137,7 @@ describe("concurrent decisions", () => {
   });
 
   test.each(ROUNDS)(
-    "opposite concurrent decisions run one after the other, and the links match the last one (round %i)",
+    "opposite concurrent decisions run one after the other, and the links match the last decision (round %i)",
     async () => {
       const task_ids = await addTasks(world, home.board_id, ["A", "B"]);
       const { id } = await requestApproval(world, home, { task_ids });

@@ -208,7 +208,7 @@ test("a new task can be given a budget, which is removed with the task", async (
   expect(await list()).toEqual([]);
 });
 
-test("the budget of a new task is in the activity of its board and in the audit log, whether a person or a lead gives it", async () => {
+test("the budget of a new task is in the activity of its board and in the audit log, whether a person or a lead sets the budget", async () => {
   const body = { title: "T", budget: { cost_usd: "2" } };
   await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { ...as(home.owner), body });
   const made = await world.call("POST", `/api/v1/agent/boards/${home.board_id}/tasks`, { agent: home.lead.token, body });

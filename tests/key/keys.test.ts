@@ -400,7 +400,7 @@ test("a key is refused operations on a person's profile, organizations, invites 
   }
 });
 
-test("a personal key has its person's rights, follows their changes, and ends with the membership", async () => {
+test("a personal key has its person's rights, follows changes of these rights, and ends with the membership", async () => {
   const person = await world.person("keyed");
   const member = await world.join(person, home.organization_id, "member");
   const key = { token: (await createOwn(person, {})).body.key };

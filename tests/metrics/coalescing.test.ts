@@ -72,7 +72,7 @@ test("a member who loses the right to a board is refused its figures, even while
   await others;
 });
 
-test("an error is returned to those who share a query, and not to later requests", async () => {
+test("an error is returned to all requests that share the query, and not to later requests", async () => {
   await world.db.execute(`alter table agents rename column last_seen_at to lost`);
   const failed = await readMany(many(3, home.owner));
   await world.db.execute(`alter table agents rename column lost to last_seen_at`);

@@ -87,7 +87,7 @@ test.each(ROUNDS)(
   },
 );
 
-test.each(ROUNDS)("an owner remains when one deletes the account while the other is demoted (round %i)", async () => {
+test.each(ROUNDS)("one of two owners remains when one deletes the account while the other is demoted (round %i)", async () => {
   const { id, owners } = await createSharedOrganization();
   const [leaver, demoted] = owners;
   const answers = statuses(await Promise.all([deleteAccount(leaver), demote(demoted, demoted)]));

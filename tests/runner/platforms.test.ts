@@ -45,7 +45,7 @@ test.each([
   expect(runsFolder(environment, platform)).toBe(folder);
 });
 
-test("on Windows a program is found by its extension, and not as a script for another system next to it", () => {
+test("on Windows a program is found by its extension, and a script for another system in the same folder is ignored", () => {
   const folder = temporaryFolder();
   for (const name of ["npx", "npx.CMD", "tool.EXE"]) {
     writeFileSync(path.join(folder, name), "");

@@ -114,7 +114,7 @@ test("a price that a host reports later than the tokens is counted too", async (
   expect((await figures()).idle).toMatchObject({ input_tokens: 100, output_tokens: 10, cost_usd: "0.25" });
 });
 
-test("an agent whose host reports nothing is shown as not reported, and the host is not asked again without reason", async () => {
+test("an agent whose host cannot report usage is shown as not reported, and the host is asked only once", async () => {
   host.faults.failures = [
     { method: "sessions.usage", error: { code: "INVALID_REQUEST", message: "unknown method: sessions.usage" }, times: 9 },
   ];

@@ -50,7 +50,7 @@ test("a comment or a change whose usage cannot be counted stands, and the answer
   expect(items.map(({ message }: { message: string }) => message).toSorted()).toEqual(["Done", "One", "Two"]);
 });
 
-test("next_task says in its data too that there is work, but that the budget for it is spent", async () => {
+test("the data of next_task also says that there is work whose budget is spent", async () => {
   const { owner, worker, board_id, call, addTask } = await openPullBoard(world, "spent");
   await addTask();
   const limit = { total_tokens: 0 };

@@ -94,7 +94,7 @@ test("the form of an agent keeps what was typed while the service does not answe
   expect(view.errors).toEqual([]);
 });
 
-test("the instructions of an agent without a host are shown as it reads them, also by the keyboard and without formatting", async () => {
+test("the instructions of an agent without a host are shown as the agent reads them, also by the keyboard and without formatting", async () => {
   const agent = await addAgent("Quinn");
   await open(agent);
   await view.page.locator('::-p-aria([name="Instructions"][role="link"])').click();

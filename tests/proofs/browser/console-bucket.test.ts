@@ -105,7 +105,7 @@ test.each([
   },
 );
 
-test("when the bucket does not let the page read a file, the page says that the storage failed, not the service", async () => {
+test("when the bucket does not let the page read a file, the page blames the storage and not the service", async () => {
   const task_id = await openTask("Read the other log");
   await choose("other.txt", 320_000);
   await view.sees(".story .rows", "312.5 KB");
