@@ -190,7 +190,7 @@ test("a sign-in finds the service that was started on the data folder, at any po
   }
 });
 
-test("a sign-in ignores an address in the folder that is not on this machine", async () => {
+test("the command line ignores the address in the folder's file if it leads to another machine", async () => {
   const folder = temporaryFolder();
   mkdirSync(path.join(folder, ".data"));
   writeFileSync(path.join(folder, ".data/service.url"), "http://127.0.0.1.evil.example:8000\n");

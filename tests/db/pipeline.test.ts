@@ -131,7 +131,7 @@ describe.each(cases)("the pipeline of $name", ({ name, driver, prepare }) => {
     expect(await read()).toEqual([]);
   });
 
-  test("a transaction whose code continues after a failed statement fails, and commits nothing", async () => {
+  test("a transaction fails and commits nothing if its code continues after a failed statement", async () => {
     const failing = transaction(ctx, async (ctx) => {
       await ctx.db.execute(insert(1));
       await ctx.db.execute(insert(null)).catch(() => {});

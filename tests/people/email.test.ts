@@ -44,7 +44,7 @@ test("a person who may decide gets a mail with the reason, quoted, and a link to
   expect(await readApproval(home, id)).toMatchObject({ status: "approved" });
 });
 
-test("an answer on the page of a decision with text that PostgreSQL cannot store is refused and decides nothing", async () => {
+test("on the page of a decision, an answer with text that PostgreSQL cannot store is refused and decides nothing", async () => {
   const home = await addTenant("nul");
   const { id } = await requestApproval(world, home, { action_type: "question", description: "Which name?" });
   await world.drain();

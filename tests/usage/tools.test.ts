@@ -28,7 +28,7 @@ test("usage sent with a comment or a change of a task counts for the task, even 
   expect([refused.refused, refused.text]).toEqual([true, expect.stringContaining("Only agents report usage")]);
 });
 
-test("a comment or a change whose usage cannot be counted stands, and the answer says that the usage was not counted", async () => {
+test("a comment or a change whose usage cannot be counted is kept, and the answer says that the usage was not counted", async () => {
   const limited = await setup(createWorld({ limits: { organization_usage_entries_per_day: 1 } }));
   const { owner, worker, board_id, call } = await openPullBoard(limited, "limited");
   await call("POST", `/api/v1/boards/${board_id}/tasks`, owner.token, { title: "Paint" });

@@ -110,7 +110,7 @@ test("a payload that waits for its host shows why, and when the host is tried ne
   expect(await delivery(first)).toMatchObject({ status: "retrying", waits_for: "gateway" });
 });
 
-test("a payload without an agent to notify shows that there was none", async () => {
+test("a payload without an agent to notify shows that no agent was found", async () => {
   await world.db.update(agents).set({ openclaw_session_id: null }).where(eq(agents.id, home.lead.id));
   const id = await postPayload(world, webhook);
   await world.drain();

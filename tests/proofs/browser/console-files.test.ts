@@ -110,7 +110,7 @@ diff --git a/old.ts b/new.ts\nsimilarity index 100%\nrename from old.ts\nrename 
   expect(view.errors).toEqual([]);
 });
 
-test("a task in review without a file is approved, or sent back to an agent that is chosen if none handed it in", async () => {
+test("a task in review without a file is approved or sent back, to a chosen agent if no agent submitted it", async () => {
   const { id: task_id } = await makeTask(api, board_id, "Done by a person", { status: "review" });
   await view.go(`#/boards/${board_id}/tasks/${task_id}`);
   await view.click("Send back");
