@@ -82,7 +82,7 @@ test.each([
   await expect(ask(body)).rejects.toThrow("422");
 });
 
-test("a question blocks no move of its task, and its answer does not approve the result", async () => {
+test("an approval of a task can be requested while a question of the task is pending", async () => {
   const task = await addTask(world, home);
   await ask({ task_id: task.id });
   await expect(requestApproval(world, home, { task_id: task.id })).resolves.toMatchObject({ status: "pending" });

@@ -3,7 +3,7 @@ import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-
 
 const { browser, service } = await setupConsole();
 
-test("the printed link signs in once, and its token leaves the address bar", async () => {
+test("the printed link signs in, and its token leaves the address bar", async () => {
   await makeBoard(service.api, "First");
   const page = await openConsole(await browser.createBrowserContext(), service.link);
   await page.sees("h1", "First");
