@@ -44,7 +44,7 @@ test("an invite's link works once: it creates an account, signs the new member i
   expect((await again.send("GET", "/api/v1/users/me")).body.name).toBe("Ann");
 });
 
-test("a person with an account joins by signing in and accepting the invite, and the address gets no second account", async () => {
+test("a person with an account joins by signing in and accepting the invite", async () => {
   const owner = await openOwner();
   await joinBy(await invite(owner, "bob@example.com"), "Bob");
   const bob = openBrowser();

@@ -25,7 +25,7 @@ test("every queue of the manifest has one consumer with the batch size and concu
     ]);
 });
 
-test("a consumer reports failed messages, and its queue's visibility timeout is six times the function's timeout", () => {
+test("a consumer reports failed messages, and its queue's visibility timeout is at least six times the function's timeout", () => {
   for (const { inputs, queue } of mappings) {
     const { timeout } = findResource(graph.functions(), inputs.functionName).inputs;
     expect(inputs.functionResponseTypes).toEqual(["ReportBatchItemFailures"]);
