@@ -127,7 +127,7 @@ describe("work in an inbox", () => {
     expect((await take(worker.token)).body.task.id).toBe(id);
   });
 
-  test("a task names the agent that submitted it while it is in review, even on a board without a lead", async () => {
+  test("while a task is in review, it names the agent that submitted it, even on a board without a lead", async () => {
     const { worker, lead, call, owner, board_id, addTask } = await openBoard();
     await call("DELETE", `/api/v1/agents/${lead.id}`, owner.token);
     const id = await addTask({ assigned_agent_id: worker.id });

@@ -283,7 +283,7 @@ async function sendLate(path: string, token: string, sent: object, change: () =>
 const createLate = (token: string, change: () => Promise<unknown>) =>
   sendLate("/api/v1/keys", token, { name: "Late", access: "admin" }, change);
 
-test("a request creates no key if its caller loses the right to do so before the body has arrived", async () => {
+test("a request creates no key if its caller loses the right to create keys before the body has arrived", async () => {
   const { token } = home.owner;
   const asOwner = (method: string, path: string, body?: object) => world.call(method, path, { token, ...(body && { body }) });
   const admin = await world.person("late-admin");

@@ -90,7 +90,7 @@ test("an agent that reports nothing has no figures instead of zeros, and an unkn
   expect(rowOf(await read("group_by=model"), null)).toMatchObject({ name: null, idle: { input_tokens: 5 } });
 });
 
-test("an entry with a task or run that is not the agent's refuses the whole request, counts nothing, and is named by its key", async () => {
+test("one entry with a task or run that is not the agent's makes the whole request fail, and the error names the entry's key", async () => {
   const other = await world.tenant(`other-${tenants}`);
   const task = await addTask(world, other);
   for (const place of [{ task_id: task.id }, { run_id: crypto.randomUUID() }]) {

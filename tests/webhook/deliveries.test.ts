@@ -186,7 +186,7 @@ test("redelivering a failed payload replaces its dead job, so that redriving doe
   expect(redriven.body).toMatchObject({ redriven: 0 });
 });
 
-test("all failed payloads since a time are redelivered, oldest first, and no other payload is", async () => {
+test("all failed payloads since a time are redelivered, oldest first, and no other payloads are", async () => {
   const early = await postPayload(world, webhook, '"early"');
   await failDeliveries();
   // More than a day after its end, the job is not queued again when the host returns.
