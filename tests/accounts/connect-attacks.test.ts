@@ -127,7 +127,7 @@ test("a request without PKCE, or with a plain challenge, is refused", async () =
   }
 });
 
-test("a code is refused without its verifier, with a wrong verifier, for another client and for another redirect address", async () => {
+test("a code is refused without its verifier, with a wrong verifier, from another client and with another redirect address", async () => {
   const program = await begin();
   const other = await begin();
   for (const changes of [
@@ -255,7 +255,7 @@ test("an authorization request that was changed on its way to the consent page i
   expect(more.status).toBe(400);
 });
 
-test("a person agrees only to boards of the active organization", async () => {
+test("a person can give a program access only to boards of the active organization", async () => {
   const { browser: stranger } = await joinBy(await invite(owner, "stranger@example.com"), "Stranger");
   await stranger.send("POST", "/organizations", { name: "Elsewhere" });
   const foreign = await stranger.send("POST", "/api/v1/boards", { name: "Foreign", description: "x", gateway: "pull" });

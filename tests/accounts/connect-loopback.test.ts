@@ -16,7 +16,7 @@ test.each(["localhost", "127.0.0.1"])("a program connects to a service on this m
   expect((await client.listTools()).tools.length).toBeGreaterThan(0);
 });
 
-test("a host that is not the service's does not get into the metadata for programs", async () => {
+test("a forged Host header that names another host does not change the metadata for programs", async () => {
   const answer = await openMachine()("http://localhost:8000/.well-known/oauth-protected-resource/mcp", {
     headers: { host: "evil.example:8000" },
   });

@@ -159,7 +159,7 @@ test("connecting is in the audit log, with the address of the person who agreed"
   });
 });
 
-test("a person who declines sends the program back without a code", async () => {
+test("if a person declines, the program gets an error and no code", async () => {
   const owner = await openOwner();
   const program = start();
   await expect(program.connect()).rejects.toThrow(UnauthorizedError);
@@ -180,7 +180,7 @@ test("a person who is not signed in is asked to sign in first, and can then agre
   expect((await use(await program.connect(), "get_board")).refused).toBe(false);
 });
 
-test("each connection asks the person again, even for a client that was agreed to before", async () => {
+test("each new connection asks the person for consent, even if the person agreed to an earlier connection of the same client", async () => {
   const owner = await openOwner();
   const program = start({ clientMetadataUrl: DOCUMENT });
   await connect(program, owner);

@@ -62,7 +62,7 @@ describe("the migration of accounts", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test.each(["local", "oidc"])("is refused while AUTH_MODE=%s decides", async (mode) => {
+  test.each(["local", "oidc"])("is refused while AUTH_MODE=%s is set", async (mode) => {
     const folder = folderWith("database");
     await expect(migrateAccounts({ DATA_DIR: folder, AUTH_MODE: mode }, "accounts")).rejects.toThrow(
       `AUTH_MODE=${mode} takes precedence over the data folder.`,

@@ -32,7 +32,7 @@ test("the token in the data folder authenticates programs as the owner", async (
   expect((await world.call("GET", "/api/v1/users/me", { token: "x".repeat(60) })).status).toBe(401);
 });
 
-test("an invite's link creates an account once, as a member who is signed in, and the password signs in again later", async () => {
+test("an invite's link works once: it creates an account, signs the new member in, and the password signs in again later", async () => {
   const owner = await openOwner();
   const token = await invite(owner, "ann@example.com");
   const { browser, answer } = await joinBy(token, "Ann");
@@ -44,7 +44,7 @@ test("an invite's link creates an account once, as a member who is signed in, an
   expect((await again.send("GET", "/api/v1/users/me")).body.name).toBe("Ann");
 });
 
-test("a person with an account joins by signing in and accepting the invite, and the address gets no second account", async () => {
+test("a person with an account joins by signing in and accepting the invite", async () => {
   const owner = await openOwner();
   await joinBy(await invite(owner, "bob@example.com"), "Bob");
   const bob = openBrowser();
@@ -56,7 +56,7 @@ test("a person with an account joins by signing in and accepting the invite, and
   expect((await joinBy(second, "Bob 2")).answer.status).toBe(200);
 });
 
-test("a sign-up that the database cut off can be repeated with the same invite after a minute", async () => {
+test("a sign-up that failed because of the database can be repeated with the same invite after a minute", async () => {
   const token = await invite(await openOwner(), "cut@example.com");
   await world.db.execute("alter table accounts.account rename to away");
   expect((await joinBy(token, "Cut")).answer.status).toBe(500);
@@ -110,7 +110,7 @@ test("an unknown address and a wrong password get the same answer", async () => 
   expect(wrong.status).toBe(401);
 });
 
-test("a wrong password is answered a multiple of a quarter of a second later, which hides whether the account exists", async () => {
+test("a wrong password is answered after at least 250 ms, whether or not the account exists", async () => {
   for (const email of ["known@example.com", "nobody@example.com"]) {
     const sent = performance.now();
     expect((await signIn(email, "not the right one", openBrowser())).status).toBe(401);

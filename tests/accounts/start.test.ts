@@ -14,7 +14,7 @@ const signIn = (url: string, token: string) =>
 
 const LINK = /#link=(\S+)/;
 
-test("in a new folder people have accounts: the link in a file signs in as the owner once, and the doctor prints another", async () => {
+test("a new folder starts with accounts: the link in its file signs the owner in once, and the doctor prints a new link", async () => {
   const environment = { DATA_DIR: temporaryFolder(), PORT: "0" };
   const service = startProgram("main", environment);
   const [, url] = await service.waitForOutput(/is ready at (\S+)/);

@@ -19,7 +19,7 @@ const follow = (browser: Browser, path: string) =>
   );
 
 test.each(["before", "after"])(
-  "the stream of a member who is removed ends, and the stream that the owner opened %s it stays open",
+  "the stream of a removed member ends, and the owner's stream, which was opened %s the member's, stays open",
   async (order) => {
     const owner = await openOwner();
     const body = { name: `Board ${order}`, description: "A board", gateway: "pull" };

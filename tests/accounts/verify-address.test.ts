@@ -56,7 +56,7 @@ test("a link that verifies an address counts only in a session of the account th
   expect((await verify(mallory, token)).status).toBe(200);
 });
 
-test("a link that verifies an address does not verify another one that the person has entered since", async () => {
+test("a link that verifies an address does not verify an address that the person has entered later", async () => {
   const person = await addMember("first@example.com");
   await askForLink(person);
   const token = await readToken("first@example.com");
@@ -85,7 +85,7 @@ test("a verified address changes only when the person opens the link that was se
   expect((await signIn("after@example.com", PASSWORD)).status).toBe(200);
 });
 
-test("nobody takes the address of another account, or finds out that it has one", async () => {
+test("nobody can take an address that another account has, or find out that an account has it", async () => {
   await addMember("taken@example.com");
   const person = await addMember("taker@example.com");
   const [taken, free] = [await askForLink(person, "taken@example.com"), await askForLink(person, "free@example.com")];

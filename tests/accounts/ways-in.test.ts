@@ -91,7 +91,7 @@ test("a person who signed in days ago can still see the sessions, and add and re
   expect((await person.send("POST", "/api/auth/unlink-account", { accountId })).status).toBe(200);
 });
 
-test("a passkey of another site, an answer that is used a second time and an answer to another challenge are refused", async () => {
+test("a passkey of another site, a malformed answer, a repeated answer and an answer to another challenge are refused", async () => {
   const person = await addMember("pat@example.com");
   const elsewhere = openAuthenticator({ origin: "https://evil.example", rp_id: "board.example" });
   expect((await addPasskey(person, elsewhere)).status).toBe(400);
@@ -241,12 +241,12 @@ test("a program that follows the link of a mail does not use it up, and neither 
   expect(await whoIs(await follow(link))).toMatchObject({ id });
 });
 
-test("the configuration of the console lists the other ways to sign in", async () => {
+test("the configuration of the console lists the ways to sign in other than a password", async () => {
   const read = async (from: Pick<Browser, "send">) => (await from.send("GET", "/console/config.json")).body;
   expect(await read(openBrowser())).toEqual({ auth: { mode: "accounts", ways: ["github", "google", "mail"] } });
 });
 
-test("a person who asks for a link does not find out whether the address has an account, and an address without one gets no mail", async () => {
+test("a person who asks for a link does not learn whether the address has an account, and only an address with an account gets a mail", async () => {
   await addMember("nora@example.com");
   const sent = performance.now();
   const [known, unknown] = [await askForLink("nora@example.com"), await askForLink("nobody@example.com")];

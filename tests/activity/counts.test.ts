@@ -90,7 +90,7 @@ describe("counts in the embedded database", () => {
     }
   });
 
-  test("intervals that share an hour or are empty are counted exactly, and without an interval there is no number", async () => {
+  test("counts of intervals that are empty or share an hour are exact, and without an interval there is no count", async () => {
     const hour = Math.floor(Date.now() / HOUR) * HOUR - 2 * HOUR;
     const at = (minutes: number) => new Date(hour + minutes * 60_000);
     const { board_id } = await addBoard(world, home, "Exact");

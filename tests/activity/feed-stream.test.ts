@@ -63,7 +63,7 @@ describe("what the activity stream sends", () => {
     await resumed.close();
   });
 
-  test("the stream starts with comments written at or after since, and skips imported comments with a blank text", async () => {
+  test("the stream starts with comments written at or after the parameter since, and skips imported comments with a blank text", async () => {
     const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second));
     await storeComments(
       world,

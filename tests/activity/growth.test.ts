@@ -61,7 +61,7 @@ const addOnHome = (count: number, days: number) =>
     })),
   );
 
-test("new events are counted without looking at the boards that have none", async () => {
+test("counting new events does not read boards without new events", async () => {
   expect(await countVisited("lifecycle")).toBeLessThan(100);
   await addOnHome(20, 0);
   expect(await countVisited("lifecycle")).toBeLessThan(300);

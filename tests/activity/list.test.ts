@@ -108,7 +108,7 @@ test.each([
   ["task.updated", "updated"],
   ["agent.heartbeat", "updated"],
   ["agent.provision.direct", "updated"],
-])("the action of %s is %s", async (event_type, action) => {
+])("an event of the type %s has the action %s", async (event_type, action) => {
   await add({ event_type });
   expect((await list(owner())).items).toMatchObject([{ event_type, action }]);
 });
@@ -142,11 +142,14 @@ test.each<[string, boolean, boolean, string, Named]>([
       taskId: event.task_id!,
     }),
   ],
-])("the route of %s (board: %s, task: %s) is %s", async (event_type, onBoard, ofTask, route_name, params) => {
-  const task = ofTask ? await addTask(world, home) : null;
-  const [event] = await add({ event_type, board_id: onBoard ? home.board_id : null, task_id: task?.id ?? null });
-  expect((await list(owner())).items).toMatchObject([{ route_name, route_params: params(event!) }]);
-});
+])(
+  "an event of the type %s (on a board: %s, of a task: %s) has the route %s",
+  async (event_type, onBoard, ofTask, route_name, params) => {
+    const task = ofTask ? await addTask(world, home) : null;
+    const [event] = await add({ event_type, board_id: onBoard ? home.board_id : null, task_id: task?.id ?? null });
+    expect((await list(owner())).items).toMatchObject([{ route_name, route_params: params(event!) }]);
+  },
+);
 
 test("an agent sees only the events about itself, on any board", async () => {
   const { board_id, worker, lead } = home;
@@ -270,7 +273,7 @@ test("the activity of one task is listed alone, but only as far as the caller ma
   expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ["query", "task_id"]]);
 });
 
-test("both prefixes return the same activity list, but at most 100 events under the short one", async () => {
+test("both path prefixes return the same activity list, but at most 100 events under the short prefix", async () => {
   await add({ board_id: home.board_id }, {});
   const call = (path: string) => world.call("GET", path, owner());
   expect((await call("/api/activity")).body).toEqual((await call("/api/v1/activity")).body);

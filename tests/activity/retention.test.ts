@@ -49,7 +49,7 @@ async function addAges(): Promise<void> {
 }
 const YOUNG = ["just young", "just young on no board", "young"];
 
-test("events older than the setting are deleted by whole hours, comments stay with their task, and all numbers stay correct", async () => {
+test("events older than the retention setting are deleted in whole hours; comments stay with their task, and all numbers stay correct", async () => {
   await addAges();
   await scheduled.lifecycle(world.context());
   await expectTrue();
@@ -78,7 +78,7 @@ test("an event that is not counted yet is kept until it is counted", async () =>
   await expectTrue();
 });
 
-test("without the setting all events are kept", async () => {
+test("without the retention setting, all events are kept", async () => {
   await addAges();
   await scheduled.lifecycle(world.context());
   const kept = await messages();
@@ -87,7 +87,7 @@ test("without the setting all events are kept", async () => {
   expect(await messages()).toEqual(kept);
 });
 
-test("one run deletes more than one batch, both of events within one hour and of events without a board", async () => {
+test("one run deletes more than one batch of old events of one hour, with and without a board", async () => {
   const { board_id, organization_id } = home;
   const hour = at(-DAY).toISOString();
   await world.db.execute(sql`insert into ${activity_events} (organization_id, board_id, event_type, message, created_at)

@@ -193,7 +193,7 @@ describe("rules for creating an agent", () => {
   });
 });
 
-describe("creating an agent as a lead", () => {
+describe("a lead that creates an agent", () => {
   test("a lead adds a worker to its own board, whether or not the board is named", async () => {
     for (const body of [{ name: "Helper 1" }, { name: "Helper 2", board_id: home.board_id.toUpperCase(), is_board_lead: true }]) {
       const created = await post(body, { agent: home.lead.token });

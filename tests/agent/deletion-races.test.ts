@@ -45,7 +45,7 @@ test.each(ROUNDS)(
   },
 );
 
-test("a task whose assignment was committed during the deletion is unassigned like the others", async () => {
+test("a task that is assigned to an agent while the agent is being deleted is unassigned like the agent's other tasks", async () => {
   const { board_id, worker, owner } = await world.tenant("claimed");
   await world.db.insert(tasks).values({ board_id, title: "T" });
   const claimed = Promise.withResolvers<void>();

@@ -30,7 +30,7 @@ const cleanups = async (gateway_id = home.gateway_id) =>
     .where(and(eq(jobs.kind, "agent.cleanup"), eq(jobs.gateway_id, gateway_id)))
     .orderBy(desc(jobs.seq));
 
-describe("deleting an agent as a person", () => {
+describe("a person who deletes an agent", () => {
   test("a deleted agent is gone at once, and a job removes it from its host", async () => {
     const { id, token, session_key } = home.worker;
     expect(statusAndBody(await remove(id.toUpperCase()))).toEqual(OK);
@@ -80,7 +80,7 @@ describe("deleting an agent as a person", () => {
     expect((await world.call("POST", "/api/v1/agents", { token: home.owner.token, body })).status).toBe(200);
   });
 
-  test("a gateway's main agent can be deleted, and a change of the gateway creates a new one", async () => {
+  test("a gateway's main agent can be deleted, and the next change of the gateway creates a new main agent", async () => {
     const main = await actAsMainAgent(world, home.gateway_id);
     expect(statusAndBody(await remove(main.id))).toEqual(OK);
     expect((await world.call("GET", "/api/v1/agent/healthz", { agent: main.token })).status).toBe(401);
@@ -180,7 +180,7 @@ describe("tasks of a deleted agent", () => {
   });
 });
 
-describe("deleting an agent as a lead", () => {
+describe("a lead that deletes an agent", () => {
   test("a lead can delete a worker of its own board", async () => {
     const { id, token } = home.worker;
     expect(statusAndBody(await removeOn(home.board_id, id))).toEqual(OK);

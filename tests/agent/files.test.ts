@@ -25,7 +25,7 @@ const addLead = async (): Promise<NewAgent> => {
   return lead;
 };
 
-test("the files of an agent on a host are those that its host got, with the token hidden", async () => {
+test("the files of an agent on a host are shown as its host got them, with the token hidden", async () => {
   const lead = await addLead();
   const files = await filesFor(lead.id);
   expect(files.map(({ name, written }) => [name, written])).toEqual([

@@ -109,7 +109,7 @@ describe("heartbeats by agent id", () => {
     expect((await beat({ status: "offline" }, own())).body.status).toBe("offline");
   });
 
-  test("an agent is shown offline more than ten minutes after its heartbeat", async () => {
+  test("an agent is shown as offline once its last heartbeat is more than ten minutes old", async () => {
     await beat({ status: "active" });
     world.elapse(11 * MINUTE_MS);
     expect((await world.call("GET", `/api/v1/agents/${id}`, owner)).body.status).toBe("offline");
@@ -118,7 +118,7 @@ describe("heartbeats by agent id", () => {
 });
 
 describe("heartbeats by agent name", () => {
-  test("a heartbeat by name from an agent counts for that agent, whatever name and board it contains", async () => {
+  test("a heartbeat by name that an agent sends counts for that agent, whatever name and board it contains", async () => {
     for (const body of [{}, { name: "Somebody", board_id: abroad.board_id }, { name: null, status: "active" }]) {
       const answer = await beatByName(body, own());
       expect(answer.body).toMatchObject({ id, name: "Ann", status: body.status ?? "online", board_id });

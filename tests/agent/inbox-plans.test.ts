@@ -36,7 +36,7 @@ async function readsOf(inbox: () => Promise<unknown>): Promise<number> {
   return (await countReads()) - before;
 }
 
-test("an inbox does not read leases and free tasks of other organizations, even if its SQL statement was planned before they existed", async () => {
+test("an inbox does not read leases and free tasks of other organizations, even if its SQL was planned before these rows existed", async () => {
   for (const agent of [home.worker, home.lead]) {
     expect((await home.inbox(agent)).body).toMatchObject({ has_work: false });
     expect(await readsOf(() => home.inbox(agent))).toBeLessThan(100);

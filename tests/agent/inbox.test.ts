@@ -115,7 +115,7 @@ describe("work in an inbox", () => {
     expect((await inbox(lead)).body).toMatchObject({ has_work: true, tasks: [], counts: { free: 1 } });
   });
 
-  test("a task whose holder's lease has expired counts as work of a worker, even before a sweep has ended the lease", async () => {
+  test("a task whose holder's lease has expired counts as work of a worker, even before the schedule has ended the lease", async () => {
     const { inbox, worker, addAgent, addTask } = await openBoard();
     const dead = await addAgent("Dead");
     const id = await addTask({ title: "Left behind" });
@@ -127,7 +127,7 @@ describe("work in an inbox", () => {
     expect((await take(worker.token)).body.task.id).toBe(id);
   });
 
-  test("a task that is handed in names its agent while it waits for review, even on a board without a lead", async () => {
+  test("while a task is in review, it names the agent that submitted it, even on a board without a lead", async () => {
     const { worker, lead, call, owner, board_id, addTask } = await openBoard();
     await call("DELETE", `/api/v1/agents/${lead.id}`, owner.token);
     const id = await addTask({ assigned_agent_id: worker.id });
@@ -140,7 +140,7 @@ describe("work in an inbox", () => {
     expect(await read()).toMatchObject({ status: "blocked", submitted_by_agent_id: null });
   });
 
-  test("new work is announced in the inbox, and the task's history names the inbox instead of a failed wake-up", async () => {
+  test("the history of a task says that its assignee was notified in the inbox, and names no failed wake-up", async () => {
     const { worker, addTask, call, owner, board_id } = await openBoard();
     const id = await addTask({ title: "Sweep" });
     const change = (body: object) => call("PATCH", `/api/v1/boards/${board_id}/tasks/${id}`, owner.token, body);
@@ -342,7 +342,7 @@ describe("a message that is too long for an answer", () => {
     expect(splitFences(short.text)).toMatchObject({ open: false, inside: ["p".repeat(4_000)] });
   });
 
-  test("a message that is too long has its fence closed wherever it is cut", () => {
+  test("the fence of a message that is too long is closed, wherever the message is cut", () => {
     const message = [
       "WEBHOOK EVENT RECEIVED",
       "Board: Shop",

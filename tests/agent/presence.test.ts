@@ -105,7 +105,7 @@ describe("presence by an agent's requests", () => {
     }
   });
 
-  test("an unauthenticated request or one by a person does not count as presence", async () => {
+  test("neither an unauthenticated request nor a person's request counts as presence", async () => {
     await set({ status: "deleting" });
     const before = await row();
     expect((await healthz()).status).toBe(401);
@@ -164,7 +164,7 @@ describe("the status that clients see", () => {
     },
   );
 
-  test("an agent is shown online for up to ten minutes, and again after its next request", async () => {
+  test("an agent is shown online until ten minutes after its last request, and again after its next request", async () => {
     await healthz();
     world.elapse(9 * MINUTE_MS);
     expect((await shown()).status).toBe("online");

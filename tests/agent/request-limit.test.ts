@@ -77,7 +77,7 @@ test("most requests of an agent with a limit need no additional statement", asyn
   expect(world.statements.filter((statement) => statement.includes("rate_counters"))).toEqual([]);
 });
 
-test("with several processes, each further process accepts at most a tenth of the limit in addition", async () => {
+test("with several processes, each process after the first accepts at most a tenth of the limit in addition", async () => {
   await setLimit(50);
   // Each app has a separate HTTP client and therefore separate memory, like a separate process.
   const apps = Array.from({ length: 4 }, () => {

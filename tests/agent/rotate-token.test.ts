@@ -11,7 +11,7 @@ const { token } = home.owner;
 const rotate = (id: string, headers: Record<string, string> = {}) =>
   world.call("POST", `/api/v1/agents/${id}/token`, { token, headers });
 
-test("when the token of an agent without a host is rotated, the old one stops working at once, and only the response has the new one", async () => {
+test("when the token of an agent without a host is rotated, the old token stops at once, and only the response has the new token", async () => {
   const agent = await home.addAgent("Milo");
   const rotated = await rotate(agent.id);
   expect([rotated.status, rotated.body]).toEqual([

@@ -143,7 +143,7 @@ describe("souls on any host", () => {
     expect(filesOf(home.worker).get("SOUL.md")!.content).toBe(quoted);
   });
 
-  test("writing the same soul again does not touch the agent", async () => {
+  test("writing the same soul again leaves the agent's row unchanged, and records an event", async () => {
     await write({ content: "Same" });
     const before = await rowOf();
     await write({ content: " Same " });

@@ -80,7 +80,7 @@ describe("changing an agent's fields", () => {
     }
   });
 
-  test("a change of only the heartbeat configuration queues a job that writes it to the host, without reset or wake", async () => {
+  test("a change of only the heartbeat configuration is written to the host by a job, without a reset or wake-up of the agent", async () => {
     const heartbeat_config = { every: "15m" };
     const queued = await jobsOf(async () => {
       expect((await patch({ heartbeat_config })).body).toMatchObject({ heartbeat_config });

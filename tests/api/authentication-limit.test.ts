@@ -95,7 +95,7 @@ test("the count of failed attempts starts from zero in the next minute", async (
   expect((await from("/api/v1/users/me", bearer("wrong-token"))).status).toBe(401);
 });
 
-test("the first sign-in of an imported agent does not count as a failure, and a limited attempt is not compared with imported agents", async () => {
+test("the first sign-in of an imported agent is no failure, and an attempt over the limit is not compared with imported agents", async () => {
   const from = client();
   for (let number = 0; number < LIMIT + 2; number++) {
     const token = `imported-token-${number}`;

@@ -48,9 +48,12 @@ test.each([
   ["[2001:db8:2::1]", "2001:db8:2::1"],
   ["2001:DB8:2::1", "2001:DB8:2::1"],
   ["192.168.1.8, 10.9.9.9", "192.168.1.8"],
-])("X-Forwarded-For %j from a trusted proxy is read from the right past trusted hops, to %s", async (forwarded, client) => {
-  expect(await from("10.0.0.1", forwarded)).toBe(client);
-});
+])(
+  "X-Forwarded-For %j from a trusted proxy is read from the right, past trusted hops, so the client is %s",
+  async (forwarded, client) => {
+    expect(await from("10.0.0.1", forwarded)).toBe(client);
+  },
+);
 
 test("the leftmost hop is the client when every hop is trusted", async () => {
   expect(await from("10.0.0.1", "10.3.3.3, 10.2.2.2")).toBe("10.3.3.3");

@@ -59,7 +59,7 @@ test("HEAD has the ETag of GET and is conditional as well", async () => {
   expect((await get({ "if-none-match": tag }, tasks, "HEAD")).status).toBe(304);
 });
 
-test("writes, errors, streams and pages have no ETag, and If-None-Match does not stop a write", async () => {
+test("writes, errors, streams and HTML pages have no ETag, and If-None-Match does not stop a write", async () => {
   const written = await world.call("POST", tasks, {
     token: home.owner.token,
     body: { title: "Written" },

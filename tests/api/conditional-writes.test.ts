@@ -132,7 +132,7 @@ test("a POST ignores If-Match", async () => {
   expect((await call("POST", `${onBoard}/tasks`, { title: "New" }, ifMatch('"other"'))).status).toBe(200);
 });
 
-test("a heartbeat changes the ETag of an agent, because the answer says when it was seen", async () => {
+test("a heartbeat changes the ETag of an agent, because the answer says when the agent was last seen", async () => {
   const path = `/api/v1/agents/${home.worker.id}`;
   const before = await read(path);
   await world.call("POST", "/api/v1/agent/heartbeat", { agent: home.worker.token, body: {} });
@@ -161,7 +161,7 @@ function patchOfTask() {
   );
 }
 
-test("whatever happens to a task, its ETag changes exactly when its answer does", async () => {
+test("whatever happens to a task, its ETag changes exactly when the answer that shows the task changes", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const label = await create("/api/v1/tags", { name: `label ${crypto.randomUUID()}` });

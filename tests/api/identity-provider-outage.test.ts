@@ -94,7 +94,7 @@ describe("after the keys have been read once", () => {
     expect(await statusOf(token)).toBe(200);
   });
 
-  test("a token of a new key gets 503 while the provider is stopped, and 200 within seconds of its return", async () => {
+  test("a token of a new key gets 503 while the provider is stopped, and 200 within seconds after the provider is back", async () => {
     await world.identities.fail("stopped");
     await world.identities.rotate("second");
     const token = await world.identities.token("home");

@@ -105,7 +105,7 @@ describe("the ids in every log line of a request", () => {
   });
 });
 
-test("requests for health are not logged", async () => {
+test("health checks are not logged", async () => {
   for (const path of ["/health", "/healthz", "/readyz", "/healthz/"]) await world.call("GET", path);
   expect(world.log).toEqual([]);
 });

@@ -84,7 +84,7 @@ test.each<[string, () => Promise<string>]>([
   ],
   ["that is not a JWT", async () => "not-a-token"],
   ["that only looks like a JWT", async () => "a.b.c"],
-])("a token is refused: a token %s", async (_what, make) => {
+])("a token %s is refused", async (_what, make) => {
   const lines = world.log.length;
   const answer = await me(await make());
   expect([answer.status, answer.body]).toEqual([401, { detail: "Not authenticated" }]);

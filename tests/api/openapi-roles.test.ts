@@ -37,7 +37,7 @@ test.each(ROLES)("the document of the role %s has exactly the components that it
 });
 
 test.each(["lead", "worker", "main"] as const)(
-  "the document of a %s has the operations that are made for it and that it may call",
+  "the document of a %s has the operations that are meant for this role and that the role may call",
   async (role) => {
     const document = (await read(`agent-${role}`)).body as Document;
     const rejects = { lead: ["MAIN"], worker: ["MAIN", "LEAD"], main: ["LEAD"] }[role];
@@ -76,7 +76,7 @@ test("the document of a worker has at most 60,000 bytes, and the document of any
   for (const role of ["agent-lead", "agent-main"]) expect(await bytesOf(role)).toBeLessThan(whole / 6);
 });
 
-test("times in an agent's document are named by their format alone, even those that may be null", async () => {
+test("times in an agent's document are described by their format, without a pattern, even those that may be null", async () => {
   const { text, body } = await read("agent-worker");
   expect(body.components.schemas.Task.properties.due_at).toEqual({ type: ["string", "null"], format: "date-time" });
   expect(text).not.toContain("d{4}-");

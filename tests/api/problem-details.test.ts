@@ -39,7 +39,7 @@ test("the fields of an error become members of its problem details", async () =>
   expect(problem).toEqual({ type: "about:blank", title: "Not Found", status: 404, detail: message, missing_tag_ids });
 });
 
-test("an agent's refusal keeps its code and says that a retry does not help", async () => {
+test("the refusal of an agent's request keeps its code and says that a retry does not help", async () => {
   const { problem } = await bothForms("POST", `/api/v1/agent/boards/${home.board_id}/tasks`, {
     agent: home.worker.token,
     body: { title: "Lamps" },

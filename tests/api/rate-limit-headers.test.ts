@@ -55,7 +55,7 @@ test("failed attempts to sign in show how many are left", async () => {
   expect(answers.map(limitsOf)).toEqual([1, 0, 0].map((remaining) => [policy, left("auth_failures_per_minute", remaining)]));
 });
 
-test("a request that is refused because too many requests of its client wait names the limit of waiting requests", async () => {
+test("if a client has too many waiting requests, the refusal of the next one names the limit of waiting requests", async () => {
   const read = () => world.call("GET", "/api/v1/boards", { token: home.owner.token });
   const answers = await Promise.all(Array.from({ length: 6 }, read));
   const refused = answers.find(({ status }) => status === 429)!;

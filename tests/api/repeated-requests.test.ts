@@ -66,7 +66,7 @@ test("a different body with a used Idempotency-Key is refused and has no effect"
   expect(await count("Second")).toBe(0);
 });
 
-test("an Idempotency-Key for another board or query counts as another request", async () => {
+test("an Idempotency-Key that is sent again for another board or query counts as another request", async () => {
   const board = { name: "Other", description: "Other", gateway_id: home.gateway_id };
   const { body } = await world.call("POST", "/api/v1/boards", { token: home.owner.token, body: board });
   await post(tasks, "board", { title: "Here" });
@@ -113,7 +113,7 @@ test("a refused POST is refused again with the same answer, even when it would n
   expect(again.headers.get("idempotent-replayed")).toBe("true");
 });
 
-test("a repeated POST gets its answer even when its effect would now refuse it", async () => {
+test("a repeated POST gets its stored answer even when an equal new POST would be refused", async () => {
   const first = await post("/api/v1/tags", "conflicting", { name: "Only one" });
   expect(first.status).toBe(200);
   expect(essence(await post("/api/v1/tags", "conflicting", { name: "Only one" }))).toEqual(essence(first));
@@ -237,7 +237,7 @@ test("a POST that calls a host takes effect once per idempotency key, and its an
   expect(await world.db.$count(idempotency_keys, eq(idempotency_keys.key, "install"))).toBe(0);
 });
 
-test("while a POST that calls a host runs in another process, its key gets 409; a minute after a crash the key can be used again", async () => {
+test("while a POST that calls a host runs in another process, a repeat gets 409; a minute after a crash the key can be used again", async () => {
   const created = await post("/api/v1/gateways", "claim", { ...host, name: "Claimed" });
   expect(created.status).toBe(200);
   // A process that crashes before it registers the gateway leaves its key like this.

@@ -31,7 +31,7 @@ describe("a person who has lost access to the board", () => {
 
   const ofBoards = repeatable.filter(({ spec, paths }) => spec.as.users && /\{(board|group)_id\}/.test(paths[0]!));
   test.each(ofBoards.map((endpoint) => [endpoint.paths[0]!, endpoint] as const))(
-    "a person who has lost access to the board gets the refusal of a new request when POST %s is repeated",
+    "a person who has lost access to the board gets the same refusal for a repeated POST %s as for a new one",
     async (path, endpoint) => {
       const { body, query } = inputOf(endpoint);
       const send = (key: string) =>

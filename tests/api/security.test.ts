@@ -101,21 +101,21 @@ const agentFor = (endpoint: Endpoint, whose: "home" | "stranger") =>
 const hasId = (_endpoint: Endpoint, path: string) => /\{(?!(?:session_id|handle|slug)\})/.test(path);
 
 test.each(having(needsSignIn))(
-  "$title: a missing credential is 401 before the path and the body are validated",
+  "$title: a request without a credential gets 401 before the path and the body are validated",
   async ({ endpoint, path }) => {
     const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), invalidBody(endpoint));
     expect([answer.status, answer.body]).toEqual([401, { detail: "Not authenticated" }]);
   },
 );
 
-test.each(having(needsSignIn))("$title: an unknown token is 401", async ({ endpoint, path }) => {
+test.each(having(needsSignIn))("$title: an unknown token gets 401", async ({ endpoint, path }) => {
   const unknown = "x".repeat(43);
   for (const credential of [{ token: unknown }, { agent: unknown }])
     expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), ...credential })).status).toBe(401);
 });
 
 test.each(having((endpoint) => needsSignIn(endpoint) && !forAgents(endpoint)))(
-  "$title: an agent's token is 401",
+  "$title: an agent's token gets 401",
   async ({ endpoint, path }) => {
     for (const credential of [{ agent: home.lead.token }, { token: home.lead.token }])
       expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), ...credential })).status).toBe(401);
@@ -123,7 +123,7 @@ test.each(having((endpoint) => needsSignIn(endpoint) && !forAgents(endpoint)))(
 );
 
 test.each(having((endpoint) => needsSignIn(endpoint) && !forUsers(endpoint)))(
-  "$title: a person's token is 401",
+  "$title: a person's token gets 401",
   async ({ endpoint, path }) => {
     expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), token: home.owner.token })).status).toBe(
       401,
@@ -132,7 +132,7 @@ test.each(having((endpoint) => needsSignIn(endpoint) && !forUsers(endpoint)))(
 );
 
 test.each(having((endpoint) => endpoint.spec.as.name.startsWith("ADMIN")))(
-  "$title: a member without the admin role is 403 before the input is validated",
+  "$title: a member without the admin role gets 403 before the input is validated",
   async ({ endpoint, path }) => {
     const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), {
       ...invalidBody(endpoint),
@@ -143,7 +143,7 @@ test.each(having((endpoint) => endpoint.spec.as.name.startsWith("ADMIN")))(
 );
 
 test.each(having((endpoint, path) => forUsers(endpoint) && hasId(endpoint, path)))(
-  "$title: another organization's owner is 404 for any input",
+  "$title: another organization's owner gets 404 for any input",
   async ({ endpoint, path }) => {
     for (const input of [invalidBody(endpoint), endpoint.spec.body ? { body: {} } : {}])
       for (const query of endpoint.spec.query ? ["", "?limit=zero"] : [""]) {
@@ -154,7 +154,7 @@ test.each(having((endpoint, path) => forUsers(endpoint) && hasId(endpoint, path)
 );
 
 test.each(having((endpoint, path) => forUsers(endpoint) && path.includes("{board_id}")))(
-  "$title: a member without access to the board is 404 before the input is validated",
+  "$title: a member without access to the board gets 404 before the input is validated",
   async ({ endpoint, path }) => {
     expect((await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), token: member.token })).status).toBe(404);
   },
@@ -168,13 +168,13 @@ const isOwnNote = (path: string) => /\/(?:follow|reviewed-files|saved-views)$/.t
 
 test.each(
   having(({ method, spec }, path) => method !== "GET" && spec.as.users && path.includes("{board_id}") && !isOwnNote(path)),
-)("$title: a person who may only read the board is 403 before the input is validated", async ({ endpoint, path }) => {
+)("$title: a person who may only read the board gets 403 before the input is validated", async ({ endpoint, path }) => {
   const answer = await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), token: reader.token });
   expect([answer.status, answer.body]).toEqual([403, { detail: "Board access denied" }]);
 });
 
 test.each(having(({ spec }) => spec.as.name === "LEAD" || spec.as.name === "ADMIN or LEAD"))(
-  "$title: a worker and a main agent are 403 before the path and the input are validated",
+  "$title: a worker and a main agent get 403 before the path and the input are validated",
   async ({ endpoint, path }) => {
     for (const agent of [home.worker.token, mains.home.token]) {
       const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), { ...invalidBody(endpoint), agent });
@@ -187,7 +187,7 @@ test.each(having(({ spec }) => spec.as.name === "LEAD" || spec.as.name === "ADMI
 );
 
 test.each(having((endpoint, path) => forAgents(endpoint) && hasId(endpoint, path)))(
-  "$title: another organization's agent is 404 for any input",
+  "$title: another organization's agent gets 404 for any input",
   async ({ endpoint, path }) => {
     for (const input of [invalidBody(endpoint), endpoint.spec.body ? { body: {} } : {}])
       expect((await world.call(endpoint.method, fill(path), { ...input, agent: agentFor(endpoint, "stranger") })).status).toBe(
@@ -197,7 +197,7 @@ test.each(having((endpoint, path) => forAgents(endpoint) && hasId(endpoint, path
 );
 
 test.each(having(forMains))(
-  "$title: a lead and a worker are 403 before the path and the input are validated",
+  "$title: a lead and a worker get 403 before the path and the input are validated",
   async ({ endpoint, path }) => {
     for (const agent of [home.lead.token, home.worker.token]) {
       const answer = await world.call(endpoint.method, path.replaceAll(/\{\w+\}/g, "no-id"), { ...invalidBody(endpoint), agent });
@@ -210,7 +210,7 @@ test.each(having(forMains))(
 );
 
 test.each(having((endpoint, path) => forMains(endpoint) && path.includes("{board_id}")))(
-  "$title: the main agent of another gateway in the organization is 403",
+  "$title: the main agent of another gateway in the organization gets 403",
   async ({ endpoint, path }) => {
     const answer = await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), agent: mains.other.token });
     expect([answer.status, answer.body.code]).toEqual([403, "forbidden"]);
@@ -218,7 +218,7 @@ test.each(having((endpoint, path) => forMains(endpoint) && path.includes("{board
 );
 
 test.each(having((endpoint, path) => forAgents(endpoint) && !forMains(endpoint) && path.includes("{board_id}")))(
-  "$title: an agent of another board in the organization is 403",
+  "$title: an agent of another board in the organization gets 403",
   async ({ endpoint, path }) => {
     const board = await world.call("POST", "/api/v1/boards", {
       token: home.owner.token,
@@ -240,7 +240,7 @@ test.each(having((endpoint, path) => forAgents(endpoint) && !forMains(endpoint) 
 const REPEATABLE = "DELETE /api/v1/agents/{agent_id}";
 
 test.each(having((endpoint, path) => needsSignIn(endpoint) && hasId(endpoint, path)))(
-  "$title: an unknown id is 404, and a malformed id is 422",
+  "$title: an unknown id gets 404, and a malformed id gets 422",
   async ({ endpoint, path }) => {
     const credential = forUsers(endpoint) ? { token: home.owner.token } : { agent: agentFor(endpoint, "home") };
     const absent = path.replaceAll(/\{\w+\}/g, () => crypto.randomUUID());

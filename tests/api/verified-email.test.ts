@@ -38,7 +38,7 @@ test.each<[string, Record<string, unknown>]>([
     "its entry in email_addresses has an open verification",
     listed(entry("a@example.com", { verification: { status: "unverified" } })),
   ],
-])("an e-mail address is not believed when %s", async (what, claims) => {
+])("an e-mail address is not trusted when %s", async (what, claims) => {
   expect(await emailIn({ sub: `denied ${what}`, ...claims })).toBeNull();
 });
 
@@ -54,7 +54,7 @@ test.each<[string, Record<string, unknown>, string]>([
     ),
     "b@example.com",
   ],
-])("an e-mail address is believed when %s", async (what, claims, email) => {
+])("an e-mail address is trusted when %s", async (what, claims, email) => {
   expect(await emailIn({ sub: `believed ${what}`, ...claims })).toBe(email);
 });
 

@@ -26,7 +26,7 @@ test("a question shows its text and options, and people are notified of it as a 
   expect(body.items).toMatchObject([{ type: "question.asked", text: "Which color?", subject_id: asked.id }]);
 });
 
-test("the answer is stored, and is a comment of the question's task by the person who answered", async () => {
+test("the answer to a question is stored, and becomes a comment on the question's task by the person who answered", async () => {
   const task = await addTask(world, home);
   const { id } = await ask({ task_id: task.id, allow_text: true });
   const answer = { option: "Green", text: "Like the fence." };
@@ -82,7 +82,7 @@ test.each([
   await expect(ask(body)).rejects.toThrow("422");
 });
 
-test("a question blocks no move of its task, and its answer does not approve the result", async () => {
+test("an approval of a task can be requested while a question of the task is pending", async () => {
   const task = await addTask(world, home);
   await ask({ task_id: task.id });
   await expect(requestApproval(world, home, { task_id: task.id })).resolves.toMatchObject({ status: "pending" });

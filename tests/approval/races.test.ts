@@ -68,7 +68,7 @@ const waitForBlockedConnection = (client: pg.Client) =>
 
 describe("one pending approval per task", () => {
   test.each(ROUNDS)(
-    "one of several concurrent requests for a task wins, and the answers to the others name it (round %i)",
+    "of several concurrent approval requests for a task one succeeds, and the others get 409 and name its approval (round %i)",
     async () => {
       const [task_id] = (await addTasks(world, home.board_id, ["Task"])) as [string];
       const answers = await Promise.all(Array.from({ length: 6 }, () => create([task_id])));
@@ -137,7 +137,7 @@ describe("concurrent decisions", () => {
   });
 
   test.each(ROUNDS)(
-    "opposite concurrent decisions run one after the other, and the links match the last one (round %i)",
+    "opposite concurrent decisions run one after the other, and the links match the last decision (round %i)",
     async () => {
       const task_ids = await addTasks(world, home.board_id, ["A", "B"]);
       const { id } = await requestApproval(world, home, { task_ids });

@@ -216,7 +216,7 @@ describe("the list of approvals", () => {
     expect(await names("?status=rejected")).toEqual([["Three"], 1]);
   });
 
-  test("a filter by task lists only the approvals of the task, including those in which another task comes first", async () => {
+  test("a filter by task lists only the approvals of the task, including approvals that name another task first", async () => {
     const [task, first, quiet] = await addTasks(world, home.board_id, ["Asked about", "First", "Other"]);
     const only = await requestApproval(world, home, { action_type: "Only", task_id: task });
     await decideApproval(world, home, only.id, "rejected");

@@ -137,7 +137,7 @@ test("an approval stream starts at the present and leaves out approvals of other
   }
 });
 
-test("counts in events cover the board and its tasks, not other boards", async () => {
+test("the count of pending approvals in an event does not include approvals of other boards", async () => {
   const other = await addBoard(world, home, "Other");
   await world.db.insert(approvals).values({ board_id: other.board_id, action_type: "Elsewhere" });
   const listener = await follow();

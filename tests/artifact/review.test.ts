@@ -125,7 +125,7 @@ test("a task whose agent is gone is sent back only to an agent that the request 
   expect(named.body).toMatchObject({ status: "in_progress", assigned_agent_id: team.worker.id });
 });
 
-test("a task that a person sends back without a comment is not said to come from the lead", async () => {
+test("the message about a task that a person sends back without a comment says that there is no comment, and names no lead", async () => {
   await sendBack(await addInReview());
   const [notice] = (await readNotices()).filter(({ message }) => message.includes("CHANGES REQUESTED"));
   expect(notice!.message).toContain(

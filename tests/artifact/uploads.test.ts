@@ -107,7 +107,7 @@ test("a file above 64 KB that is sent with its creation is in the storage, and a
   for (const [index, id] of ids.entries()) expect((await content(id)).bytes.equals(LARGE.subarray(0, sizes[index]))).toBe(true);
 });
 
-test("an upload that is not completed in a day is removed, and its content an hour later", async () => {
+test("an upload that is not completed in a day is removed with its content", async () => {
   const { announce, upload, list } = await openTask();
   const content = randomBytes(70_000);
   const { id } = (await announce(content)).body;
@@ -119,7 +119,7 @@ test("an upload that is not completed in a day is removed, and its content an ho
   expect([await list(), files().includes(id)]).toEqual([[], false]);
 });
 
-test("HEAD of a file's content answers with its size and type, and leaves no file open", async () => {
+test("HEAD of a file's content answers with its size, and leaves no file open", async () => {
   const { announce, upload, complete, item } = await openTask();
   const { id } = (await announce(LARGE.subarray(0, 300_000))).body;
   await upload(id, LARGE.subarray(0, 300_000));

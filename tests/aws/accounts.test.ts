@@ -88,7 +88,7 @@ test("a mail with a link is stored encrypted, and the consumer sends it after th
   expect(mail.mails).toMatchObject([{ recipients: ["olga@example.com"], text: expect.stringContaining(`${ORIGIN}/#email=`) }]);
 });
 
-test("in the other modes the function of accounts finds nothing", async () => {
+test("outside of accounts mode the function for accounts answers 404", async () => {
   const answer = await cloud.request("accounts", "POST", "/api/auth/sign-in/link", { body: "{}" });
   expect(answer.status).toBe(404);
 });

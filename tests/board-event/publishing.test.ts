@@ -101,7 +101,7 @@ describe("task events", () => {
     ]);
   });
 
-  test("a request that changes nothing, a comment and a refusal publish no event", async () => {
+  test("neither a request that changes nothing, nor a comment, nor a refused request publishes an event", async () => {
     const task = await add({ title: "Sweep", status: "in_progress", assigned_agent_id: home.worker.id });
     const same = { title: "Sweep", status: "in_progress", assigned_agent_id: home.worker.id, tag_ids: [] };
     expect(await eventsOf(() => changeTask(world, owner, task, same))).toEqual([]);
@@ -121,7 +121,7 @@ describe("task events", () => {
     expect(await listPublishJobs(world)).toEqual([]);
   });
 
-  test("tasks that depend on a changed task publish their changed fields", async () => {
+  test("when a task changes, the tasks that depend on it publish their own changed fields", async () => {
     // Events come in the order of creation, and two tasks can be created in the same millisecond.
     const created = (minute: number) => ({ created_at: new Date(Date.UTC(2026, 0, 1, 0, minute)) });
     const [first, waiting, blocked, done] = [

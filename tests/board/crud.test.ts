@@ -147,7 +147,7 @@ describe("confirmed goals of a board", () => {
     expect([answer.status, answer.body.detail]).toEqual([status, status === 422 ? detail : undefined]);
   });
 
-  test("the goal rule applies to the merged state of a change, and not to an unconfirmed goal", async () => {
+  test("a confirmed goal needs objective and success metrics in the state that a change leads to, and an unconfirmed goal does not", async () => {
     const { id } = (await create({ name: "Goal" })).body;
     expect((await patch(id, { goal_confirmed: true })).body).toEqual({ detail });
     expect((await patch(id, goal)).status).toBe(200);
@@ -161,7 +161,7 @@ describe("confirmed goals of a board", () => {
 });
 
 describe("changing a board", () => {
-  test.each(["", "  "])("a blank board type %j in a change leaves the type", async (blank) => {
+  test.each(["", "  "])("a blank board type %j in a change leaves the board's type unchanged", async (blank) => {
     const { id } = (await create({ board_type: "ops" })).body;
     const changed = await patch(id, { board_type: blank, objective: "Win" });
     expect([changed.status, changed.body]).toMatchObject([200, { board_type: "ops", objective: "Win" }]);

@@ -105,7 +105,7 @@ describe("notifications of a changed board", () => {
     expect(await events()).toEqual([{ event_type: "board.lead_notify_failed", agent_id: home.lead.id, board_id: home.board_id }]);
   });
 
-  test("a notification of a deleted board is delivered without an event", async () => {
+  test("a notification whose board has been deleted is delivered and records no event", async () => {
     await patch({ name: "Renamed" });
     await world.db.delete(boards).where(eq(boards.id, home.board_id));
     await world.drain();

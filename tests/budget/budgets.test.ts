@@ -65,7 +65,7 @@ test("a change to a zone that PostgreSQL does not know is refused, and the budge
   expect((await get(body.id)).body).toEqual(body);
 });
 
-test("the state of a budget says that it warns as soon as the warning is announced", async () => {
+test("the state of a budget is `warned` as soon as what was spent reaches the warning threshold", async () => {
   const { body } = await create({ scope: "board", scope_id: home.board_id, limit: { total_tokens: 100 }, warn_at: 0.55 });
   await report({ input_tokens: 55 });
   expect((await get(body.id)).body).toMatchObject({ spent: { total_tokens: 55 }, state: "warned" });
@@ -137,7 +137,7 @@ test("a month ends at midnight in the zone of the budget", async () => {
   expect(body.resets_at).toBeNull();
 });
 
-test("a new limit keeps what was spent, a new period starts at zero, and a change needs a limit and the current ETag", async () => {
+test("what was spent stays under a new limit and is zero in a new period; a change needs a limit and the current ETag", async () => {
   const { body } = await create({ scope: "organization", limit: { total_tokens: 100 }, warn_at: 0.5 });
   await report({ input_tokens: 60 });
   const read = await get(body.id);
@@ -208,7 +208,7 @@ test("a new task can be given a budget, which is removed with the task", async (
   expect(await list()).toEqual([]);
 });
 
-test("the budget of a new task is in the activity of its board and in the audit log, whether a person or a lead gives it", async () => {
+test("the budget of a new task is in the activity of its board and in the audit log, whether a person or a lead sets the budget", async () => {
   const body = { title: "T", budget: { cost_usd: "2" } };
   await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { ...as(home.owner), body });
   const made = await world.call("POST", `/api/v1/agent/boards/${home.board_id}/tasks`, { agent: home.lead.token, body });

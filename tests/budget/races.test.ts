@@ -151,7 +151,7 @@ test("agents whose runs stay within their reserves never spend more than the lim
   await removeBudget(budget_id);
 });
 
-test("after the answer to a lowered limit, no agent in a loop gets a task or writes, and no run goes on", {
+test("after the answer to a lowered limit, agents that ask in a loop get no task and write nothing, and no run continues", {
   timeout: 120_000,
 }, async () => {
   const lower = async (board: RaceBoard, number: number) => {

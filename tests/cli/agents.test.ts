@@ -140,7 +140,7 @@ test("connecting an agent prints the commands or settings for each client, and n
     expect(printed).toContain(line);
 });
 
-test("an agent whose token was lost with the answer is reported, and no token is stored", async () => {
+test("if the answer with a new agent's token is lost, no token is stored, and the error names the command that rotates it", async () => {
   let isLost = false;
   const flaky = await serve(async (request) => {
     const answer = await world.app.fetch(request);
@@ -190,7 +190,7 @@ test("a sign-in finds the service that was started on the data folder, at any po
   }
 });
 
-test("a sign-in ignores an address in the folder that is not on this machine", async () => {
+test("the command line ignores the address in the folder's file if it leads to another machine", async () => {
   const folder = temporaryFolder();
   mkdirSync(path.join(folder, ".data"));
   writeFileSync(path.join(folder, ".data/service.url"), "http://127.0.0.1.evil.example:8000\n");

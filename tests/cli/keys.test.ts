@@ -41,7 +41,7 @@ test("board keys creates, lists, rotates and revokes keys, and the command line 
   expect((await you.run(["keys", "--personal"])).stdout).toMatch(/Laptop .*write \(personal\)/);
 }, 120_000);
 
-test("a key that was lost with the answer is an error that names the command to revoke it", async () => {
+test("if the answer with a new key is lost, the error names the command that revokes the key", async () => {
   let isLost = false;
   const flaky = await serve(async (request) => {
     const answer = await world.app.fetch(request);

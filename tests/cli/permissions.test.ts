@@ -74,7 +74,7 @@ test("an option that a permission does not have is refused, and the error names 
   expect((await read(id)).status).toBe("pending");
 });
 
-test("approve --reject with an option that allows decides nothing, and with one that rejects it rejects", async () => {
+test("approve --reject decides nothing with an option that allows, and rejects with an option that rejects", async () => {
   const id = await ask();
   const refused = await you.run(["approve", id, "--reject", "--option", "Always in this task"]);
   expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Leave out --reject") });

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const as = (token: string) => commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: token });
 
-test("an agent reports its usage with the commands usage, next and done; people see it, and the budgets", async () => {
+test("an agent reports its usage with the commands usage, next and done, and people see the usage and the budgets", async () => {
   const you = as(home.owner.token);
   const agent = as(home.worker.token);
   const body = { scope: "board", scope_id: home.board_id, limit: { total_tokens: 1_000 }, period: "total" };

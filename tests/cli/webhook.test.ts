@@ -33,7 +33,7 @@ test.each([
   ["linear", SECRET],
   ["sentry", SECRET],
   ["standard_webhooks", SIGNING_KEY],
-])("a test post is accepted by a webhook of %s with its secret, and refused with another one", async (source, secret) => {
+])("a test post is accepted by a webhook of %s with its secret, and refused with another secret", async (source, secret) => {
   const webhook = await addWebhook({ source, secret });
   const accepted = await send(webhook, secret);
   expect(accepted, accepted.stderr).toMatchObject({ code: 0 });

@@ -92,7 +92,7 @@ test("reads, replacements and deletions are repeated after network errors, and P
   expect(patching.sent).toHaveLength(1);
 });
 
-test("a 429 is repeated for every method after the time that the service names", async () => {
+test("a request that is answered with 429 is repeated, whatever its method, after the time that the service names", async () => {
   const { client, sent } = clientWith([answer(429, { "retry-after": "0" }), answer(429, { "retry-after": "0" })]);
   const task = await clientWith([]).client.post(tasks, { params, body: { title: "Wait" } });
   const path = { ...params.path, task_id: task.id };

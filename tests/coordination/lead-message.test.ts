@@ -68,7 +68,7 @@ describe("a message to the lead of a board", () => {
     expect(lastLines(host).at(-1)).toBe('Body: {"content":"...","tags":["a b"],"source":"me"}');
   });
 
-  test("a lead that cannot be reached is an error, and is recorded", async () => {
+  test("a message to a lead that cannot be reached is answered with an error, which is recorded", async () => {
     host.failNext("chat.send", { message: "session locked" });
     expect(statusAndBody(await sendToLead())).toEqual([502, { detail: "Gateway lead message dispatch failed: session locked" }]);
     expect(await events()).toMatchObject([

@@ -72,7 +72,7 @@ test("a nudge that the host refuses is answered with the host's text, and record
   expect(await gatewayRow()).toMatchObject({ connected: true });
 });
 
-test("the error of a host that refuses the credentials does not contain the token, and the gateway shows it", async () => {
+test("if a host refuses the credentials, the error does not contain the token, and the gateway is shown as not connected", async () => {
   const other = await startFakeGateway({ token: "another-token" });
   onTestFinished(() => other.close());
   await world.db.update(gateways).set({ url: other.url }).where(eq(gateways.id, home.gateway_id));

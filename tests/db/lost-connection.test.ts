@@ -29,7 +29,7 @@ const drivers = {
     openNeon(url, { max: CONNECTIONS, proxy: proxy.address, log: silentLog, ...(timeouts ? { timeouts } : {}) }),
 };
 
-describe.each(Object.entries(drivers))("a connection to the database that breaks is replaced: %s", (driver, open) => {
+describe.each(Object.entries(drivers))("a broken connection to the database is replaced: %s", (driver, open) => {
   const name = driver.replaceAll(/\W/g, "_");
   let database: Database;
   let world: World;
@@ -109,7 +109,7 @@ describe.each(Object.entries(drivers))("a connection to the database that breaks
     expect((await readBoard()).status).toBe(200);
   });
 
-  test("while the server is unavailable, people and agents get 503 with Retry-After, and 200 as soon as it is back", async () => {
+  test("while the server is unavailable, people and agents get 503 with Retry-After, and 200 as soon as the server is back", async () => {
     const callers = [{ token: home.owner.token }, { agent: home.lead.token }, { token: "unknown" }, { agent: "unknown" }];
     await duringOutage(async () => {
       for (const caller of [{ token: home.owner.token }, { agent: home.lead.token }, { agent: "unknown" }]) {

@@ -131,7 +131,7 @@ describe.each(cases)("the pipeline of $name", ({ name, driver, prepare }) => {
     expect(await read()).toEqual([]);
   });
 
-  test("a transaction that continues despite a failed statement fails, and commits nothing", async () => {
+  test("a transaction fails and commits nothing if its code continues after a failed statement", async () => {
     const failing = transaction(ctx, async (ctx) => {
       await ctx.db.execute(insert(1));
       await ctx.db.execute(insert(null)).catch(() => {});
@@ -154,7 +154,7 @@ describe.each(cases)("the pipeline of $name", ({ name, driver, prepare }) => {
     expect(await read()).toEqual([1, 3]);
   });
 
-  test("an error thrown in a transaction undoes the statements that were sent, and drops the rest", async () => {
+  test("an error thrown in a transaction undoes its statements, whether they were already sent or not", async () => {
     const failing = transaction(ctx, async (ctx) => {
       await ctx.db.execute(insert(1));
       ctx.db.execute(insert(2)).catch(() => {});

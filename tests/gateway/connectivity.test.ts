@@ -66,7 +66,7 @@ describe("a run of the connectivity schedule", () => {
   });
 });
 
-test("a host that goes down and comes back is recorded once each time, and shown", async () => {
+test("each outage and each return of a host is recorded once, and the gateway shows its state", async () => {
   await stopHost(world, host);
   await probe();
   await probe();
@@ -182,7 +182,7 @@ describe("the history of a gateway's connectivity", () => {
     expect((await latest()).error).toContain("not supported");
   });
 
-  test("a changed connection that fails adds an entry, and a changed name adds none", async () => {
+  test("a change of the token after which the connection fails adds an entry, and a change of the name adds none", async () => {
     const change = (body: object) =>
       world.call("PATCH", `/api/v1/gateways/${home.gateway_id}`, { token: home.owner.token, body });
     expect((await change({ name: "Renamed" })).status).toBe(200);

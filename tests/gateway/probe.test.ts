@@ -162,7 +162,7 @@ describe("the probe at a change", () => {
     expect(now.body).toEqual(made);
   });
 
-  test("a change of the url is accepted with the token, without any token, and when only the path differs", async () => {
+  test("a change of the url is accepted with the token, with the token removed, without a stored token, and if only the path differs", async () => {
     const [first, second] = [await host(), await host()];
     const made = (await register(first.url, { token: TOKEN })).body;
     const patch = (body: object) => call("PATCH", `/${made.id}`, body);

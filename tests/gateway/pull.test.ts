@@ -162,7 +162,7 @@ describe("a board made for pull agents", () => {
   });
 
   test.each([{}, { gateway: null }, { gateway: "openclaw", gateway_id: crypto.randomUUID() }])(
-    "a board is refused without a gateway_id and without the gateway `pull`: %o",
+    "a new board that names neither an existing gateway_id nor the gateway `pull` is refused: %o",
     async (field) => {
       expect((await asOwner("POST", "/api/v1/boards", { name: "B", description: "B", ...field })).status).toBe(422);
     },

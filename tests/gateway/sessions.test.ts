@@ -107,7 +107,7 @@ describe("the list of sessions", () => {
 });
 
 describe("one session", () => {
-  test("a session is found by its whole key under both prefixes", async () => {
+  test("a session is found by its whole key under both path prefixes", async () => {
     gateway.sendAgentMessage("agent:main:telegram:group:-100/1", "Hello");
     for (const prefix of PREFIXES) {
       const path = `${prefix}/sessions/${encodeURIComponent("agent:main:telegram:group:-100/1")}?gateway_id=${home.gateway_id}`;

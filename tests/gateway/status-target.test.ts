@@ -61,7 +61,7 @@ describe("which host the status is read from", () => {
     ["gateway_id", "no-id", "uuid_parsing"],
     ["board_id", "no-id", "uuid_parsing"],
     ["gateway_allow_insecure_tls", "maybe", "bool_type"],
-  ])("a %s of %s is refused", async (name, value, type) => {
+  ])("the parameter %s=%s is refused", async (name, value, type) => {
     const answer = await status({ gateway_url: gateway.url, [name]: value });
     expect([answer.status, answer.body.detail]).toMatchObject([422, [{ type, loc: ["query", name] }]]);
   });

@@ -180,7 +180,7 @@ describe.concurrent("writing files", () => {
     },
   );
 
-  test("writing stops when TOOLS.md cannot be written, or when the step after it fails", async () => {
+  test("writing stops when TOOLS.md cannot be written, or when its result cannot be stored", async () => {
     const { fake, host, sent, files } = await start("2026.2.9");
     let reported = 0;
     const onToolsWritten = async () => {

@@ -50,7 +50,7 @@ async function passTime(ms: number, step_ms = 5 * SECOND_MS): Promise<void> {
 }
 
 describe("a host that is down", () => {
-  test("the first job finds that the host is down, and the others wait for the host without an attempt", async () => {
+  test("the first job finds that the host is down, and the other jobs wait for the host without an attempt", async () => {
     const ids = await openCircuit();
     expect(await read(ids)).toMatchObject([
       { status: "queued", attempts: 1, held_by: null },

@@ -39,7 +39,7 @@ async function addBacklog(): Promise<string[]> {
   return addJobs(LANES, "queued", new Date());
 }
 
-test("a lease does not visit jobs of other lanes, even when a backlog arrived after the last statistics", async () => {
+test("leasing a job does not visit jobs of other lanes, even when a backlog arrived after the planner's last statistics", async () => {
   const ids = await addBacklog();
   const before = await readRowsVisited();
   for (const id of ids.slice(0, 10)) {
@@ -60,7 +60,7 @@ test("finding out why a job could not be leased does not visit jobs of other lan
   expect((await readRowsVisited()) - before).toBeLessThan(300);
 });
 
-test("a relay of a lane does not visit jobs of other lanes, even when its statement was planned while there were no jobs", async () => {
+test("relaying a lane does not visit jobs of other lanes, even when the statement was planned while there were no jobs", async () => {
   const sent: string[] = [];
   const relayLane = (lane: string) =>
     relay(

@@ -97,7 +97,7 @@ test("a job whose worker died is claimed again before a job that joined its lane
   expect(await relayed()).toEqual([first]);
 });
 
-test("a unit of work relays the first jobs of its lanes, even when other jobs wait", async () => {
+test("the relay after a change sends the first jobs of the lanes that the change used, even when other jobs wait", async () => {
   const [a1, a2] = [await add("a"), await add("a")];
   await add("b");
   const free = await add();

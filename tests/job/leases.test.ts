@@ -141,7 +141,7 @@ test("the lease of a slow worker is extended", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("an attempt whose worker was killed counts, and the last one ends the job", async () => {
+test("an attempt whose worker was killed counts, and the job ends after its last attempt", async () => {
   await world.db.update(jobs).set({ attempts: 11 }).where(eq(jobs.id, id));
   void work();
   await host.call(0);

@@ -79,7 +79,7 @@ test("a job that its host refused is not revived when the host is back from an o
   expect(await statusOf(id)).toBe("dead");
 });
 
-test("requests that find the host again at the same time, and a redrive, run a dead job once", async () => {
+test("a dead job runs once although several requests find its host again while the job is redriven", async () => {
   const id = await postPayload(world, webhook);
   await host.stop();
   await giveUp(id);

@@ -35,7 +35,7 @@ test("the creator and admins are notified 14 and 2 days before a key ends, once 
   expect(await warnings()).toHaveLength(3);
 });
 
-test("14 days before a key ends, another admin is notified of it in the inbox, but a member who did not create the key is not", async () => {
+test("14 days before a key ends, an admin who did not create it is notified in the inbox, and a member who did not create it is not", async () => {
   const admin = await world.member("other-admin", home, "admin");
   const member = await world.member("plain-member", home, "member", { read: true, write: true });
   const expires_at = new Date(world.now().getTime() + 20 * DAY).toISOString();

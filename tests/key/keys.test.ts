@@ -108,7 +108,7 @@ test("a key with write access does what a member does on a board: tasks, decisio
   await send("DELETE", `${tasks}/${task.id}`);
 });
 
-test("what belongs to a person is refused to every key", async () => {
+test("a key is refused what only people can do, such as reading an inbox, following a board and saving views", async () => {
   const key = await keyOf({ access: "admin" });
   const board = `/api/v1/boards/${home.board_id}`;
   for (const [method, path, body] of [
@@ -236,7 +236,7 @@ test("a key that is limited to boards sees no activity, no changes and no empty 
   expect((await world.call("GET", `/api/v1/board-groups/${group.body.id}`, { token })).status).toBe(404);
 });
 
-test("a personal key for all boards of an admin does what this admin may do, even if the admin has no right to a board", async () => {
+test("an admin's personal key for all boards acts as the admin, even without a right to a board, and a key for one board does not", async () => {
   const admin = await world.member("boardless", home, "admin");
   const own = async (board_ids: string[] | null) => (await createOwn(admin, { access: "admin", board_ids })).body.key as string;
   const invites = async (token: string) => (await world.call("GET", "/organizations/me/invites", { token })).status;
@@ -283,7 +283,7 @@ async function sendLate(path: string, token: string, sent: object, change: () =>
 const createLate = (token: string, change: () => Promise<unknown>) =>
   sendLate("/api/v1/keys", token, { name: "Late", access: "admin" }, change);
 
-test("a caller who loses the role before the body of a request has arrived creates no key", async () => {
+test("a request creates no key if its caller loses the right to create keys before the body has arrived", async () => {
   const { token } = home.owner;
   const asOwner = (method: string, path: string, body?: object) => world.call(method, path, { token, ...(body && { body }) });
   const admin = await world.person("late-admin");
@@ -296,7 +296,7 @@ test("a caller who loses the role before the body of a request has arrived creat
   expect(await createLate(key.token, () => asOwner("DELETE", `/api/v1/keys/${key.id}`))).toBe(401);
 });
 
-test("an agent whose token is replaced, or that leaves the board, before the body of a request has arrived changes nothing", async () => {
+test("an agent's request changes nothing if the agent's token is replaced or the agent is moved before the body has arrived", async () => {
   const { token } = home.owner;
   const add = (agent: { token: string }, board_id: string, change: () => Promise<unknown>) =>
     sendLate(`/api/v1/agent/boards/${board_id}/memory`, agent.token, { content: "Late" }, change);
@@ -384,7 +384,7 @@ test("keys are in no list of people, and cannot be changed as members", async ()
     expect((await world.call(method, at, { token: home.owner.token, ...(body ? { body } : {}) })).status).toBe(404);
 });
 
-test("a key cannot do what belongs to a person: profile, organizations, invites, personal keys", async () => {
+test("a key is refused operations on a person's profile, organizations, invites and personal keys", async () => {
   const { token } = await keyOf({ access: "admin" });
   for (const [method, path, body] of [
     ["PATCH", "/api/v1/users/me", { name: "Somebody" }],
@@ -400,7 +400,7 @@ test("a key cannot do what belongs to a person: profile, organizations, invites,
   }
 });
 
-test("a personal key has its person's rights, follows their changes, and ends with the membership", async () => {
+test("a personal key has its person's rights, follows changes of these rights, and ends with the membership", async () => {
   const person = await world.person("keyed");
   const member = await world.join(person, home.organization_id, "member");
   const key = { token: (await createOwn(person, {})).body.key };
@@ -458,7 +458,7 @@ test("an organization is removed with its keys", async () => {
   expect((await list(key, "/api/v1/boards")).status).toBe(401);
 });
 
-test("a person whose organizations have only keys left can delete the account, and the organizations go with it", async () => {
+test("a person whose organizations have only keys left can delete the account", async () => {
   const tenant = await world.tenant("leaving");
   await keyOf({}, tenant);
   expect((await world.call("DELETE", "/api/v1/users/me", { token: tenant.owner.token })).status).toBe(200);

@@ -91,7 +91,7 @@ describe("the jobs command on the embedded database", () => {
     });
   });
 
-  test("the jobs command asks a running service for its jobs and lets it redrive them", async () => {
+  test("the jobs command reads the jobs of a running service, and redrives jobs through the service", async () => {
     const folder = dataFolder();
     const LOCAL_AUTH_TOKEN = "local-token-".repeat(5);
     const environment = { DATA_DIR: folder, PORT: "0", LOCAL_AUTH_TOKEN };

@@ -38,7 +38,7 @@ test("pipelined requests of a connection are answered in their order", async () 
   expect(received.match(/(?<=x-request-id: )\S+/gi)).toEqual(ids);
 });
 
-test("a connection that sends too many requests before their answers is closed, and others are served", async () => {
+test("a connection that sends too many requests before their answers is closed, and other connections are served", async () => {
   expect(countAnswers(await exchange(get("/openapi.json").repeat(100)))).toBeLessThanOrEqual(51);
   expect((await fetch(`${url}/health`)).status).toBe(200);
 });

@@ -114,7 +114,7 @@ describe("LISTEN and NOTIFY", () => {
     expect(isNotified({ DATABASE_URL })).toBe(expected === "on");
   });
 
-  test("DATABASE_NOTIFY decides for a pooler that the URL does not show, and for a port that is no pooler", () => {
+  test("DATABASE_NOTIFY takes precedence over the database URL, and PREPARED_STATEMENTS=off also switches LISTEN and NOTIFY off", () => {
     expect(isNotified({ DATABASE_URL: "postgres://db.example/board", DATABASE_NOTIFY: "off" })).toBe(false);
     expect(isNotified({ DATABASE_URL: "postgres://db.example:6432/board", DATABASE_NOTIFY: "on" })).toBe(true);
     expect(isNotified({ DATABASE_URL: "postgres://db.example/board", PREPARED_STATEMENTS: "off" })).toBe(false);

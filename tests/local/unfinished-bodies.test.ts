@@ -134,7 +134,7 @@ test("a client that leaves in the middle of its body is not an error of the serv
   expect(service.program.stdout).not.toContain('"unhandled"');
 });
 
-test("an address has a limited number of connections, and others can still connect", async () => {
+test("an address has a limited number of connections, and other addresses can still connect", async () => {
   const service = await start({ LIMITS: "max_connections_per_address=5,max_connections=20" });
   const senders: Sender[] = [];
   for (let number = 0; number < 12; number++) senders.push(await send(service, "", "127.0.0.3"));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 const mail = { to: "ann@example.com", subject: "Hello", text: "Hello" };
 
-test("a mailer that could not be opened is opened again with the next mail, and closing it in between rejects nothing", async () => {
+test("a mailer that could not be opened is opened again with the next mail, even if it was closed in between", async () => {
   const sent: string[] = [];
   const openings = [
     () => Promise.reject(new Error("too many open files")),

@@ -135,7 +135,7 @@ describe.each(REVISIONS)("a client of the protocol version %s", (revision) => {
   });
 });
 
-test("a result with only the first 20 rows of a list says where the others are", async () => {
+test("a result with only the first 20 rows of a list says where the other rows are", async () => {
   const { owner, lead, addTask, board_id, call } = await openBoard();
   const depends_on_task_ids: string[] = [];
   for (let i = 0; i <= 20; i++) depends_on_task_ids.push(await addTask());

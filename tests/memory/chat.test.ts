@@ -136,7 +136,7 @@ describe("recipients of chat notifications", () => {
     expect(await receivedHeadings({ world, host })).toEqual({ [home.lead.session_key]: "BOARD CHAT" });
   });
 
-  test("only agents of the board that have a session are notified", async () => {
+  test("of the board's agents, only agents with a session are notified", async () => {
     await addBoard(world, home, "Worker");
     await world.db.update(agents).set({ openclaw_session_id: null }).where(eq(agents.id, home.lead.id));
     await post("@worker @lead");
@@ -149,7 +149,7 @@ describe("pausing and resuming a board", () => {
     ["/pause", "/pause"],
     ["  /RESUME ", "/resume"],
     ["/Pause", "/pause"],
-  ])("the message %j sends all agents of the board the command %s, for their own channels too", async (content, command) => {
+  ])("the message %j sends the command %s to all agents of the board, and to their own channels", async (content, command) => {
     await post(content);
     expect(await receivedHeadings({ world, host })).toEqual({
       [home.lead.session_key]: command,

@@ -55,7 +55,7 @@ test("dashboard requests with different ranges, boards, rights or organizations 
   expect(runs()).toBeGreaterThanOrEqual(requests.length);
 });
 
-test("a dashboard request sees everything that was written before it, while others are in progress", async () => {
+test("a dashboard request sees everything that was written before it, even while other dashboard requests are in progress", async () => {
   for (let count = 2; count < 8; count++) {
     const others = readMany(many(4, home.owner));
     await addTask(world, home);
@@ -65,14 +65,14 @@ test("a dashboard request sees everything that was written before it, while othe
   }
 });
 
-test("a member who loses the right to a board while other requests run no longer sees it", async () => {
+test("a member who loses the right to a board is refused its figures, even while earlier requests for them run", async () => {
   const others = readMany(many(3, guest, { board_id: home.board_id }));
   await world.db.delete(organization_board_access);
   expect((await readDashboard(world, guest, { board_id: home.board_id })).status).toBe(404);
   await others;
 });
 
-test("an error is returned to those who share a query, and not to later requests", async () => {
+test("an error is returned to all requests that share the query, and not to later requests", async () => {
   await world.db.execute(`alter table agents rename column last_seen_at to lost`);
   const failed = await readMany(many(3, home.owner));
   await world.db.execute(`alter table agents rename column lost to last_seen_at`);

@@ -158,7 +158,7 @@ const count = async () => {
 };
 
 test(
-  "the figures equal plain statements over single rows while moves commit late, are counted, and lose their tasks",
+  "the figures equal a recount of single rows while moves commit late, are counted, and lose their tasks",
   async () => {
     const board = await addRaceBoard(world, races.home, 0);
     const { board_id } = board;
@@ -194,7 +194,7 @@ test(
   LIMIT_MS,
 );
 
-test("a move that commits after later ones were counted is counted once, and no move twice", async () => {
+test("a move that commits after later moves were counted is counted once, and no move is counted twice", async () => {
   const { board_id } = await addRaceBoard(world, races.home, 0);
   const [task_id, at] = [crypto.randomUUID(), new Date(Date.now() - 50 * HOUR)];
   await world.db.transaction(async (db) => {
@@ -219,7 +219,7 @@ test("a move that commits after later ones were counted is counted once, and no 
 });
 
 test(
-  "moves of earlier versions, in more than one batch, are counted with the tasks that they belong to",
+  "moves that earlier versions stored are counted with the tasks that they belong to, even in more than one batch",
   async () => {
     const { board_id, remove } = await addRaceBoard(world, races.home, 0);
     await world.db.execute(sql`with made as (

@@ -94,10 +94,13 @@ test.each([
   ["1m", 31, "2026-03-16T00:00:00.000Z"],
   ["3m", 14, "2026-03-16T00:00:00.000Z"],
   ["1y", 13, "2026-03-01T00:00:00.000Z"],
-] as const)("a range that ends at the start of a bucket has this bucket last and empty: %s", async (range, length, now) => {
-  const { points } = (await read({ range }, { now })).throughput.primary;
-  expect([points.length, points.at(-1)]).toEqual([length, { period: now, value: 0 }]);
-});
+] as const)(
+  "a range that ends at the start of a bucket ends with this bucket, which is empty: %s",
+  async (range, length, now) => {
+    const { points } = (await read({ range }, { now })).throughput.primary;
+    expect([points.length, points.at(-1)]).toEqual([length, { period: now, value: 0 }]);
+  },
+);
 
 test("a range of 365 days across a leap day that starts on the first of a month has twelve points", async () => {
   const { points } = (await read({ range: "1y" }, { now: "2024-12-31T12:00:00.000Z" })).wip.primary;

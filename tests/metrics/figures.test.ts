@@ -150,7 +150,7 @@ test("the median of the cycle time covers the last seven days, whatever the rang
   expect(await medians()).toEqual([2]);
 });
 
-test("events of boards are error events if their type ends with failed", async () => {
+test("an event of a board is an error event if the event's type ends with failed", async () => {
   const board_id = await newBoard();
   await addEvents(world, home, board_id, [
     ["2026-03-17T12:00:00Z", "task.failed"],
@@ -167,7 +167,7 @@ test("events of boards are error events if their type ends with failed", async (
   expect(nonZero(error_rate.comparison)).toEqual({ "2026-03-16T12:00:00.000Z": 50 });
 });
 
-test("work in progress is the state at the end of each bucket, including deleted tasks and tasks without history", async () => {
+test("work in progress is counted at the end of each bucket, including deleted tasks and tasks without history", async () => {
   const board_id = await newBoard();
   await addTask(world, { board_id }, { status: "review" });
   await addHistory(world, board_id, [

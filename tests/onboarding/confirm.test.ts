@@ -104,7 +104,7 @@ test.each<[boolean, object | null]>([
   [true, { custom_instructions: "fully autonomous" }],
   [true, {}],
   [true, null],
-])("approvals are required: %s, when the draft describes the lead as %j", async (required, lead_agent) => {
+])("require_approval_for_done becomes %s when the draft describes the lead as %j", async (required, lead_agent) => {
   await world.db.update(boards).set({ require_approval_for_done: !required }).where(eq(boards.id, board.board_id));
   await draft({ lead_agent });
   expect((await board.confirm(GOAL)).body.require_approval_for_done).toBe(required);

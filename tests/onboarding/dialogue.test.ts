@@ -107,7 +107,7 @@ test("a question is stored as JSON text, and the agent's own messages are not se
   expect(await received()).toEqual([]);
 });
 
-test("a completion becomes the draft, a later one replaces it, and further messages keep it", async () => {
+test("a completion becomes the draft, a later completion replaces the draft, and further messages keep it", async () => {
   await board.start();
   const first = await board.reply(COMPLETION);
   expect(first.body).toMatchObject({ status: "completed", draft_goal: COMPLETION });
@@ -125,7 +125,7 @@ test("a completion becomes the draft, a later one replaces it, and further messa
   ]);
 });
 
-test("a completed session is not active, so a start creates another one, which is then the latest", async () => {
+test("a completed session is not active, so a start creates another session, which is then the latest", async () => {
   const first = (await board.start()).body;
   await board.reply(COMPLETION);
   const second = (await board.start()).body;

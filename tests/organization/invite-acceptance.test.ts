@@ -86,7 +86,7 @@ describe.each(["/organizations", "/api/v1/organizations"])("accepting an invite 
     expect((await accept(shouting, created.token)).status).toBe(200);
   });
 
-  test("a member who accepts an invite only gains: the higher role, and the flags and rights of both", async () => {
+  test("a member who accepts an invite keeps the higher role, and has the flags and rights of both membership and invite", async () => {
     const guest = await createGuest(world);
     const created = (
       await invite(emailOf(guest), {

@@ -10,7 +10,7 @@ const world = await setupWorld();
 const removeActive = (person: Person, prefix = "/organizations") => world.call("DELETE", `${prefix}/me`, { token: person.token });
 
 describe("access to deleting an organization, and its effects", () => {
-  test("only owners can delete an organization, under both prefixes", async () => {
+  test("only owners can delete an organization, under both path prefixes", async () => {
     for (const prefix of ["/organizations", "/api/v1/organizations"]) {
       const person = await world.person(`owner ${prefix}`);
       const created = (await world.call("POST", prefix, { token: person.token, body: { name: "Short-lived" } })).body;

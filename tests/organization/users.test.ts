@@ -110,7 +110,7 @@ describe("the current user", () => {
 });
 
 describe("deleting the current user", () => {
-  test("deleting a user deletes organizations without other members, and leaves the others", async () => {
+  test("deleting a user deletes the user's organizations without other members, and leaves the other organizations", async () => {
     const leaver = await world.person("leaver");
     await world.call("GET", "/api/v1/auth/bootstrap", { token: leaver.token });
     const second = (await world.call("POST", "/organizations", { token: leaver.token, body: { name: "Second" } })).body;

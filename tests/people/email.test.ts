@@ -44,7 +44,7 @@ test("a person who may decide gets a mail with the reason, quoted, and a link to
   expect(await readApproval(home, id)).toMatchObject({ status: "approved" });
 });
 
-test("an answer on the page of a decision with text that PostgreSQL cannot store is refused and decides nothing", async () => {
+test("on the page of a decision, an answer with text that PostgreSQL cannot store is refused and decides nothing", async () => {
   const home = await addTenant("nul");
   const { id } = await requestApproval(world, home, { action_type: "question", description: "Which name?" });
   await world.drain();
@@ -53,7 +53,7 @@ test("an answer on the page of a decision with text that PostgreSQL cannot store
   expect(await readApproval(home, id)).toMatchObject({ status: "pending" });
 });
 
-test("a decision button in a mail works once; a later decision changes nothing, and its answer says who decided", async () => {
+test("a decision button in a mail works once, and a later decision with the button changes nothing", async () => {
   const home = await addTenant("bob");
   const { id } = await requestApproval(world, home);
   await world.drain();
@@ -128,7 +128,7 @@ test("a person who may still read a board but no longer decide gets no mail abou
   expect([mailsTo("kim").length, mailsTo("lou").length]).toEqual([1, 0]);
 });
 
-test("a person who loses the right while earlier mails are being sent gets no mail", async () => {
+test("a person who loses the right to read the board while earlier mails are being sent gets no mail", async () => {
   const home = await addTenant("nora");
   const people = ["olga", "pete", "quin"];
   const members = new Map<string, string>();

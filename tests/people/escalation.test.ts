@@ -78,7 +78,7 @@ test("a decided approval goes to no further group, and a reopened one starts wit
   expect(await countsAfter(team, 16)).toEqual([2, 0, 1]);
 });
 
-test("without the setting no further group is asked, even when it is switched off while an approval waits", async () => {
+test("a board without escalation asks no further group, even if escalation is switched off while an approval waits", async () => {
   const off = await addTeam("off", null);
   const switched = await addTeam("switched");
   for (const { home } of [off, switched]) await requestApproval(world, home);

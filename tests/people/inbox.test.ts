@@ -31,7 +31,7 @@ test("the creator of a board is notified of an approval with its reason, and can
   expect((await inboxOf(home.owner, "?unread=true")).items).toEqual([]);
 });
 
-test("the followers of a board who may write to it are notified of an approval, instead of its creator", async () => {
+test("the followers of a board who may write to it are notified of an approval, instead of the board's creator", async () => {
   const home = await world.tenant("watched");
   const follow = `/api/v1/boards/${home.board_id}/follow`;
   const writer = await world.member("watched-writer", home, "member", { write: true });
@@ -88,7 +88,7 @@ test("a comment that names a person reaches only that person, with the text of t
 test.each([
   ["chat message", ["chat"]],
   ["note", ["decision"]],
-])("a %s in the memory of a board that names a person reaches only that person", async (name, tags) => {
+])("a %s that names a person in the memory of a board reaches only that person", async (name, tags) => {
   const home = await world.tenant(`memory ${name}`);
   const grace = await world.person(`grace ${name}`, { name: "Grace" });
   await world.join(grace, home.organization_id, "member", { read: true });
@@ -100,7 +100,7 @@ test.each([
 });
 
 test.each(["chat", "decision"])(
-  "a mention in the memory of a group with the tag %s reaches only people who may read the group, and only while they may read it",
+  "a mention with the tag %s in the memory of a group reaches only people who may read the group, and only while they may",
   async (tag) => {
     const home = await world.tenant(`grouped ${tag}`);
     const { token } = home.owner;

@@ -68,7 +68,7 @@ test("a digest whose time is in the quiet hours is sent when they end", async ()
   expect(await wait(12)).toEqual(["07:05"]);
 });
 
-test("a message that failed before the quiet hours is not sent again in them, but when they end", async () => {
+test("a message that failed before the quiet hours is not sent again until they end", async () => {
   await prefer({ quiet_hours: NIGHT, time_zone: "UTC" });
   server.refuse(451);
   world.elapse(58 * MINUTE);

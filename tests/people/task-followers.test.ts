@@ -23,7 +23,7 @@ const read = async (task_id: string) => {
   return [body.total, body.followers.map(({ name }: { name: string }) => name)];
 };
 
-test("the followers of a task, sorted by name, are its maker, its commenters and people who chose to follow it, without people who stopped", async () => {
+test("the followers of a task are its creator, its commenters and people who follow it, by name, without people who stopped", async () => {
   const [zoe, ann, bob] = [await named("zoe", "Zoë"), await named("ann", "ann"), await named("bob", "Bob")];
   const made = await world.call("POST", `/api/v1/boards/${home.board_id}/tasks`, { token: bob.token, body: { title: "Paint" } });
   const task_id: string = made.body.id;

@@ -7,7 +7,7 @@ import { setupWorld } from "../support/fixtures.ts";
 
 const world = await setupWorld();
 
-test("a step of a schedule that fails does not keep the later steps from running, and the log names the failure", async () => {
+test("a failed step of a schedule does not keep the later steps from running, and the log names the failure", async () => {
   const ctx = world.context();
   await announcePresence(ctx, { id: crypto.randomUUID(), name: "gone" });
   await world.db.update(processes).set({ seen_at: sql`clock_timestamp() - interval '1 hour'` });

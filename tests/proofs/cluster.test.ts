@@ -39,7 +39,7 @@ const write = (at: number, content: string) =>
   });
 const contentsOf = (listener: Listener) => listener.events().map(({ data }) => data.memory.content);
 
-test("what is written at one process reaches a stream at another, and the stream continues there at its last id", async () => {
+test("an entry written at one process reaches a stream at another process, and any process can resume the stream after its last event", async () => {
   const first = await follow(0);
   await write(1, "one");
   await first.waitForEvents(1);

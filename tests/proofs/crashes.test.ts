@@ -36,7 +36,7 @@ test.each(moments)("after kill -9 in the scenario %s at «%s», nothing is lost,
   expect(walked.crash_points).toEqual([expect.stringContaining(moment)]);
 });
 
-test("while agents are killed with their tasks, each task is done once and no late write lands", {
+test("while agents that hold tasks are killed, each task is done once and no late write succeeds", {
   timeout: 120_000,
 }, async () => {
   const { late_writes } = await withSeed((seed) => runHolders({ seed, tasks: 20, kills: 100, agents: 4 }));

@@ -66,6 +66,6 @@ test.each<[RegExp, Growth]>([
   [/^(a*)*$/, "exponential"],
   [/^(?:a|[ab])+$/, "exponential"],
   [/^(\d+(\.\d+)?(ms|s)?)+$/, "exponential"],
-])("%s is found to be %s", (pattern, growth) => {
+])("the time that the pattern %s can take is found to be %s", (pattern, growth) => {
   expect(growthOf(pattern.source, pattern.flags)).toBe(growth);
 });

@@ -93,7 +93,7 @@ describe.concurrent("the clean-up of a deleted agent", () => {
     expect(await world.db.select().from(host_turns).where(eq(host_turns.gateway_id, home.gateway_id))).toHaveLength(1);
   });
 
-  test("a clean-up keeps the entry for a newer agent of the same key, on this gateway or another gateway of the host", async () => {
+  test("a clean-up keeps an entry whose key a newer agent has, on this gateway or on another gateway of the host", async () => {
     const { fake, home, left } = await start("2026.9.6", "mc-a");
     await world.db
       .update(agents)

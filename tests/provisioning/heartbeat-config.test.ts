@@ -156,7 +156,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     expect([patches().length, (await job()).status, entries()[worker]?.heartbeat]).toEqual([1, "done", heartbeat("26m")]);
   });
 
-  test("an attempt that waited for other writers until its time limit is not counted as an attempt", async () => {
+  test("waiting for other writers until the time limit does not count as an attempt of the job", async () => {
     const holder = await acquireConfigLock(world.context(), home.gateway_id, { wait_ms: 5_000 });
     await setHeartbeat("27m");
     expect(await job()).toMatchObject({ status: "queued", attempts: 0, last_error: null });
@@ -191,7 +191,7 @@ describe.each(Object.keys(dialects) as DialectName[])("heartbeat settings on a h
     ]);
   });
 
-  test("a change of the heartbeat keeps the host's other settings for it", async () => {
+  test("a change of an agent's heartbeat keeps the other heartbeat settings that the host has", async () => {
     const config = configOf(host);
     const own = config.agents.entries?.[worker] ?? config.agents.list!.find(({ id }) => id === worker)!;
     own.heartbeat = { prompt: "Look around", every: "1h" };

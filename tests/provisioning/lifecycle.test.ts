@@ -140,7 +140,7 @@ describe("an agent that is being provisioned or updated", () => {
   });
 });
 
-test("an agent of a host that stays down goes through its states, and does not stay in an intermediate one", async () => {
+test("an agent whose host stays down goes through its states, and stays in no intermediate state", async () => {
   const seen: string[] = [];
   for (let rounds = 0; rounds < 10; rounds++) {
     await world.drain();

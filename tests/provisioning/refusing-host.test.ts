@@ -132,7 +132,7 @@ describe.each(DIALECTS)("a host of version %s that refuses the service", (dialec
 });
 
 describe("a host that was unreachable", () => {
-  test("a host that was unreachable gets each agent whose provisioning failed meanwhile once, with a token that works", async () => {
+  test("each agent whose provisioning failed while its host was unreachable is added to the host once, with a token that works", async () => {
     host = await startFakeGateway({ token: TOKEN, dialect: "2026.9.6" });
     await host.stop();
     const crew = await register("away", TOKEN);

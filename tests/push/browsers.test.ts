@@ -7,7 +7,7 @@ import { CHANNELS, PUSH, setupPush } from "./push-fixture.ts";
 
 const { world, service, post, listChannels, addBrowser, ask } = await setupPush();
 
-test("the key for web push is created once, for all people and processes, and stored encrypted", async () => {
+test("the key for web push is created once, even if two people request it at the same time, and is stored encrypted", async () => {
   const people = [await world.person("key-1"), await world.person("key-2")];
   const answers = await Promise.all(people.map(({ token }) => world.call("GET", PUSH, { token })));
   const keys = new Set(answers.map(({ body }) => body.public_key));

@@ -172,7 +172,7 @@ test("a browser for which every attempt has failed for five days is switched off
   expect(rows.map(({ status }) => status)).toEqual(["dropped", "dropped"]);
 });
 
-test("a person who has lost the right gets no message, not even one that was already being sent", async () => {
+test("a person who was removed from the organization gets no message, not even one that was waiting to be sent", async () => {
   const home = await world.tenant("hana");
   const browser = await addBrowser(home.owner);
   await requestApproval(world, home);

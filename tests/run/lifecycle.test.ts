@@ -183,7 +183,7 @@ test("the operation `next` sends as many statements with a run as without one", 
   expect(counted).toBe(withoutRuns);
 });
 
-test("the run of an agent whose process died is expired by the next sweep, and its task is free again", async () => {
+test("the run of an agent whose process died is ended as expired by the schedule, and its task is free again", async () => {
   const { id } = await addTask(world, team);
   await next();
   world.elapse(16 * MINUTE);

@@ -186,7 +186,7 @@ describe("stopping a run", () => {
     expect([late.status, late.body.detail.reason]).toEqual([409, "stopped"]);
   });
 
-  test("the refusal of a write because another agent has the lease names no stop", async () => {
+  test("when a write is refused because another agent has the lease, the refusal mentions no stop", async () => {
     const { task_id, fence } = await startRun();
     world.elapse(HOUR);
     await next(team.second.token);

@@ -257,7 +257,7 @@ describe("reading steps", () => {
 });
 
 describe("the stream of steps", () => {
-  test("the stream of steps sends each new step once, and resumes after the last event inside a request", async () => {
+  test("the stream of steps sends each new step once, and can be resumed between two steps of the same request", async () => {
     await post(0, many(3));
     const path = `${stepsPath()}/stream?since=2020-01-01T00:00:00Z`;
     const stream = await listen(world.app.request, path, { token: team.owner.token });

@@ -97,7 +97,7 @@ test("a runner with --parallel 2 and --once takes one task and ends after it", a
   expect((await runner.task(id)).status).toBe("review");
 }, 60_000);
 
-test("a person's sign-in creates an agent for this machine once, whose token only its owner can read", async () => {
+test("a person's sign-in creates one agent for this machine, whose token is in a file that only the person can read", async () => {
   const runner = await openFixture();
   const person = { BOARD_TOKEN: runner.board.owner.token, BOARD: runner.board.board_id };
   const ids = [await runner.board.addTask(), await runner.board.addTask()];

@@ -51,7 +51,7 @@ test("a command waits for a person, who sees it with its options, and the answer
   expect((await runner.task(id)).status).toBe("review");
 }, 60_000);
 
-test("a person who chooses to always allow a command in this task is not asked for the same command again", async () => {
+test("a person who always allows a command in a task is not asked in this task for other commands of the same program", async () => {
   const runner = await openFixture();
   await runner.board.addTask({ title: "Count" });
   const note = `${runner.home}/answers`;
@@ -67,7 +67,7 @@ test("a person who chooses to always allow a command in this task is not asked f
   expect(answersIn(note)).toEqual(["yes", "yes"]);
 }, 60_000);
 
-test("the answer to always allow a command does not cover a line that runs a further command after it", async () => {
+test("permission to always allow a command does not cover a line that runs another command after it", async () => {
   const runner = await openFixture();
   await runner.board.addTask({ title: "Count" });
   const note = `${runner.home}/answers`;

@@ -15,7 +15,7 @@ const UNIT = {
   environment: { HOME: "/home/ann", PATH: "/usr/bin", BOARD_TOKEN: "secret-token", ANTHROPIC_API_KEY: "secret-key" },
 };
 
-test("on Linux a dollar sign is doubled in an argument, which systemd would expand, and not in a variable", () => {
+test("on Linux a dollar sign, which systemd would expand, is doubled in an argument but not in a variable", () => {
   const environment = { HOME: "/home/ann", BOARD_URL: "https://board.example/$1" };
   const command = ["/usr/bin/node", "/opt/board.js", "--tag", "$HOME"];
   const { text } = toServiceUnit({ ...UNIT, command, environment, platform: "linux" });
@@ -45,7 +45,7 @@ test.each([
   expect(runsFolder(environment, platform)).toBe(folder);
 });
 
-test("on Windows a program is found by its extension, and not as a script for another system next to it", () => {
+test("on Windows a program is found by its extension, and a script for another system in the same folder is ignored", () => {
   const folder = temporaryFolder();
   for (const name of ["npx", "npx.CMD", "tool.EXE"]) {
     writeFileSync(path.join(folder, name), "");

@@ -67,7 +67,7 @@ test("--clean removes nothing while the service does not answer", async () => {
   expect(existsSync(runner.worktree(id))).toBe(true);
 }, 60_000);
 
-test("the next start of the runner removes the worktree of a task that is done, if it is clean", async () => {
+test("the next start of the runner removes the worktree of a task that is done, if the worktree is clean", async () => {
   const runner = await openFixture();
   const [done, changed, open] = [await workOn(runner, "Done"), await workOn(runner, "Changed"), await workOn(runner, "Open")];
   await finish(runner, done);

@@ -42,7 +42,7 @@ test.each([
   ["no name", [{ name: " ", query: "" }]],
   ["a long query", [{ name: "A", query: "q".repeat(1_001) }]],
   ["too many", Array.from({ length: 51 }, (_, index) => ({ name: String(index), query: "" }))],
-])("views with %s are refused at the field", async (_what, views) => {
+])("views with %s are refused, and the error names the field", async (_what, views) => {
   const answer = await put(home.owner.token, views);
   expect(answer.status).toBe(422);
   expect(answer.body.detail[0].loc[1]).toBe("views");

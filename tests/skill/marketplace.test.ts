@@ -16,7 +16,7 @@ const list = (query = "", tenant = home) => world.call("GET", PREFIXES[0] + quer
 const names = async (query: string, tenant = home): Promise<string[]> =>
   (await list(query, tenant)).body.map(({ name }: { name: string }) => name);
 
-test("a skill is registered, and shown in the same way under both prefixes", async () => {
+test("a skill is registered, and shown in the same way under both path prefixes", async () => {
   const source_url = "https://example.com/skills/red";
   const made = await register({ source_url: ` ${source_url} `, name: " Red ", description: " Paints " });
   expect(made.status).toBe(200);
@@ -102,7 +102,7 @@ test("a skill is deleted with its installations, and not by a person of another 
   expect(await world.db.select().from(gateway_installed_skills)).toEqual([]);
 });
 
-test("`installed` refers to the gateway in the query, else to the only gateway, and is false with several", async () => {
+test("`installed` refers to the gateway in the query, else to the only gateway, and is false if there are several gateways", async () => {
   const tenant = await world.tenant("rack");
   const { id } = (await register({ source_url: "https://example.com/there" }, tenant)).body;
   await world.db.insert(gateway_installed_skills).values({ gateway_id: tenant.gateway_id, skill_id: id });

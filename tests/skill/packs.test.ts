@@ -14,7 +14,7 @@ const get = (id: string) => world.call("GET", `${PREFIXES[0]}/${id}`, { token })
 const patch = (id: string, body: object) => world.call("PATCH", `${PREFIXES[1]}/${id}`, { token, body });
 const repository = (name: string) => `https://github.com/acme/${name}`;
 
-test("a new personal organization has the two default packs, newest first under both prefixes", async () => {
+test("a new personal organization has the two default packs, newest first under both path prefixes", async () => {
   const person = await world.person("newcomer");
   const lists = await Promise.all(PREFIXES.map((prefix) => world.call("GET", prefix, { token: person.token })));
   expect(lists[0]!.body).toEqual(lists[1]!.body);

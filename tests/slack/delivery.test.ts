@@ -75,7 +75,7 @@ test("the button in another person's message decides nothing, and the person who
   expect(await readApproval(home, id)).toMatchObject({ status: "pending" });
 });
 
-test("a person who has lost the right gets no further messages, and a button from before then decides nothing", async () => {
+test("a person who was removed from the organization gets no further messages, and an earlier button decides nothing", async () => {
   const home = await addTenant("eli");
   await ask(home);
   const [message] = slack.messagesTo(home.slack_user);

@@ -62,7 +62,7 @@ test.each(ROUNDS)(
 const FOLLOWERS = 9;
 
 test.each([1, 2, 3])(
-  "a person who loses the right while messages are being sent gets none of the later messages (round %i)",
+  "a person who is removed from the organization while messages are being sent gets none of the later messages (round %i)",
   async () => {
     const { organization_id, board_id, slack_user } = home;
     const followers = Array.from({ length: FOLLOWERS }, (_, n) => `U${n}${slack_user}`);

@@ -164,7 +164,7 @@ test("the replacement of a message that no longer exists in Slack is not tried a
   expect(await listRows(home)).toEqual([]);
 });
 
-test("somebody who has lost the right does not learn the decision, and has no buttons any more", async () => {
+test("somebody who was removed from the organization does not learn the decision, and has no buttons any more", async () => {
   const home = await addTenant("hal");
   const mate = await world.member("hob", home, "member", { write: true });
   await link(mate, "UHOB");

@@ -12,7 +12,7 @@ const get = (path: string, prefix = BASE) => world.call("GET", `${prefix}${path}
 const slugs = async (query: string): Promise<string[]> =>
   (await get(`/search?${query}`)).body.items.map(({ slug }: { slug: string }) => slug);
 
-test("the built-in directory has souls for common roles, the same under both prefixes", async () => {
+test("the built-in directory has souls for common roles, and has them under both path prefixes", async () => {
   const [first, second] = await Promise.all(PREFIXES.map((prefix) => get("/search", prefix)));
   expect(first!.status).toBe(200);
   expect(second!.body).toEqual(first!.body);

@@ -123,7 +123,7 @@ test("a long soul is truncated without splitting a character", async () => {
   expect((await findRoleSoul(world.context(), "Long"))?.markdown).toBe("x".repeat(23_999));
 });
 
-test("a slow directory is not waited for, and then not requested for a while", async () => {
+test("the service does not wait for a slow directory, and does not request it again for a while", async () => {
   const opened = Promise.withResolvers<void>();
   remote.gate = opened.promise;
   expect(await findRoleSoul(world.context(), "Writer", 50)).toBeNull();

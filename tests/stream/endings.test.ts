@@ -190,7 +190,7 @@ describe("a function that cannot stream", () => {
   const lastId = (text: string) => [...text.matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
   const contents = (text: string) => [...text.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1]!).memory.content);
 
-  test("a stream without streaming sends the stored events and ends, and a client that resumes misses nothing", async () => {
+  test("a function that cannot stream answers with the stored events, and a client that resumes misses nothing", async () => {
     await post("before");
     const first = await ask();
     expect(first.text).toMatch(/^id: [\w-]+\nretry: 2000\n\n$/);
@@ -201,7 +201,7 @@ describe("a function that cannot stream", () => {
     expect((await ask("", lastId(second.text))).text).not.toContain("data:");
   });
 
-  test("a stream without streaming takes four statements and sends a long history in portions", async () => {
+  test("a function that cannot stream takes four statements for an answer, and sends a long history in portions", async () => {
     const history = Array.from({ length: 150 }, (_, index) => ({
       board_id: tenant.board_id,
       content: `${index} ${"x".repeat(20_000)}`,

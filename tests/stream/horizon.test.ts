@@ -165,7 +165,7 @@ describe("a transaction that stays open in the database of the service", () => {
 });
 
 /** A row that appears below a horizon after that horizon was reported would be lost for every stream. */
-test("no row appears below a reported horizon, while transactions of two databases overlap", async () => {
+test("no row appears below a position that was reported as complete, while transactions of two databases overlap", async () => {
   let working = true;
   const writer = async (url: string, statement: string, values: (number: number) => unknown[]) => {
     for (let number = 0; working; number++) {

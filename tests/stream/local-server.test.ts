@@ -62,7 +62,7 @@ test("a local server sends headers first, then events; SIGTERM ends its streams,
   await resumed.close();
 }, 60_000);
 
-test("a client of the local server that pauses reading gets everything in order later", async () => {
+test("a client that pauses reading from the local server gets everything in order later", async () => {
   const server = await start(dataFolder());
   const board_id = await createBoard(server);
   const path = `/api/v1/boards/${board_id}/memory`;

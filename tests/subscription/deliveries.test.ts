@@ -37,7 +37,7 @@ test("a redelivery sends an event again with its id, and recover sends all faile
   expect(await deliveriesOf(subscription, "?status=failed")).toEqual([]);
 });
 
-test("a delivery that waits hours for its next attempt is sent now when it is redelivered", async () => {
+test("a delivery whose next attempt is hours away is sent at once when it is redelivered", async () => {
   const subscription = await subscribe();
   receiver.answer = reply(500, "", { "retry-after": "3600" });
   await addTask();

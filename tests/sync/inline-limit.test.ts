@@ -57,7 +57,7 @@ describe("the configuration step at the end of a run", () => {
     expect(calls("sessions.reset")).toHaveLength(3);
   });
 
-  test("a configuration that never succeeds is an error of the run, and its agents stay synced", async () => {
+  test("a configuration write that never succeeds is an error of the run, and its agents stay synced", async () => {
     const fixture = await start("2026.2.26");
     fixture.fake.faults.patch_limit = 0;
     const { run_id } = await syncWithLimits(fixture, {}, { reset_sessions: "true" });

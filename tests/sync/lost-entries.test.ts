@@ -73,7 +73,7 @@ async function listProblems(fixture: SyncFixture): Promise<unknown[]> {
   return list;
 }
 
-describe.concurrent("one rotating sync brings all agents back to a host that lost their entries", () => {
+describe.concurrent("one sync with new tokens brings all agents back to a host that lost their entries", () => {
   test.each<{ dialect: DialectName; count: number; delay_ms: number }>([
     { dialect: "2026.2.9", count: 15, delay_ms: 0 },
     { dialect: "2026.2.26", count: 15, delay_ms: 0 },

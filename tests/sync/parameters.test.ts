@@ -102,7 +102,7 @@ test("reset_sessions resets the session of every synced agent after the configur
   expect(order.lastIndexOf("config.patch")).toBeLessThan(order.indexOf("sessions.reset"));
 });
 
-test("a sync corrects an entry on the host with a different name or workspace", async () => {
+test("a sync corrects an entry that has a different name or workspace on the host", async () => {
   const { fake, worker, install, sync, calls } = await start();
   install({ ...worker, name: "Somebody", workspace: "/elsewhere" });
   fake.host.files.set("/elsewhere", new Map([["TOOLS.md", { content: `AUTH_TOKEN=${worker.token}`, updatedAtMs: 1 }]]));

@@ -130,7 +130,7 @@ describe("an asynchronous sync", () => {
     expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 0 } });
   });
 
-  test("the main agent's entry is created even when the agent is not synced, and a failure is reported", async () => {
+  test("an entry of the main agent that cannot be created is reported, even when the main agent is not synced", async () => {
     const { sync, run, fake, main, remove } = await start();
     remove(main);
     fake.failNext("agents.create", { message: "no more agents" });

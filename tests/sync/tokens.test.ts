@@ -95,7 +95,7 @@ test("rotation gives every selected agent a new token, whatever the state of the
   expect(new Set(rotated)).toEqual(new Set([lead, worker].map(({ id }) => `${id} by a user`)));
 });
 
-test("the old token works until the host has stored the new one, and stays valid when the host has not", async () => {
+test("the old token works until the host has stored the new one, and stays valid if the host does not store it", async () => {
   const { fake, worker, sync, tokenOnHost } = await start();
   fake.faults.delays_ms = { "agents.files.set": 200 };
   const syncing = sync("rotate_tokens=true&include_main=false");
@@ -191,7 +191,7 @@ describe("concurrent work on the same agent", () => {
     ]);
   });
 
-  test("a sync processes the other agents while it waits for the job that works on one", async () => {
+  test("a sync processes other agents while it waits for a job that is still provisioning one of its agents", async () => {
     const fixture = await start();
     const { fake, lead, sync, written } = fixture;
     const made = await makeAgent(fixture, "Newcomer");

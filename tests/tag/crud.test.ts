@@ -26,7 +26,7 @@ test("a color is stored as six lower-case digits without its hash sign", async (
     expect((await create({ name: "Odd", color })).status, String(color)).toBe(422);
 });
 
-test("both prefixes return the same tags: an array under /api, a page under /api/v1", async () => {
+test("both path prefixes return the same tags: an array under /api, a page under /api/v1", async () => {
   const created = await create({ name: "Both", description: "  kept trimmed " }, "/api/v1/tags");
   expect(created.body.description).toBe("kept trimmed");
   const list = (await world.call("GET", "/api/tags?limit=100", { token })).body;

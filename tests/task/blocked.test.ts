@@ -69,7 +69,7 @@ describe("a person's change of a task with an unfinished dependency", () => {
     expect(await change(owner, task, body)).toMatchObject({ title: "Renamed", status, assigned_agent_id, in_progress_at });
   });
 
-  test("a task that is blocked, or is moved to blocked, does not return to the inbox", async () => {
+  test("a task in status blocked, and a task that is moved there, do not return to the inbox", async () => {
     const kept = { status: "blocked", assigned_agent_id: team.worker.id, in_progress_at: PAST.toISOString() };
     expect(await change(owner, task, { status: "blocked" })).toMatchObject(kept);
     expect(await change(owner, task, { assigned_agent_id: team.second.id })).toMatchObject({
@@ -99,7 +99,7 @@ describe("a person's change of a task with an unfinished dependency", () => {
 });
 
 describe("an agent's change of a task with an unfinished dependency", () => {
-  test("an agent may move a blocked task only to inbox or blocked", async () => {
+  test("an agent may move a task with an unfinished dependency only to inbox or blocked", async () => {
     const [open, finished] = [await add(), await add({ status: "done" })];
     for (const [who, assigned_agent_id] of [
       [worker, team.worker.id],

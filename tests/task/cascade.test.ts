@@ -143,7 +143,7 @@ describe("events of dependent tasks", () => {
     );
   });
 
-  test("a reopened dependency records one event for each unfinished dependent, which names its return to the inbox", async () => {
+  test("a reopened dependency records, for each unfinished dependent, one event that names its return to the inbox", async () => {
     const first = await add({ status: "done" });
     const rows = await dependents(first);
     await changeTask(world, owner, first, { status: "review", title: "Mop" });

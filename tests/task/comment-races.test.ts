@@ -32,7 +32,7 @@ const waitForBlockedConnection = () =>
     { timeout: 10_000, interval: 10 },
   );
 
-test("a comment written while a deletion of its task waits is deleted with the task", async () => {
+test("a comment that is written while the deletion of its task waits is deleted with the task", async () => {
   const task = await addTask(world, home);
   await outside.query("begin");
   await outside.query("select 1 from tasks where id = $1 for key share", [task.id]);

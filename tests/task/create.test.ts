@@ -28,7 +28,7 @@ const countRows = () =>
   Promise.all([tasks, activity_events, jobs].map(async (table) => (await world.db.select({ n: count() }).from(table))[0]!.n));
 
 describe("creating a task", () => {
-  test("a new task is returned with every field and defaults for those not sent", async () => {
+  test("a new task is returned with every field, with defaults for the fields that were not sent", async () => {
     for (const [at, body] of [
       [path(), { title: "  Sweep the floor " }],
       ["/api/v1/tasks", { title: "Sweep the floor", board_id: team.board_id }],

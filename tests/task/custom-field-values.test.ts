@@ -141,7 +141,7 @@ test("unknown fields are reported before invalid values, and invalid values befo
   expect(Object.keys((await create({})).body.detail)).toContain("missing_field_keys");
 });
 
-test("a required field needs a value other than null, which is sent, stored or the default", async () => {
+test("a required field needs a value other than null: a sent value, a stored value or the default", async () => {
   const second = await field({ required: true, label: "B" });
   const first = await field({ required: true, label: "a" });
   const defaulted = await field({ required: true, default_value: "given" });

@@ -48,7 +48,7 @@ describe("events of a new task", () => {
     return eventsOf(world, await getTask(world, created.body.id));
   };
 
-  test("a new task records an event, and two more when it is assigned", async () => {
+  test("a new task records one event, and two more if it has an assignee", async () => {
     expect(await create(owner, {})).toEqual([["task.created", "Task created: Sweep."]]);
     expect(await create(lead, {})).toEqual([["task.created", "Task created by lead: Sweep."]]);
     for (const [who, first] of [

@@ -97,7 +97,7 @@ describe("the approval gate", () => {
     };
   const approved = (minute: number) => ({ status: "approved", resolved_at: at(minute) }) as const;
 
-  test("a pending approval, a rejected approval and an approval of another task do not allow done", async () => {
+  test("a pending approval, a rejected approval and an approval of another task do not allow the move to done", async () => {
     expect(await outcomesForAll("done", add)).toEqual(all(APPROVAL));
     expect(await outcomesForAll("done", linked({}))).toEqual(all(APPROVAL));
     expect(await outcomesForAll("done", linked({ status: "rejected", resolved_at: at(1) }))).toEqual(all(APPROVAL));
@@ -106,13 +106,13 @@ describe("the approval gate", () => {
     expect(await outcomesForAll("done", linked(approved(1)))).toEqual(all([200, "done"]));
   });
 
-  test("an approval allows done only if it was granted after the task last left done", async () => {
+  test("an approval allows the move to done only if it was granted after the task last left done", async () => {
     expect(await outcomesForAll("done", linked(approved(4), at(5)))).toEqual(all(APPROVAL));
     expect(await outcomesForAll("done", linked(approved(5), at(5)))).toEqual(all(APPROVAL));
     expect(await outcomesForAll("done", linked(approved(6), at(5)))).toEqual(all([200, "done"]));
   });
 
-  test("an old approval does not allow done after a newer one was rejected", async () => {
+  test("an old approval does not allow the move to done after a newer approval was rejected", async () => {
     const task = await linked(approved(4), at(5))();
     await addApproval(world, team.board_id, [task.id], { status: "rejected", resolved_at: at(6) });
     expect(await outcome(lead, task, { status: "done" })).toEqual(APPROVAL);
@@ -142,7 +142,7 @@ describe("the approval gate", () => {
     expect((await getTask(world, task.id)).left_done_at).toBeNull();
   });
 
-  test("an approval of another board does not allow done", async () => {
+  test("an approval of another board does not allow the move to done", async () => {
     const other = await world.tenant("other");
     const task = await linked(approved(1))();
     await world.db.update(approvals).set({ board_id: other.board_id }).where(eq(approvals.board_id, team.board_id));

@@ -28,7 +28,7 @@ const read = async (id: string) => (await world.call("GET", taskPath(team, id), 
 const secondsLeft = async (id: string) => (Date.parse((await read(id)).lease.expires_at) - world.now().getTime()) / 1_000;
 
 describe("taking a lease", () => {
-  test("a worker takes the lease of a free task, which starts it", async () => {
+  test("a worker that takes the lease of a free task starts the task", async () => {
     const { id } = await addTask(world, team);
     const { status, body } = await take(id, team.worker.token, { lease_seconds: 3_600 });
     expect([status, body]).toEqual([200, { fence: 1, expires_at: expect.any(String) }]);

@@ -36,7 +36,7 @@ test("agents that take tasks at the same time get each task once", async () => {
   expect(await countDeadlocks(world)).toBe(0);
 });
 
-test("an expired lease ends once when many agents and sweeps find it at the same time", async () => {
+test("an expired lease ends once when many agents and scheduled runs find it at the same time", async () => {
   const { board_id, workers, tasks: add } = await addRaceBoard(world, home, 8);
   await add(40);
   expect((await takeAll(workers)).length).toBe(40);

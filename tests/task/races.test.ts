@@ -105,7 +105,7 @@ describe("concurrent dependency edits", () => {
     expect(await listDependencyCycles(world, crew.board_id)).toEqual([]);
   });
 
-  test("a task that is started, restarted or created while its dependency is reopened does not stay in work", async () => {
+  test("a task that is started, restarted or created while its dependency is reopened stays neither assigned nor in progress or review", async () => {
     const crew = await addRaceBoard(world, home, 2);
     const [first, second] = crew.workers as [(typeof crew.workers)[0], (typeof crew.workers)[0]];
     const outcomes = new Set<number>();

@@ -130,7 +130,7 @@ test("another worker can claim neither an assigned task nor a blocked one", asyn
   expect([await notifiedAgents(), await newEventTypes(refund), await newEventTypes(letter)]).toEqual([[], [], []]);
 });
 
-test("the worker starts, and review without a comment and done without a review are refused", async () => {
+test("the worker starts, and a move to review without a comment and a move to done without a review are refused", async () => {
   const started = await change(worker, refund, { status: "in_progress" });
   expect(started.body).toMatchObject({ status: "in_progress", assigned_agent_id: worker.id, in_progress_at: expect.any(String) });
   expect(await newEventTypes(refund)).toEqual(["task.status_changed", "task.assignee_woken"]);
@@ -187,7 +187,7 @@ const NOT_APPROVED = [
   { message: "Task can only be marked done when a linked approval has been approved.", blocked_by_task_ids: [] },
 ];
 
-test("done is refused until a person has approved, and a pending request is not enough", async () => {
+test("the move to done is refused until a person has approved, and a pending request is not enough", async () => {
   expect(refusal(await change(lead, refund, { status: "done" }))).toEqual(NOT_APPROVED);
   const request = { action_type: "task.done", description: "Refunded, with receipt", task_id: refund, confidence: 90 };
   const requested = await by(lead, "POST", "approvals", request);
@@ -205,7 +205,7 @@ test("done is refused until a person has approved, and a pending request is not 
   expect(refusal(await change(lead, refund, { status: "done" }))).toEqual(NOT_APPROVED);
 });
 
-test("a person's approval notifies the lead, allows done and unblocks the dependent task", async () => {
+test("a person's approval notifies the lead, allows the move to done and unblocks the dependent task", async () => {
   const decided = await decide({ status: "approved" });
   expect(decided.body).toMatchObject({
     status: "approved",

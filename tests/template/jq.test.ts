@@ -41,7 +41,7 @@ test("the lookup of one operation shows its parameters, limits, and the resolved
   });
 });
 
-test("each intent leads to one path", async () => {
+test("the lookup by an intent prints the paths of the operation with this intent", async () => {
   const [find] = jqCallsOf(shellBlocksOf(fixture.files.lead["TOOLS.md"])[3]!);
   expect(await runJq(find!, fixture.document)).toBe("/api/v1/agent/healthz");
   for (const { spec, paths } of endpoints.filter((one) => one.spec.agent)) {

@@ -21,7 +21,7 @@ async function writeContext({ owner }: Tenant): Promise<void> {
   expect(status).toBe(200);
 }
 
-test("an agent whose soul repeats a long profile thousands of times fails with a reason, and its neighbour is provisioned", async () => {
+test("an agent whose soul repeats a long profile thousands of times fails with a reason, and another agent is provisioned", async () => {
   const { world, host } = stage;
   const board_id = await addEmptyBoard(world, home);
   const hungry: NewAgent = await addAgent(world, home, board_id, { name: "Hungry", soul_template: REPEATED });
@@ -33,7 +33,7 @@ test("an agent whose soul repeats a long profile thousands of times fails with a
   expect(filesOnHost(host, modest).get("SOUL.md")).toContain("Modest");
 });
 
-test("a sync reports the agent whose files would be too large, and writes the files of the others", async () => {
+test("a sync reports the agent whose files would be too large, and writes the files of the other agents", async () => {
   const fixture: SyncFixture = await startSyncFixture(stage.world, "2026.9.6");
   await writeContext(fixture.home);
   const body = { soul_template: REPEATED };

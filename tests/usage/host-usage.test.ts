@@ -50,7 +50,7 @@ test("usage that a host reports after a wake-up is counted as idle use, once, wi
   expect(callsOf(host, "sessions.usage")).toHaveLength(1);
 });
 
-test("at the end of a run the difference to the usage already counted is added to the run, by model", async () => {
+test("when a run ends, the usage that the host reports and that is not counted yet is added to the run, by model", async () => {
   tell(["opus", { input: 100, output: 10 }]);
   await read();
   const task = await work("Paint");
@@ -114,7 +114,7 @@ test("a price that a host reports later than the tokens is counted too", async (
   expect((await figures()).idle).toMatchObject({ input_tokens: 100, output_tokens: 10, cost_usd: "0.25" });
 });
 
-test("an agent whose host reports nothing is shown as not reported, and the host is not asked again without reason", async () => {
+test("an agent whose host cannot report usage is shown as not reported, and the host is asked only once", async () => {
   host.faults.failures = [
     { method: "sessions.usage", error: { code: "INVALID_REQUEST", message: "unknown method: sessions.usage" }, times: 9 },
   ];

@@ -58,7 +58,7 @@ test("usage for a task is counted under its day, board, agent, model and task", 
   expect(rowOf(await read("group_by=task&range_key=24h"), task.id)).toMatchObject({ name: "Paint", work: sums });
 });
 
-test("a key counts once per agent, whether it is sent twice in one request, again later, or concurrently", async () => {
+test("an entry with the same key counts once per agent, whether it is sent twice in one request, again later, or concurrently", async () => {
   expect((await report([ENTRY, { ...ENTRY, input_tokens: 7 }])).body).toEqual({
     ok: true,
     accepted: 1,
@@ -90,7 +90,7 @@ test("an agent that reports nothing has no figures instead of zeros, and an unkn
   expect(rowOf(await read("group_by=model"), null)).toMatchObject({ name: null, idle: { input_tokens: 5 } });
 });
 
-test("naming a task or run that is not the agent's refuses the whole request with the key, so that nothing is lost or counted twice", async () => {
+test("one entry with a task or run that is not the agent's makes the whole request fail, and the error names the entry's key", async () => {
   const other = await world.tenant(`other-${tenants}`);
   const task = await addTask(world, other);
   for (const place of [{ task_id: task.id }, { run_id: crypto.randomUUID() }]) {
@@ -110,7 +110,7 @@ test("naming a task or run that is not the agent's refuses the whole request wit
   ).toMatchObject({ accepted: 2, repeated: 0, exhausted_budget_ids: [] });
 });
 
-test("an entry counts on the day of its use, up to seven days back, and a future one counts today", async () => {
+test("an entry counts on the day of its use, up to seven days back, and an entry with a time in the future counts today", async () => {
   const at = (days: number) => new Date(world.now().getTime() + days * DAY_MS).toISOString();
   const old = await report([{ ...ENTRY, key: "old", at: at(-8) }]);
   expect([old.status, old.body.detail.code]).toEqual([422, "usage_entry_too_old"]);

@@ -28,7 +28,7 @@ test("usage sent with a comment or a change of a task counts for the task, even 
   expect([refused.refused, refused.text]).toEqual([true, expect.stringContaining("Only agents report usage")]);
 });
 
-test("a comment or a change whose usage cannot be counted stands, and the answer says that the usage was not counted", async () => {
+test("a comment or a change whose usage cannot be counted is kept, and the answer says that the usage was not counted", async () => {
   const limited = await setup(createWorld({ limits: { organization_usage_entries_per_day: 1 } }));
   const { owner, worker, board_id, call } = await openPullBoard(limited, "limited");
   await call("POST", `/api/v1/boards/${board_id}/tasks`, owner.token, { title: "Paint" });
@@ -50,7 +50,7 @@ test("a comment or a change whose usage cannot be counted stands, and the answer
   expect(items.map(({ message }: { message: string }) => message).toSorted()).toEqual(["Done", "One", "Two"]);
 });
 
-test("next_task says in its data too that there is work, but that the budget for it is spent", async () => {
+test("the data of next_task also says that there is work whose budget is spent", async () => {
   const { owner, worker, board_id, call, addTask } = await openPullBoard(world, "spent");
   await addTask();
   const limit = { total_tokens: 0 };

@@ -58,7 +58,7 @@ test("a bucket that is not reachable fails in seconds", async () => {
   await expect(storage.get(key)).rejects.toBeInstanceOf(BodyStorageError);
 });
 
-test("old bodies move to the bucket of WEBHOOK_BODY_STORAGE, are read from it, and leave it with their webhook", async () => {
+test("old bodies move to the bucket of WEBHOOK_BODY_STORAGE, are read from it, and are deleted with their webhook", async () => {
   const world: World = await createWorld({
     environment: { WEBHOOK_BODY_STORAGE: "s3://bodies/stage", AWS_ENDPOINT_URL_S3: bucket.url },
   });

@@ -110,7 +110,7 @@ test("a payload that waits for its host shows why, and when the host is tried ne
   expect(await delivery(first)).toMatchObject({ status: "retrying", waits_for: "gateway" });
 });
 
-test("a payload without an agent to notify shows that there was none", async () => {
+test("a payload without an agent to notify shows that no agent was found", async () => {
   await world.db.update(agents).set({ openclaw_session_id: null }).where(eq(agents.id, home.lead.id));
   const id = await postPayload(world, webhook);
   await world.drain();
@@ -186,7 +186,7 @@ test("redelivering a failed payload replaces its dead job, so that redriving doe
   expect(redriven.body).toMatchObject({ redriven: 0 });
 });
 
-test("all failed payloads since a time are redelivered, oldest first, and others are not", async () => {
+test("all failed payloads since a time are redelivered, oldest first, and no other payloads are", async () => {
   const early = await postPayload(world, webhook, '"early"');
   await failDeliveries();
   // More than a day after its end, the job is not queued again when the host returns.

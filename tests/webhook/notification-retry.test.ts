@@ -148,7 +148,7 @@ test("a job that runs again because its completion was not recorded sends no sec
   expect(host.messages).toHaveLength(1);
 });
 
-test("an agent's later messages wait for a failed one, and other agents' messages do not", async () => {
+test("later messages to an agent wait for a failed message to this agent, and messages to other agents do not", async () => {
   const other = await createWebhook(world, home, { agent_id: home.worker.id });
   host.failNext("chat.send", { message: "not now" }, 1);
   await postPayload(world, webhook, "lead 1");

@@ -86,7 +86,7 @@ test.each([
   expect([await storedIn(webhook), await jobsOf(webhook), await memoryOf(webhook)]).toEqual([1, 1, 1]);
 });
 
-test("a signed generic body that came with an id is recognized under any other id and without one, and bodies without ids are all stored", async () => {
+test("a signed generic body that came with an id is recognized under another id or without an id; bodies without ids are all stored", async () => {
   const webhook = await createWebhook(world, home, { secret: "known" });
   const signed = (body: string) => ({ "x-webhook-signature": createHmac("sha256", "known").update(body).digest("hex") });
   const first = await postPayload(world, webhook, "{}", { ...signed("{}"), "idempotency-key": "1" });

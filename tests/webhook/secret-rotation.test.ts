@@ -58,7 +58,7 @@ test("previous_secret null ends the overlap at once, alone or with the new secre
   expect([await statusOf(webhook, NEW), await statusOf(webhook, NEWER)]).toEqual([403, 202]);
 });
 
-test("removing the secret and setting another one keeps no earlier secret", async () => {
+test("removing the secret and setting another secret keeps no earlier secret", async () => {
   const webhook = await createWebhook(world, home, { source: "stripe", secret: OLD });
   await patch(webhook, { secret: NEW });
   expect(await patch(webhook, { secret: null })).toMatchObject({ has_secret: false, previous_secret_until: null });

@@ -24,14 +24,18 @@ const github = (event: string, body: object, id = crypto.randomUUID()) =>
 const list = async (webhook: Webhook, query = "") =>
   (await world.call("GET", `${webhook.endpoint_path}/payloads${query}`, { token: home.owner.token })).body;
 
-test.each(SENDER_NAMES)("an event of %s has a one-line summary above its payload, in memory and message", async (source) => {
-  const webhook = await createWebhook(world, home, { source, secret: SENDERS[source].secret });
-  const { body, headers } = await deliveryOf(source, world.now());
-  const payload_id = await postPayload(world, webhook, body, headers);
-  await world.drain();
-  const [memory] = await memoryOf(payload_id);
-  for (const text of [memory!, host.messages[0]!.message]) expect(insideFence(text)).toBe(`${SENDERS[source].summary}\n${body}`);
-});
+test.each(SENDER_NAMES)(
+  "an event of %s has a one-line summary above its payload, in the memory entry and in the agent's message",
+  async (source) => {
+    const webhook = await createWebhook(world, home, { source, secret: SENDERS[source].secret });
+    const { body, headers } = await deliveryOf(source, world.now());
+    const payload_id = await postPayload(world, webhook, body, headers);
+    await world.drain();
+    const [memory] = await memoryOf(payload_id);
+    for (const text of [memory!, host.messages[0]!.message])
+      expect(insideFence(text)).toBe(`${SENDERS[source].summary}\n${body}`);
+  },
+);
 
 test("a push names its commits, its repository and its author", async () => {
   const webhook = await createWebhook(world, home, { source: "github" });

@@ -104,7 +104,7 @@ test("the first body of an organization moves in the next run, even though the c
   expect((await fixture.bodyOf(id)).body).toBeNull();
 });
 
-test("with WEBHOOK_BODY_DAYS=0 no more bodies move, and those that have moved stay readable", async () => {
+test("with WEBHOOK_BODY_DAYS=0 no more bodies move, and bodies that have moved stay readable", async () => {
   const moved = await fixture.addOld(webhook, "moved");
   await fixture.run();
   const stays = await fixture.addOld(webhook, "stays");
@@ -126,7 +126,7 @@ test("a moved body still counts for its organization, until its payload is remov
   expect(await bytes()).toBe(0);
 });
 
-test("an organization with many old bodies does not delay the bodies of another one", async () => {
+test("an organization with many old bodies does not delay the bodies of another organization", async () => {
   const tenant = await fixture.world.tenant("busy");
   const busy = await createWebhook(fixture.world, tenant);
   await fixture.addCopies(await fixture.addOld(busy, "busy", 60), 119);

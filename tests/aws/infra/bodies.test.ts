@@ -46,7 +46,7 @@ test("every function of the domain gets the name of the bucket and the number of
     });
 });
 
-test("only the scheduler may delete objects of the bucket, only the scheduler and the group with files may write, and only groups that show payloads may read", () => {
+test("each function may delete, write or read objects of the bucket only if its work with payloads or files needs it", () => {
   expect(graph.functionsWith(allowedTo("s3:DeleteObject"))).toEqual(["ScheduledFunction"]);
   expect(sorted(graph.functionsWith(allowedTo("s3:PutObject")))).toEqual(["ApiArtifactsFunction", "ScheduledFunction"]);
   const readers = Object.entries<ApiGroup>(groups).flatMap(([name, { reads_bodies, stores_files }]) =>

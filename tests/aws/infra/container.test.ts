@@ -79,7 +79,7 @@ test("the container's roles may only pull its image and write its log, and its s
   expect(leaks).toEqual([]);
 });
 
-test("a new container starts after the migration, and an old one ends its streams at once", () => {
+test("a new container starts after the migration, and an old one has ten seconds to end its streams", () => {
   expect(only("aws:ecs/service:Service").dependencies).toContain(only("aws:lambda/invocation:Invocation").urn);
   expect(only("aws:lb/targetGroup:TargetGroup").inputs).toMatchObject({
     deregistrationDelay: 10,

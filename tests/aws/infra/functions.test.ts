@@ -97,7 +97,7 @@ test("the API has throttling and an access log, and passes preflights to the ser
   for (const { inputs } of graph.all("aws:apigatewayv2/api:Api")) expect(inputs).not.toHaveProperty("corsConfiguration");
 });
 
-test("the routes of public webhooks have a lower throttle, which is set once they exist", () => {
+test("the routes of public webhooks have a lower throttle, which is set once the routes exist", () => {
   const [stage] = graph.all("aws:apigatewayv2/stage:Stage");
   const settings = stage?.inputs.routeSettings as {
     routeKey: string;
@@ -128,7 +128,7 @@ test("every function and the API have a separate log group with a retention", ()
   for (const { inputs } of logGroups) expect(inputs.retentionInDays).toBe(90);
 });
 
-test("every other function is deployed after the migration has run", () => {
+test("every function except the one that migrates is deployed after the migration has run", () => {
   const [migration, ...rest] = graph.all("aws:lambda/invocation:Invocation");
   expect(rest).toEqual([]);
   expect(findResource(graph.functions(), migration?.inputs.functionName).name).toBe("MigrateFunction");

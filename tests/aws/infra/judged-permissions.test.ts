@@ -75,7 +75,7 @@ describe.for(["production", "bodies"] as const)("every policy passes the check o
     return [...send, ...consume, ...(queue === "Deliveries" ? publish : [])];
   }
 
-  test("AWS has every action of a statement, on resources of the statement's form", async () => {
+  test("every action of a statement exists at AWS, for resources of the statement's form", async () => {
     const statements = graph.allowed();
     expect(statements.length).toBeGreaterThan(0);
     const wrong: string[] = [];

@@ -25,7 +25,7 @@ test("every queue of the manifest has one consumer with the batch size and concu
     ]);
 });
 
-test("a consumer reports failed messages, and its queue's visibility timeout is six times the function's timeout", () => {
+test("a consumer reports failed messages, and its queue's visibility timeout is at least six times the function's timeout", () => {
   for (const { inputs, queue } of mappings) {
     const { timeout } = findResource(graph.functions(), inputs.functionName).inputs;
     expect(inputs.functionResponseTypes).toEqual(["ReportBatchItemFailures"]);
@@ -51,7 +51,7 @@ test("every queue has its own dead-letter queue or is itself one, and dead lette
   expect(new Set(letters).size).toBe(letters.length);
 });
 
-test("every schedule invokes the scheduler on time with the scheduled time, with retries and dead letters", () => {
+test("every schedule invokes the scheduler at its interval and sends the scheduled time, with retries and dead letters", () => {
   const rendered = graph.all("aws:scheduler/schedule:Schedule").map(({ inputs }) => {
     expect(findResource(graph.functions(), inputs.target.arn).name).toBe("ScheduledFunction");
     expect(inputs.target.retryPolicy.maximumRetryAttempts).toBeGreaterThan(0);

@@ -81,7 +81,7 @@ export const excludedTests: Readonly<Record<string, Readonly<Record<string, stri
     ]),
   ),
   "gateway/sessions": {
-    "one session > a session is found by its whole key under both prefixes": DECODED,
+    "one session > a session is found by its whole key under both path prefixes": DECODED,
   },
   "memory/group": {
     "the stream of group memory > a board's stream is silent without a group and follows the board from group to group": PACE,
@@ -130,11 +130,11 @@ export const excludedTests: Readonly<Record<string, Readonly<Record<string, stri
   "db/lost-connection": Object.fromEntries(
     ["node-postgres", "Neon's driver"].flatMap((driver) => [
       [
-        `a connection to the database that breaks is replaced: ${driver} > a job whose database becomes unavailable while it runs is done once the database is back, without a crash`,
+        `a broken connection to the database is replaced: ${driver} > a job whose database becomes unavailable while it runs is done once the database is back, without a crash`,
         CONSUMER,
       ],
       [
-        `a connection to the database that breaks is replaced: ${driver} > jobs that are due while the database is unavailable are done once it is back`,
+        `a broken connection to the database is replaced: ${driver} > jobs that are due while the database is unavailable are done once it is back`,
         CONSUMER,
       ],
     ]),
@@ -157,9 +157,10 @@ export const excludedTests: Readonly<Record<string, Readonly<Record<string, stri
   "stream/endings": {
     "the end of a stream > at the time limit the client learns when and from where to resume, and misses nothing": PACE,
     "the end of a stream > when the process stops, every stream ends at once and a new one ends after the stored events": STOP,
-    "a function that cannot stream > a stream without streaming sends the stored events and ends, and a client that resumes misses nothing":
+    "a function that cannot stream > a function that cannot stream answers with the stored events, and a client that resumes misses nothing":
       HELD,
-    "a function that cannot stream > a stream without streaming takes four statements and sends a long history in portions": HELD,
+    "a function that cannot stream > a function that cannot stream takes four statements for an answer, and sends a long history in portions":
+      HELD,
   },
   "stream/order": {
     "eight writers whose transactions overlap > streams that are cut and resumed at any moment receive every committed row once":

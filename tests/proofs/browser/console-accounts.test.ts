@@ -15,7 +15,7 @@ await addAuthenticator(owner.page);
 const field = (form: string, name: string) => `[id="field-${form}-${name}"]`;
 const fill = (form: string, name: string, text: string) => owner.page.locator(field(form, name)).fill(text);
 
-test("a quiet line says what the owner's account lacks, until the owner adds it", async () => {
+test("the navigation says what the owner's account lacks, and the page of invites asks for a name and an address first", async () => {
   await owner.sees(".nav", "Only this browser knows you.");
   await owner.go("#/organization/invites");
   await owner.sees("main", "Enter your name and address before you invite somebody.");

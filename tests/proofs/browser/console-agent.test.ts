@@ -94,7 +94,7 @@ test("the form of an agent keeps what was typed while the service does not answe
   expect(view.errors).toEqual([]);
 });
 
-test("the instructions of an agent without a host are shown as it reads them, also by the keyboard and without formatting", async () => {
+test("the instructions of an agent without a host are shown as the agent reads them, also by the keyboard and without formatting", async () => {
   const agent = await addAgent("Quinn");
   await open(agent);
   await view.page.locator('::-p-aria([name="Instructions"][role="link"])').click();
@@ -160,7 +160,7 @@ test("an agent is moved to another board and removed on its page", async () => {
   expect(view.errors).toEqual([]);
 });
 
-test("an agent on a host is woken, spoken to and given a new token on its page, and shows its files", async () => {
+test("an agent on a host is woken, sent a message and given a new token on its page, and shows its files", async () => {
   const gateway = await api.post("/api/v1/gateways", {
     body: { name: "Dock", url: host.url, workspace_root: "/srv/agents", token: HOST_TOKEN },
   });

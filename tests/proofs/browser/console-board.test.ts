@@ -3,7 +3,7 @@ import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-
 
 const { browser, service } = await setupConsole();
 
-test("the printed link signs in once, and its token leaves the address bar", async () => {
+test("the printed link signs in, and its token leaves the address bar", async () => {
   await makeBoard(service.api, "First");
   const page = await openConsole(await browser.createBrowserContext(), service.link);
   await page.sees("h1", "First");
@@ -41,7 +41,7 @@ test("two windows see each other's moves and comments without a reload", async (
   expect([one.errors, other.errors]).toEqual([[], []]);
 });
 
-test("a move that the board's rules refuse is explained in the words of the API and put back", async () => {
+test("a move that the board's rules refuse is undone, and the page shows the explanation of the API", async () => {
   const { id: board_id } = await makeBoard(service.api, "Rules", { require_approval_for_done: true });
   await makeTask(service.api, board_id, "Pay the bill", { status: "review" });
   const page = await openConsole(await browser.createBrowserContext(), service.link);

@@ -53,7 +53,7 @@ const choose = (name: string, size: number, type = "text/plain") =>
     input.dispatchEvent(new Event("change", { bubbles: true }));
   })()`);
 
-test("with the documented CORS rule, a page sends 25 MB to the bucket and saves them from there", async () => {
+test("with the documented CORS rule, a page sends a file of 25 MB to the bucket and saves it from there", async () => {
   await openTask("Keep the video");
   await choose("video.txt", LIMIT, "text/html");
   await view.sees(".story .rows", "25.0 MB");
@@ -105,7 +105,7 @@ test.each([
   },
 );
 
-test("when the bucket does not let the page read a file, the page says that the storage failed, not the service", async () => {
+test("when the bucket does not let the page read a file, the page blames the storage and not the service", async () => {
   const task_id = await openTask("Read the other log");
   await choose("other.txt", 320_000);
   await view.sees(".story .rows", "312.5 KB");

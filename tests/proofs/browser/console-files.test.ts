@@ -110,7 +110,7 @@ diff --git a/old.ts b/new.ts\nsimilarity index 100%\nrename from old.ts\nrename 
   expect(view.errors).toEqual([]);
 });
 
-test("a task in review without a file is approved, or sent back to an agent that is chosen if none handed it in", async () => {
+test("a task in review without a file is approved or sent back, to a chosen agent if no agent submitted it", async () => {
   const { id: task_id } = await makeTask(api, board_id, "Done by a person", { status: "review" });
   await view.go(`#/boards/${board_id}/tasks/${task_id}`);
   await view.click("Send back");
@@ -200,7 +200,7 @@ test("a diff is shown even if a path in it has hundreds of thousands of characte
 test.each([
   ["numbers of list items", "1. ".repeat(33_000)],
   ["brackets", "[a](".repeat(24_000)],
-])("Markdown that consists of %s is shown, and the page goes on", async (_what, text) => {
+])("Markdown that consists of %s is shown, and the page continues to work", async (_what, text) => {
   const { id: task_id } = await makeTask(api, board_id, "Deep");
   const { id } = await addFile(api, task_id, "deep.md", "text/markdown", text);
   await view.go(`#/boards/${board_id}/tasks/${task_id}/files/${id}`);

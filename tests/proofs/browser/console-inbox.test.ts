@@ -134,7 +134,7 @@ test("the console can be installed", async () => {
   await tools.detach();
 });
 
-test("a person adds this browser, gets a test message, and is asked with buttons that decide at once", async () => {
+test("a person adds the browser as a channel, gets a test message, and is asked with buttons that decide at once", async () => {
   await view.go("#/personal/notifications");
   await view.sees("main", "You are notified only in the console.");
   await view.click("Notify me in this browser");
@@ -159,7 +159,7 @@ test("a person adds this browser, gets a test message, and is asked with buttons
   expect((await listShown()).map((shown) => shown.title)).toContain("Approved.");
 });
 
-test("a button of another device that comes later decides nothing and says what was decided", async () => {
+test("a button that is pressed after the decision decides nothing and shows what was decided", async () => {
   const { id } = await ask({ action_type: "Refund" });
   await deliver("Refund");
   const path = { board_id, approval_id: id };

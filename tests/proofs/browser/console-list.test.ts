@@ -55,7 +55,7 @@ test("tasks that are moved together are moved one after the other, and a refusal
   expect(view.errors).toEqual([]);
 });
 
-test("a saved view can be opened elsewhere, replaced and removed, and only the person who saved it sees it", async () => {
+test("a view is saved under a name, opened again after a reload, and removed", async () => {
   await view.go(`#/boards/${board_id}?view=list&q=Buoy`);
   await view.sees(".task-list", "Buoy");
   await view.click("Views");

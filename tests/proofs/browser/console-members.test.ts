@@ -94,7 +94,7 @@ test("a person with an account joins another organization by its token, and chan
   expect([owner.errors, ann.errors]).toEqual([[], []]);
 });
 
-test("an owner renames the organization, begins another one, and deletes it after typing its name", async () => {
+test("an owner renames the organization, creates another organization, and deletes it after typing its name", async () => {
   const home = (await api.get("/api/v1/organizations/me")).id;
   await owner.go("#/organization/general");
   await owner.fill(`organization.${home}`, "name", "Coast");

@@ -317,7 +317,7 @@ test("a file whose sending is cut is named in a notice, and can be removed and s
   expect(items.map(({ name, status }) => [name, status])).toEqual([["map.txt", "ready"]]);
 });
 
-test("what could not be read without a connection is read as soon as it is back, without a click", async () => {
+test("what could not be read without a connection is read as soon as the connection is back, without a click", async () => {
   const pages = [
     [story, ".story .comments", "On its way"],
     [settings, "h1", "Settings of"],

@@ -46,7 +46,7 @@ test("the page of a gateway lists when its host was lost and came back, with the
   await host.close();
 });
 
-test("a sync that was begun in a tab is found again in another one, and forgotten when the service has removed it", async () => {
+test("a sync that was begun in a tab is found again in another tab, and forgotten when the service has removed it", async () => {
   const host = await startFakeGateway({ token: "gateway-token-0815", dialect: "2026.9.6" });
   const body = { name: "Synced host", url: host.url, token: "gateway-token-0815", workspace_root: "/srv/agents" };
   const { id } = await api.post("/api/v1/gateways", { body });

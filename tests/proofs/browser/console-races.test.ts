@@ -168,7 +168,7 @@ test("no file of a diff can be marked as reviewed before the earlier marks are k
   await view.page.close();
 });
 
-test("a search for tasks says that it goes on, and offers no task that was found for another text", async () => {
+test("a search for tasks shows that it is still running, and offers no task that was found for another text", async () => {
   await makeTask(api, board_id, "Count the zebras");
   const view = await open();
   await view.go("#/activity");
@@ -243,7 +243,7 @@ test("a typed answer to a question survives a reload, and the browser forgets it
   await view.page.close();
 });
 
-test("notifications that new ones push off the first page stay in the list", async () => {
+test("when new notifications arrive, older ones that no longer fit on the first page stay in the list", async () => {
   const ask = (n: number) =>
     nora.post("/api/v1/agent/boards/{board_id}/approvals", {
       params: { path: { board_id } },

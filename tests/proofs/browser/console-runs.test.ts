@@ -98,7 +98,7 @@ test("a new step of a run is shown within two seconds, and updates its tool call
   expect(view.errors).toEqual([]);
 });
 
-test("a person stops a run, which says why, and its task waits in the inbox again", async () => {
+test("when a person stops a run, the run shows the person's reason, and its task waits in the inbox again", async () => {
   const { board_id, task_id, run_id, fragment } = await startWork("Stopped", "Go too far");
   await view.go(fragment);
   await view.click("Stop");

@@ -82,7 +82,7 @@ test("a person writes into the memory of a board, under a key and into the chat,
   expect(view.errors).toEqual([]);
 });
 
-test("a group of boards is changed, its heartbeat names agents without a host, and it is removed while its boards stay", async () => {
+test("a group of boards is changed, its heartbeat counts agents without a host, and its boards stay when it is removed", async () => {
   const group = await api.post("/api/v1/board-groups", { body: { name: "Coast" } });
   await api.patch("/api/v1/boards/{board_id}", { params, body: { board_group_id: group.id } });
   await view.go("#/organization/groups");
@@ -137,7 +137,7 @@ test("a custom field is changed, and can be removed once no task has a value of 
   expect(view.errors).toEqual([]);
 });
 
-test("the audit log is limited to some days, and saved as CSV or JSON from the first of them on", async () => {
+test("the audit log can be limited to a range of days, and its export as CSV or JSON starts with the first of them", async () => {
   const downloads = temporaryFolder();
   const tools = await view.page.createCDPSession();
   await tools.send("Page.setDownloadBehavior", { behavior: "allow", downloadPath: downloads });

@@ -15,7 +15,7 @@ const askFor = (api: Client, board_id: string, action_type: string, more: { task
     body: { action_type, description: "Asked by an agent", ...more },
   });
 
-test("a task on a busy board shows its whole history and its approvals, however much happened since to others", async () => {
+test("a task on a busy board shows its whole history and its approvals, even after very many other events on the board", async () => {
   const service = await startService(dataFolder(), await freePort());
   const { api } = service;
   const { id: board_id } = await makeBoard(api, "Busy");
@@ -42,7 +42,7 @@ test("a task on a busy board shows its whole history and its approvals, however 
   expect([view.errors, view.outside]).toEqual([[], []]);
 });
 
-test("a member sees who follows a task, and its history if the service lets members read the log, and no error if it does not", async () => {
+test("a member sees who follows a task; its history is shown if members may read the log, and otherwise no error", async () => {
   const provider = await startSignInProvider();
   for (const readers of ["member", "admin"]) {
     const service = await startService(dataFolder(), await freePort(), {

@@ -10,7 +10,7 @@ const path = { board_id, task_id };
 const view = await openConsole(await browser.createBrowserContext(), service.link);
 await view.sees("h1", "Harbour");
 
-test("a person follows a task and stops following it, and the button says which it is", async () => {
+test("a person follows a task and stops following it, and the button shows whether the person follows it", async () => {
   const readFollow = async () =>
     (await api.get("/api/v1/boards/{board_id}/tasks/{task_id}/follow", { params: { path } })).following;
   const isPressed = () => view.page.evaluate(`document.querySelector(".story [aria-pressed]")?.ariaPressed`);
@@ -24,7 +24,7 @@ test("a person follows a task and stops following it, and the button says which 
   expect(view.errors).toEqual([]);
 });
 
-test("in the form of a task one chooses what it waits for, and a circle is refused in the form", async () => {
+test("a person chooses the dependencies of a task in its form, which also shows the refusal of a cycle", async () => {
   const check = (title: string) => view.page.locator(`dialog ::-p-aria([name="${title}"][role="checkbox"])`).click();
   await view.click("Change");
   await check("Load the crates (Inbox)");
@@ -53,7 +53,7 @@ test("in the form of a task one chooses what it waits for, and a circle is refus
   expect(view.errors).toEqual([]);
 });
 
-test("a task is removed after a question, and its card is gone in every window", async () => {
+test("a task is removed after a confirmation, and its card is gone in every window", async () => {
   const other = await openConsole(await browser.createBrowserContext(), service.link);
   await other.hasCards("inbox", ["Load the crates", "Set sail"]);
   await view.click("Remove this task");

@@ -60,7 +60,7 @@ test("each way to sign in that the service offers has a button, and a mailed lin
   expect([owner.errors, elsewhere.errors, scanner.errors, opened.errors]).toEqual([[], [], [], []]);
 });
 
-test("a person verifies the address by a mailed link, at once where the person is signed in and else after signing in", async () => {
+test("a mailed link verifies the address at once in a browser that is signed in, and in another browser after signing in", async () => {
   const { openPage, ownerLink } = await start(mail.environment);
   const owner = await openPage(ownerLink);
   await owner.sees(".nav", "Sign out");

@@ -59,7 +59,7 @@ test("at the address that a start without a setting prints, the owner adds a pas
   expect(owner.page.errors).toEqual([]);
 });
 
-test("from an empty folder and without a setting, two people have a board together after six actions of one and three of the other", async ({
+test("from an empty folder and without a setting, two people share a board after six actions of the owner and three of the invited person", async ({
   task,
 }) => {
   const started = Date.now();

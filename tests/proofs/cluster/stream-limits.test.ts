@@ -40,7 +40,7 @@ async function follow(at: number, { board_id, owner, lead, worker } = home): Pro
   return stream;
 }
 
-test("streams at three processes share the limit of their organization, and those of a killed process count for less than a minute", async ({
+test("streams at three processes share the limit of their organization, and streams of a killed process count for less than a minute", async ({
   task,
 }) => {
   const first = await Promise.all(Array.from({ length: 3 * LIMIT }, (_, turn) => follow(turn)));

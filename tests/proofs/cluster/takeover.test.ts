@@ -20,7 +20,7 @@ afterAll(async () => {
 const count = (condition: Parameters<typeof cluster.world.db.$count>[1]) => cluster.world.db.$count(jobs, condition);
 
 test.for(["SIGTERM", "SIGKILL"] as const)(
-  "jobs whose wake-ups a process held when it ended by %s are done by another one within a minute",
+  "jobs whose wake-ups a process held when it ended by %s are done by another process within a minute",
   async (signal, { task }) => {
     const { db } = cluster.world;
     await db.delete(jobs);

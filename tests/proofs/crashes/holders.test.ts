@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { withSeed } from "../load/random.ts";
 import { runHolders } from "./holders.ts";
 
-test("while up to 1,000 agents are killed with one of 200 tasks, each task is done once and no late write lands", async ({
+test("while up to 1,000 agents that hold one of 200 tasks are killed, each task is done once and no late write succeeds", async ({
   task,
 }) => {
   const figures = await withSeed((seed) => runHolders({ seed, tasks: 200, kills: 1_000, agents: 16 }));

@@ -87,7 +87,7 @@ test(`the package takes at most ${MAX_MEGABYTES} MB besides the embedded databas
   expect(scripts).toEqual([]);
 });
 
-test("with any other arguments the package is the command line, and its runner works on a task with any tool", async () => {
+test("with arguments of the command line the package acts as the command line, and its runner works on a task with any tool", async () => {
   await npx(["login", "--url", service.url], {
     input: readFileSync(path.join(folder, ".data/secrets/local_auth_token"), "utf8"),
   });

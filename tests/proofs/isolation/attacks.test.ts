@@ -40,7 +40,7 @@ describe("on a PostgreSQL server", () => {
   });
   afterAll(() => postgres.stop());
 
-  test.for(names)("B works as usual while A attacks with %s", async (name, { task }) => {
+  test.for(names)("organization B works as usual while organization A attacks with %s", async (name, { task }) => {
     const DATABASE_URL = await postgres.createDatabase(`attack_${++copies}`, "prepared");
     const server = await start({ DATABASE_URL, ...attacks[name]!.environment }, attacks[name]!.preloads);
     const outcome = await runAttack(server, outside, tenants, { name, seed });
@@ -66,7 +66,7 @@ describe("on the embedded database, one attack after the other", () => {
     tenants = await createTenants(server, outside);
   });
 
-  test.for(suited)("B works as usual while A attacks with %s", async (name, { task }) => {
+  test.for(suited)("organization B works as usual while organization A attacks with %s", async (name, { task }) => {
     if (!server.isAlive()) server = await start(folder, preloads);
     const seconds = attacks[name]!.embedded_seconds ?? EMBEDDED_SECONDS;
     const outcome = await runAttack(server, outside, tenants, { name, seed, seconds });

@@ -38,7 +38,7 @@ test("removing any condition that separates tenants, boards or people is detecte
   expect(unexplained.map(({ name, operations }) => ({ name, operations }))).toEqual([]);
 });
 
-test("a request without changes has the same result again", () => {
+test("a request that is repeated without removing a condition has the same result", () => {
   expect(unstable).toEqual([]);
 });
 
