@@ -16,7 +16,7 @@ const BUSY_SIZE = 200;
 const CHANGES = 3_600;
 const WARM_UP = 400;
 const PARALLEL = 8;
-/** After this many changes at once, the page reads the whole board again. */
+/** More changes at once than the page reads one by one, so that it reads the whole board again. */
 const BURST = 40;
 const START_MS = 180_000;
 const OBSERVE_MS = 20_000;

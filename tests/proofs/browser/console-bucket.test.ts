@@ -83,7 +83,7 @@ test("a small file is sent in one request, without the bucket", async () => {
   await openTask("Keep the note");
   await choose("note.txt", 262_144);
   await view.sees(".story .rows", "256.0 KB");
-  // A page must ask a bucket before it sends anything there.
+  // The page sends an OPTIONS request before it sends anything to a bucket. Without one, it sent nothing there.
   expect(bucket.calls.filter((call) => call.startsWith("OPTIONS"))).toEqual([]);
 });
 

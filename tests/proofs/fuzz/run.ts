@@ -41,7 +41,7 @@ export interface FuzzResult {
   seen: Map<string, Map<number, number>>;
   /** The problems, each with its request. */
   failures: string[];
-  /** What has changed in the organization to which no caller belongs. */
+  /** What has changed in the victim's organization, whose callers send no generated requests. */
   changed: string[];
 }
 

@@ -54,7 +54,7 @@ export async function startRealHost(release: Release): Promise<RealHost> {
   writeFileSync(path.join(state, "openclaw.json"), JSON.stringify(configOf(release, { state, port, model: model.url }), null, 2));
   const outside = path.join(state, "outside.log");
   const log = path.join(state, "terminal.log");
-  // The database of an agent may be deleted while its lock still exists.
+  // The ids of all agents are recorded, because an agent's database may be deleted while its lock still exists.
   const agents = new Set<string>();
   const watcher = watch(path.join(state, "agents"), (_event, name) => void (name && agents.add(name)));
   const kill = () => void child?.kill("SIGKILL");
