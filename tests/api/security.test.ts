@@ -236,7 +236,7 @@ test.each(having((endpoint, path) => forAgents(endpoint) && !forMains(endpoint) 
   },
 );
 
-/** Deletions that succeed for an id that does not exist. */
+/** The deletion that also succeeds for an id that does not exist. */
 const REPEATABLE = "DELETE /api/v1/agents/{agent_id}";
 
 test.each(having((endpoint, path) => needsSignIn(endpoint) && hasId(endpoint, path)))(

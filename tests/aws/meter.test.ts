@@ -30,7 +30,8 @@ const change = (values: object) => world.db.update(gateways).set(values).where(o
 const measured = (name: string) => world.measurements.filter((measurement) => measurement.name === name);
 
 test("AuthFailures counts every refused credential, even over the limit, but no missing or valid one", async () => {
-  // The limit is counted per clock minute, so the test starts with one. Later tests compare with the time of the database.
+  // The limit is counted per clock minute, so the test begins at the start of a minute. Afterwards the clock is set back, because
+  // later tests compare it with the time of the database.
   const toNextMinute = MINUTE - (world.now().getTime() % MINUTE);
   world.elapse(toNextMinute);
   onTestFinished(() => world.elapse(-toNextMinute));
