@@ -16,7 +16,10 @@ const ATTEMPT_KEY = "board.sign-in";
 
 const redirectUri = (): string => `${location.origin}/`;
 
-/** Reads the metadata of the provider. Unencrypted http is used only if its address begins with it, as for a local provider. */
+/**
+ * Reads the metadata of the provider. Unencrypted http is allowed only if the issuer's address begins with http, as for a local
+ * provider.
+ */
 async function discover({ issuer, client_id }: Provider) {
   const url = new URL(issuer);
   const options = { [oauth.allowInsecureRequests]: url.protocol === "http:" };
