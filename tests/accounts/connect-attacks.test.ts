@@ -1,11 +1,10 @@
+/**
+ * Runs the attacks of RFC 9700, section 4, on the authorization server. Attacks on the sign-in of people are in sign-in.test.ts.
+ */
 import { UnauthorizedError } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
 import { agree, connect, documentsOf, openConsent, type Program, startProgram } from "./program.ts";
 import { type Browser, setupAccounts } from "./support.ts";
-
-/**
- * Runs the attacks of RFC 9700, section 4, on the authorization server. Attacks on the sign-in of people are in sign-in.test.ts.
- */
 
 const ORIGIN = "https://board.example";
 const EVIL = "https://evil.example/callback";

@@ -132,7 +132,7 @@ describe("the metric JobAge", () => {
     const alone = await addJob(world, home, { run_at: ago(30) });
     await set(alone, { status: "running", lease_until: ago(-1) });
     expect(await age()).toBe(0);
-    // The worker exited, so another worker could run the job since the end of its lease.
+    // The lease has ended, so another worker could have run the job since then.
     await set(busy, { lease_until: ago(2) });
     expect(await age()).toBe(2);
     await set(alone, { lease_until: ago(4) });

@@ -1,8 +1,9 @@
+/**
+ * Sign-in at an identity provider: authorization code with PKCE (RFC 7636), as a public client. Loaded only when it is needed.
+ */
 import * as oauth from "oauth4webapi";
 import type { Provider } from "./oidc.ts";
 import { replace } from "./route.ts";
-
-/** Sign-in at an identity provider: authorization code with PKCE (RFC 7636), as a public client. Loaded only when it is needed. */
 
 /** What the page must remember until the provider returns the person to it. */
 interface Attempt {

@@ -22,10 +22,16 @@ import { hostFolder, nodeForHosts, type Release } from "./install.ts";
 import { startFakeModel } from "./fake-model.ts";
 
 const TOKEN = "test-token-123";
-/** A busy machine takes minutes to start the newest release. After a longer outage the service gives up on a message. */
+/**
+ * A busy machine takes minutes to start the newest release. The limit is not longer, because the service gives up on a message
+ * after a longer outage.
+ */
 const START_MS = 240_000;
 const STOP_MS = 10_000;
-/** The newest release exits when one of its threads takes five seconds to start, as on a busy machine. A supervisor starts it again. */
+/**
+ * The maximum number of attempts to start the host. The newest release exits when one of its threads takes five seconds to start,
+ * as on a busy machine, and a supervisor starts it again.
+ */
 const STARTS = 5;
 
 /** A host under test, real or fake. */
