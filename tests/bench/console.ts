@@ -12,7 +12,7 @@ import install from "../proofs/browser/install.ts";
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const SIZES = [200, 1_000, 2_000];
 const BUSY_SIZE = 200;
-/** An hour of a board on which something happens every second. */
+/** The number of changes in an hour on a board on which something happens every second. */
 const CHANGES = 3_600;
 const WARM_UP = 400;
 const PARALLEL = 8;

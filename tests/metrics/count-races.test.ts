@@ -19,7 +19,7 @@ import type { World } from "../support/world.ts";
 
 const RANGES = ["24h", "3d", "7d", "1m", "3m", "1y"] as const;
 const HOUR = 3_600_000;
-/** The tests read thousands of rows again and again, without the stored counts. */
+/** Long, because the tests read thousands of rows again and again, without the stored counts. */
 const LIMIT_MS = 120_000;
 
 const races = await setup(openRaceFixture());
